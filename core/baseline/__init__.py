@@ -1,5 +1,6 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
-from core.baseline.model import VERSION, describe, evidence, hits, write_reply
+from core.baseline.evidence import describe, keyword_spans, scores
+from core.baseline.roles import VERSION, write_reply
 
-__all__ = ["VERSION", "describe", "evidence", "hits", "write_reply"]
+__all__ = ["VERSION", "describe", "keyword_spans", "scores", "write_reply"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from core.baseline.scan import clause_at, clauses_of, quote_window
+from core.baseline.evidence import quote_around
 from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document, Value
@@ -95,11 +95,6 @@ def _line(prediction: Prediction, codebook: Codebook, text: str) -> str:
 
 def _quoted(text: str, words: Sequence[str]) -> str:
     lowered = text.lower()
-    for word in words:
-        at = lowered.find(word)
-        if at >= 0 and len(lowered) == len(text):
-            clauses = list(clauses_of(text))
-            if clauses:
-                start, end = quote_window(text, clauses[clause_at(clauses, at)], at, at + len(word))
-                return f': "{text[start:end]}"' if text[start:end].strip() else ""
-    return ""
+    starts = (lowered.find(word) for word in words if len(lowered) == len(text))
+    quotes = (quote_around(text, at, at + 1) for at in starts if at >= 0)
+    return next((f': "{quote}"' for quote in quotes if quote.strip()), "")

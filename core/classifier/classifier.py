@@ -29,7 +29,7 @@ HALF_WEIGHT = 50
 """Number of decisions at which regression and lexical evidence have the same weight."""
 STRENGTH = 20.0
 """Inverse of the regularisation (scikit-learn's C)."""
-THRESHOLD = 0.4
+THRESHOLD = 0.5
 """Evidence at which the lexical evidence alone predicts a label; the built-in judge uses the same threshold."""
 STEEPNESS = 4.0
 """Slope of the lexical probability around the threshold."""

@@ -117,7 +117,7 @@ class ClassifierTrainer:
             return None
         trained, facts = classifier.loads(stored.body, name="the classifier")
         own = Codebook.model_validate(facts["codebook"])
-        return _align(codebook, own, trained.predict(texts, [baseline.evidence(own, text) for text in texts]))
+        return _align(codebook, own, trained.predict(texts, [baseline.scores(own, text) for text in texts]))
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel | None:
@@ -174,7 +174,7 @@ class ClassifierTrainer:
             batch = ids[start : start + BATCH]
             unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
             texts = [document.text for document in unreviewed]
-            evidence = [baseline.evidence(codebook, text) for text in texts]
+            evidence = [baseline.scores(codebook, text) for text in texts]
             certainty = trained.predict(texts, evidence).certainty if texts else np.zeros((0, 0))
             self._store.classifiers.save_predictions(
                 batch,
@@ -218,7 +218,7 @@ def train(
     texts = {example.document_id: example.text for example in examples}
     documents = list(texts)
     reference = decision_matrix(codebook, examples, documents)
-    evidence = [baseline.evidence(codebook, text) for text in texts.values()]
+    evidence = [baseline.scores(codebook, text) for text in texts.values()]
     task = task_of(codebook)
     trained = classifier.train(task, list(texts.values()), evidence, reference)
     held = classifier.cross_val_predict(task, list(texts.values()), evidence, reference)
@@ -274,7 +274,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any]) -> 
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
         if codebook.kind != own.kind:
             return [Prediction(item, None) for item in codebook.items]
-        evidence = [baseline.evidence(own, document.text)]
+        evidence = [baseline.scores(own, document.text)]
         predictions = trained.predict([document.text], evidence)
         predicted = []
         for item in codebook.items:

@@ -27,7 +27,7 @@ def main(path: Path | None) -> None:
     rows, codebook = _given(path) if path else _hotels()
     texts = [row["text"] for row in rows]
     reference = np.array([[float(row[name]) for name in codebook.names] for row in rows])
-    evidence = np.array([baseline.evidence(codebook, text) for text in texts])
+    evidence = np.array([baseline.scores(codebook, text) for text in texts])
     print(f"{len(texts)} documents, {', '.join(codebook.names)}")
     print("decided  macro F1  wrong labels among the least certain fifth")
     for decided in (step for step in STEPS if step <= len(texts) * 2 // 3):

@@ -159,7 +159,7 @@ def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[i
         by_word = _by_word(words)
         numbers = {label.id: number for number, label in enumerate(by_word.labels)}
         return tuple(
-            frozenset(numbers[id] for id, spans in baseline.hits(by_word, one.text).items() if spans)
+            frozenset(numbers[id] for id, spans in baseline.keyword_spans(by_word, one.text).items() if spans)
             for one in _sample(session)
         )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core import baseline
-from core.baseline.scan import clause_at, clauses_of, quote_window
+from core.baseline.evidence import clauses_of, quote_around
 from core.codebook import CHOICE_ITEM, Codebook, Label, normalise
 from core.documents import Document, Value
 from core.errors import CodebookError, UsageError
@@ -184,12 +184,10 @@ def _example_text(codebook: Codebook, label_id: str, part: Part, found: Document
 
 def _best_clause(codebook: Codebook, label: Label, document: Document, part: Part) -> str:
     text = document.text
-    clauses = list(clauses_of(text))
-    hits = baseline.hits(codebook, text).get(label.id, ())
+    hits = baseline.keyword_spans(codebook, text).get(label.id, ())
     if hits:
-        start, end = quote_window(text, clauses[clause_at(clauses, hits[0][0])], *hits[0])
-        return _truncate(text[start:end], part)
-    if len(clauses) == 1:
+        return _truncate(quote_around(text, *hits[0]), part)
+    if len(list(clauses_of(text))) == 1:
         return _truncate(text, part)
     return ""
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.baseline.lexicon import lexicon_of
-from core.baseline.scan import clauses_of
+from core.baseline.evidence import clauses_of, lexicon_of
 from core.baseline.words import forms, tokens
 from core.codebook import Codebook, Label
 
@@ -108,8 +107,15 @@ def test_words_shared_between_definitions_or_with_the_unit_count_less() -> None:
     assert "hotels" not in one
 
 
-def test_derived_words_count_less_beside_keywords() -> None:
-    with_keywords, without = weights(
-        Label(name="A", description="lamps", keywords=("candle",)), Label(name="B", description="doors")
-    )
-    assert with_keywords["lamps"] < without["doors"] < with_keywords["candle"] == 1.0
+def test_a_word_with_a_list_of_keywords_beside_it_only_supports() -> None:
+    keywords = ("candle", "torch", "lantern", "bulb", "flame")
+    labels = (Label(name="A", description="lamps", keywords=keywords), Label(name="B", description="doors"))
+    terms = {term for found in lexicon_of(Codebook(labels=labels)).index.values() for term in found}
+    assert {term.text: term.supports for term in terms if term.text in ("lamps", "doors", "candle")} == {
+        "lamps": True, "doors": False, "candle": False,
+    }  # fmt: skip
+
+
+def test_the_subject_of_a_how_clause_counts_less() -> None:
+    (label,) = weights(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
+    assert label["clean"] == label["dusty"] == label["lamps"] > 0.5 > label["rooms"] == label["halls"]

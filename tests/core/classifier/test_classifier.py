@@ -66,13 +66,13 @@ def test_learns_words_outside_the_word_lists() -> None:
 def test_weight_grows_with_decisions() -> None:
     """m / (m + 50): with every decision "absent", k+1/2 of m+1 is what the learned half says; at m = 50 it is half.
 
-    Evidence 1 says present with 1 / (1 + exp(-4 * 0.6)) = 0.9168; 50 same answers say 0.5 / 51 = 0.0098; the mean of
-    both is 0.4633, so the label tips to absent at 50 decisions.
+    Evidence 1 says present with 1 / (1 + exp(-4 * 0.5)) = 0.8808; 50 same answers say 0.5 / 51 = 0.0098; the mean of
+    both is 0.4453, so the label tips to absent at 50 decisions.
     """
     task = classifier.Task("multilabel", 1)
     texts, evidence, reference = ["a word"] * 50, np.ones((50, 1)), np.zeros((50, 1))
     chance = classifier.train(task, texts, evidence, reference).predict_proba(["a word"], [[1.0]])[0, 0, 1]
-    assert chance == pytest.approx(0.4633, abs=1e-4)
+    assert chance == pytest.approx(0.4453, abs=1e-4)
     few = classifier.train(task, texts[:5], evidence[:5], reference[:5]).predict(["a word"], [[1.0]])
     assert few.values[0, 0] == 1.0
 
@@ -159,7 +159,7 @@ def _hotels() -> tuple[list[str], np.ndarray, np.ndarray]:
     with (folder / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     texts = [row["text"] for row in rows]
-    evidence = np.array([baseline.evidence(codebook, text) for text in texts])
+    evidence = np.array([baseline.scores(codebook, text) for text in texts])
     return texts, evidence, np.array([[float(row[name]) for name in codebook.names] for row in rows])
 
 

@@ -1,0 +1,598 @@
+"""Evidence for the labels of a codebook in a text: words found, doubts about them, and scores.
+
+The built-in model argues from this evidence, and the trained classifier starts from it. A label's words come from two
+sources. Its author listed its keywords and its name; the words of its description and of its include examples are
+derived. A listed word carries its label. Derived words carry a label that has (almost) no keywords; beside a list they
+only support it, because most words of a definition name what an aspect is found on ("how clean the rooms are").
+
+A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
+examples, about another place, about something that was not tried, in a question for information, or in quoted labels.
+A doubted hit does not carry a label.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from core.baseline.words import (
+    CATCH_ALL_NAMES,
+    FOREIGN_WORDS,
+    FUNCTION_WORDS,
+    GENERIC_WORDS,
+    IDIOMS,
+    NEGATIONS,
+    Token,
+    forms,
+    tokens,
+)
+from core.codebook import Codebook, Label, normalise
+
+Source: TypeAlias = Literal["keyword", "name", "description", "include", "idiom"]
+Span: TypeAlias = tuple[int, int]
+
+# -- Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
+
+WEIGHTS: Mapping[Source, float] = {"keyword": 1.0, "name": 1.0, "description": 0.8, "include": 0.5, "idiom": 0.0}
+"""Weight of a word by its source. A description is about its label; half of an example's words are incidental."""
+PART_FACTOR = 0.65
+"""Factor for one word of a phrase ("list" of "wine list"): 0.8 x 0.65 just reaches ``THRESHOLD``."""
+FRAME_FACTOR = 0.5
+"""Factor for the subject of "how clean the rooms are": 0.8 x 0.5 stays below ``THRESHOLD``, so it never carries."""
+FURTHER_FACTOR = 0.5
+"""Factor for each further word beside the strongest: words of one label often occur together, so they tell less."""
+DOUBTED_FACTOR = 0.2
+"""Factor for a doubted hit: it ranks above no hit and below everything else."""
+THRESHOLD = 0.5
+"""Score from which a label is present: half of a listed word."""
+SUPPORT_LIMIT = 0.4
+"""Highest score of a label without a word that carries it; below ``THRESHOLD``, but visibly uncertain."""
+SHORT_LIST = 5
+"""Labels with fewer keywords than this rest on derived words too, because such a list cannot cover the usual words.
+
+Beside a longer list, two different derived words in one clause are needed, each with a weight of ``THRESHOLD``: one
+alone was right in 20% of the cases with brief definitions of hotel aspects and in 60% with detailed ones of restaurant
+aspects, two together in 80%.
+"""
+STEEPNESS = 4.0
+"""Slope of the probability over the score: 0.12 without a word, 0.5 at the threshold, 0.88 for one listed word.
+
+On 800 restaurant sentences, 0.08 of the labels without a word and 0.75 of those with one listed word were present.
+"""
+
+NO_LABEL = -1
+"""Label number of an idiom."""
+MAX_PHRASE_WORDS = 3
+"""Most words of a derived phrase."""
+MAX_WORD_GAP = 3
+"""Most characters between the words of a phrase."""
+MAX_QUOTE_CHARACTERS = 160
+"""Most characters of a quote."""
+MIN_CLAUSE_CHARACTERS = 24
+"""A piece between commas shorter than this is joined with its neighbour."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token."""
+
+    label: int
+    text: str
+    source: Source
+    weight: float
+    pattern: tuple[frozenset[str], ...]
+    supports: bool = False
+    """True for a derived word beside a list of keywords, which does not carry its label alone."""
+    key: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Terms with the same key are the same word or phrase."""
+
+    def __post_init__(self) -> None:
+        alone = len(self.pattern) == 1
+        key = self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
+        object.__setattr__(self, "key", key)
+
+    @property
+    def listed(self) -> bool:
+        """True if the codebook's author listed it: a keyword or the label's name."""
+        return self.source in ("keyword", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """An exclude example of a label: its text, and the forms of each of its content words."""
+
+    text: str
+    words: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lexicon:
+    """All terms of a codebook, indexed by their first token. ``usable`` labels have a word to look for."""
+
+    codebook: Codebook
+    index: Mapping[str, tuple[Term, ...]]
+    exclusions: tuple[tuple[Exclusion, ...], ...]
+    usable: tuple[bool, ...]
+
+
+# -- Words of a codebook
+
+_SENTENCE = re.compile(r"[.;:!?\n]+(?=\s|$)")
+_CHUNK = re.compile(r"[.,;:!?()\[\]/\"“”‘—–\n]+|\s-\s")
+_DENIAL = re.compile(
+    r"\b(?:(?:is|are) (?:not|no)|(?:do|does|should|must|may) not (?:count|belong|include|qualify|apply|fall|be|mean)|"
+    r"doesn't count|don't count|isn't|aren't|says? nothing|not enough|neither (?:is|are|do|does))\b",
+    re.IGNORECASE,
+)
+"""Makes a sentence of a description one about what does not count."""
+_FRAME = re.compile(
+    r"\bhow (?:(?!(?:the|a|an|their|its|this|that|they|it)\b)\w+[,/]? ){1,6}?(?:the|a|an|their|its|this)\b"
+    r"(?P<subject>[^.;:]*?)(?= (?:is|are|was|were|feels?|looks?|seems?)\b|[.;:]|$)",
+    re.IGNORECASE,
+)
+"""The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
+
+
+@lru_cache(maxsize=64)
+def lexicon_of(codebook: Codebook) -> Lexicon:
+    """Return the lexicon of a codebook; the same object for an equal codebook."""
+    labels = codebook.labels
+    common = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
+    listed = [term for number, label in enumerate(labels) for term in _listed(number, label)]
+    derived = [
+        term
+        for number, label in enumerate(labels)
+        for term in _derived(number, label)
+        if term.key.isdisjoint(common)  # words of the unit and the domain are in every document
+    ]
+    owners: dict[str, set[int]] = {}
+    for term in listed:
+        for form in term.key:
+            owners.setdefault(form, set()).add(term.label)
+    sharing = Counter(form for number in range(len(labels)) for form in _all_forms(derived, number))
+    terms = list(listed)
+    for term in derived:
+        if all(term.label in owners.get(form, {term.label}) for form in term.key):
+            # A word of several definitions counts for each in part, and not where another label lists it.
+            share = max(sharing[form] for form in term.key)
+            terms.append(replace(term, weight=term.weight / share))
+    usable = tuple(any(term.label == number for term in terms) for number in range(len(labels)))
+    terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
+    index: dict[str, dict[tuple[int, frozenset[str]], Term]] = {}
+    for term in terms:
+        place = (term.label, term.key if len(term.pattern) > 1 else frozenset())
+        for form in term.pattern[0]:
+            known = index.setdefault(form, {})
+            if place not in known or (not known[place].supports, known[place].weight) < (
+                not term.supports,
+                term.weight,
+            ):
+                known[place] = term
+    return Lexicon(
+        codebook,
+        {form: tuple(known.values()) for form, known in index.items()},
+        tuple(tuple(_exclusions(label, common)) for label in labels),
+        usable,
+    )
+
+
+def _all_forms(terms: Sequence[Term], number: int) -> set[str]:
+    return {form for term in terms if term.label == number for form in term.key}
+
+
+def _terms(label: int, text: str, source: Source) -> Iterator[Term]:
+    """Yield the term for a listed text; none if it has no word to look for."""
+    found = [token for token, _, _ in tokens(text)]
+    if found and (len(found) > 1 or found[0] not in FUNCTION_WORDS):
+        yield Term(label, text, source, WEIGHTS[source], tuple(map(forms, found)))
+
+
+def _listed(number: int, label: Label) -> Iterator[Term]:
+    """Yield the terms that the label's author listed, and the label's own name."""
+    for keyword in label.keywords:
+        yield from _terms(number, keyword, "keyword")
+    if normalise(label.name) in CATCH_ALL_NAMES:
+        return
+    name = [token for token, _, _ in tokens(label.name)]
+    content = [word for word in name if word not in FUNCTION_WORDS]
+    if len(name) > 1:
+        yield from _terms(number, label.name, "name")
+    for word in content:
+        if len(content) == 1 or (len(content) <= 3 and word not in GENERIC_WORDS and len(word) > 1):
+            yield from _terms(number, word, "name")
+
+
+def _derived(number: int, label: Label) -> Iterator[Term]:
+    supports = len(label.keywords) >= SHORT_LIST
+    parts: list[tuple[Source, str, float]] = [("include", text, WEIGHTS["include"]) for text in label.include]
+    for sentence in _SENTENCE.split(label.description):
+        if not _DENIAL.search(sentence):
+            cut = next((start for word, start, _ in tokens(sentence) if word in NEGATIONS), len(sentence))
+            frames = [match.span("subject") for match in _FRAME.finditer(sentence, 0, cut)]
+            between = pairwise([(0, 0), *frames, (cut, cut)])
+            full = WEIGHTS["description"]
+            parts += [("description", sentence[last:first], full) for (_, last), (first, _) in between]
+            parts += [("description", sentence[first:last], full * FRAME_FACTOR) for first, last in frames]
+    for source, text, weight in parts:
+        for phrase in _phrases(text):
+            if 1 < len(phrase) <= MAX_PHRASE_WORDS:
+                yield Term(number, " ".join(phrase), source, weight, tuple(map(forms, phrase)), supports)
+            alone = len(phrase) == 1 or source == "include"
+            for word in phrase:
+                yield Term(number, word, source, weight * (1.0 if alone else PART_FACTOR), (forms(word),), supports)
+
+
+def _phrases(text: str) -> Iterator[list[str]]:
+    """Yield runs of content words; a run ends at a mark, a function word or a generic word."""
+    for chunk in _CHUNK.split(text):
+        run: list[str] = []
+        for word, _, _ in tokens(chunk):
+            bare = word.isdigit() or (len(word) < 2 and word.isascii())
+            if word not in FUNCTION_WORDS and word not in GENERIC_WORDS and not bare:
+                run.append(word)
+            elif run:
+                yield run
+                run = []
+        if run:
+            yield run
+
+
+def _exclusions(label: Label, common: frozenset[str]) -> Iterator[Exclusion]:
+    for example in label.exclude:
+        words = dict.fromkeys(word for phrase in _phrases(example) for word in phrase if word not in common)
+        if words:
+            yield Exclusion(example, tuple(forms(word) for word in words))
+
+
+# -- Clauses, which are quoted and compared with examples
+
+_END = re.compile(r"[.!?;…](?=\s|$)|[。！？；]|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|[\"“”„«»{}`]|\s[-–]\s|—|--+")
+_JOINT = re.compile(r"[,:](?=\s)|[()\[\]，、：]|\s(?=(?:but|although|though|however|while|whereas)\s)", re.IGNORECASE)
+_EDGE = " \t\u00a0.,;:!?-–"
+
+
+def clauses_of(text: str) -> Iterator[Span]:
+    """Yield the clauses of a text in order.
+
+    Clauses are cut at ends of sentences, and at commas and "but" if the pieces are long enough. They are also cut at
+    characters that would break a quote or start JSON: line breaks, double quotation marks, braces.
+    """
+    for start, end in _pieces(text, 0, len(text), _END):
+        clause: Span | None = None
+        for piece in _pieces(text, start, end, _JOINT):
+            if clause is None:
+                clause = piece
+            elif min(clause[1] - clause[0], piece[1] - piece[0]) < MIN_CLAUSE_CHARACTERS:
+                clause = (clause[0], piece[1])
+            else:
+                yield clause
+                clause = piece
+        if clause is not None:
+            yield clause
+
+
+def _pieces(text: str, start: int, end: int, mark: re.Pattern[str]) -> Iterator[Span]:
+    at = start
+    for match in mark.finditer(text, start, end):
+        if match.start() > at:
+            yield at, match.start()
+        at = max(at, match.end())
+    if at < end:
+        yield at, end
+
+
+def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None = None) -> str:
+    """Return the clause around ``start`` to ``end``; of a long clause the part around them, cut between words."""
+    clauses = list(clauses_of(text)) if clauses is None else clauses
+    if not clauses:
+        return ""
+    first, last = clauses[max(0, bisect_right(clauses, (start, len(text))) - 1)]
+    end = min(end, last)
+    if last - first > MAX_QUOTE_CHARACTERS:
+        spare = max(0, MAX_QUOTE_CHARACTERS - (end - start)) // 2
+        left, right = max(first, start - spare), min(last, end + spare)
+        gap = text.find(" ", left, start) if left > first else -1
+        first = gap + 1 if gap >= 0 else left
+        gap = text.rfind(" ", end, right) if right < last else -1
+        last = min(gap if gap >= 0 else right, first + MAX_QUOTE_CHARACTERS)
+    return text[first:last].strip(_EDGE)
+
+
+# -- Passages that put a hit in doubt
+
+
+@dataclass(frozen=True, slots=True)
+class _Doubt:
+    """A rule: a hit in a match of ``pattern`` is ``reason``. Searched only if one of ``triggers`` is in the text."""
+
+    triggers: frozenset[str]
+    pattern: re.Pattern[str]
+    reason: str
+
+
+def _doubt(triggers: str, pattern: str, reason: str) -> _Doubt:
+    return _Doubt(frozenset(triggers.split()), re.compile(pattern, re.IGNORECASE), reason)
+
+
+_VENUE = r"(?:restaurant|bar|caf[eé]|pub|diner|bistro|pizzeria|hotel|hostel|motel|club|shop|store|place|building)s?"
+_ELSEWHERE = _doubt(
+    "nearby next across down around round town neighbouring neighboring other another local elsewhere previous last",
+    rf"(?:\w+ (?:at|in|from) )?(?:(?:the|a|an|some|any|this|that) )?(?:"
+    rf"(?:nearby|neighbou?ring|other|another|local|previous|last) {_VENUE}\b|"
+    rf"(?:\w+ )?{_VENUE} (?:right |just )?"
+    r"(?:nearby|next door|across the (?:street|road)|down the (?:street|road)|a?round the corner|in town|elsewhere)\b)|"
+    r"\w+ (?:elsewhere|next door)\b",
+    "about another place",
+)
+_UNTRIED = _doubt(
+    "try tried use used visit visited sample sampled comment opinion judge speak",
+    r"(?:(?:did ?n[o'’]?t|did not|have ?n[o'’]?t|have not|never|yet to)(?: (?:even|really|actually|get to|got to))? "
+    r"(?:try|tried|use|used|visit|visited|sample|sampled)"
+    r"|(?:can ?n[o'’]?t|can not|could ?n[o'’]?t|could not|no) (?:comment|opinion|judge|speak)"
+    r"(?: (?:on|about|of|to|for))?)"
+    r"(?!\W+(?:\w+\W+){0,2}(?:better|such|so|worse|as)\b)(?:[ \t]+[\w'-]+){1,3}",
+    "about something that was not tried",
+)
+_ASKED = _doubt(
+    "is are do does can could has have will",
+    r"(?:(?<=[.!?\n])|\A)\s*(?:is|are|do|does|can|could|has|have|will) (?:there|it|you|they|we|i|any\w*|this|the)\b"
+    r"(?! (?:believe|imagine))[^.!?\n]*\?",
+    "in a question, which tells nothing",
+)
+_QUOTED = _doubt(
+    "final aspects label labels undecided mark classify",
+    r"(?:final decision\b|aspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
+    r"\b(?:label|mark|classify) (?:this|it)(?: \w+){0,2} as\b)[^\n]*|\"labels?\"\s*:[^\n\]]*",
+    "in a quoted list of labels",
+)
+_NEGATED = _doubt(
+    "no not never without t nor neither hardly cannot",
+    r"(?:\b(?:no|not|never|without|nor|neither|hardly|cannot)|n['’]t)\b(?:[ \t-]+[\w'’]+){1,3}",
+    "negated",
+)
+"""For a choice only: "not good" is no ground for a label that lists "good", but it does mention the topic."""
+
+
+# -- Evidence in a text
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A term found in the text at ``start`` to ``end``, in clause number ``clause``.
+
+    ``doubt`` ends the sentence "the word is ..." and is empty without a doubt. ``carries`` is False for a derived word
+    that only supports its label.
+    """
+
+    term: Term
+    start: int
+    end: int
+    clause: int
+    doubt: str
+    carries: bool
+
+    @property
+    def strength(self) -> float:
+        """The term's weight, reduced by a doubt."""
+        return self.term.weight * (DOUBTED_FACTOR if self.doubt else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
+
+    ``foreign`` is True for a text that does not look English; then only listed words are looked for.
+    """
+
+    text: str
+    clauses: tuple[Span, ...]
+    hits: tuple[tuple[Hit, ...], ...]
+    foreign: bool
+
+    def score(self, label: int, *, doubts: bool = True) -> float:
+        """Return the score of a label; from ``THRESHOLD`` on it is present. Without ``doubts``, no hit is doubted."""
+        carrying = [hit for hit in self.hits[label] if hit.carries and not (doubts and hit.doubt)]
+        return max(_combine(carrying, doubts), min(SUPPORT_LIMIT, _combine(self.hits[label], doubts)))
+
+    def weight(self, label: int, *, doubts: bool = True) -> float:
+        """Return the score of a label that competes with others: every word counts in full."""
+        return sum(_strengths(self.hits[label], doubts))
+
+    def best(self, label: int) -> list[Hit]:
+        """Return the label's hits, the strongest first."""
+        return sorted(self.hits[label], key=lambda hit: (-hit.strength, hit.start))
+
+    def quote(self, hit: Hit) -> str:
+        """Return the clause around a hit as in the text, without a line break or double quotation mark."""
+        return quote_around(self.text, hit.start, hit.end, self.clauses)
+
+    def word(self, hit: Hit) -> str:
+        """Return the words that were hit, in lower case."""
+        return " ".join(self.text[hit.start : hit.end].lower().split())
+
+
+def _strengths(hits: Sequence[Hit], doubts: bool) -> list[float]:
+    best: dict[frozenset[str], float] = {}
+    for hit in hits:
+        best[hit.term.key] = max(best.get(hit.term.key, 0.0), hit.strength if doubts else hit.term.weight)
+    return sorted(best.values(), reverse=True)
+
+
+def _combine(hits: Sequence[Hit], doubts: bool) -> float:
+    """Return the strength of the best word in full and of every other word in part."""
+    ranked = _strengths(hits, doubts)
+    return ranked[0] + FURTHER_FACTOR * sum(ranked[1:]) if ranked else 0.0
+
+
+def probability(score: float) -> float:
+    """Return the probability that a label with this score is present."""
+    return 1 / (1 + math.exp(STEEPNESS * (THRESHOLD - score)))
+
+
+_Match: TypeAlias = tuple[Term, int, int]
+
+
+@lru_cache(maxsize=256)
+def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
+    """Return the evidence in a text. Cached, because several roles read the same text in a row."""
+    found = tokens(text)
+    seen = {word for word, _, _ in found}
+    foreign = _is_foreign(seen)
+    matches = [
+        match for match in _matches(lexicon, text, found) if match[0].listed or not foreign or match[0].label < 0
+    ]
+    hits: list[list[Hit]] = [[] for _ in lexicon.usable]
+    if all(term.label == NO_LABEL for term, _, _ in matches):
+        return Evidence(text, (), tuple(map(tuple, hits)), foreign)
+    clauses = tuple(clauses_of(text))
+    starts = [start for _, start, _ in found]
+    around: dict[int, list[_Match]] = {}
+    for match in matches:
+        if match[2] > match[1]:
+            for position in range(match[1], match[2] + 1):
+                around.setdefault(position, []).append(match)
+    rules = [_ELSEWHERE, _UNTRIED, _ASKED, _QUOTED] + [_NEGATED] * (lexicon.codebook.kind == "choice")
+    doubtful = [
+        (match.start(), match.end(), rule)
+        for rule in rules
+        if not rule.triggers.isdisjoint(seen)
+        for match in rule.pattern.finditer(text)
+    ]
+    # A label that lists "next door" or "nearby" is about just such places.
+    places = {term.label for term, first, _ in matches if term.listed and found[first][0] in _ELSEWHERE.triggers}
+    for term, first, last in matches:
+        if term.label == NO_LABEL:
+            continue
+        longer = [one for one, a, b in around.get(first, ()) if a <= first and last <= b and b - a > last - first]
+        if any(one.label == term.label for one in longer):
+            continue
+        start, end = found[first][1], found[last][2]
+        clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
+        doubt = ""
+        if lexicon.exclusions[term.label]:
+            at, to = (bisect_left(starts, edge) for edge in clauses[clause])
+            words = frozenset(word for word, _, _ in found[at:to])
+            alike = next((each for each in lexicon.exclusions[term.label] if _is_like(each, term, words)), None)
+            doubt = f"used as in the exclude example: {_plain(alike.text)}" if alike else ""
+        doubt = doubt or _phrase_doubt(lexicon, term, longer)
+        if not doubt and start and text[start - 1] == "#":
+            doubt = _QUOTED.reason
+        if not doubt:
+            near = (rule for a, b, rule in doubtful if a <= start < b)
+            doubt = next((rule.reason for rule in near if rule is not _ELSEWHERE or term.label not in places), "")
+        hits[term.label].append(Hit(term, start, end, clause, doubt, not term.supports))
+    return Evidence(text, clauses, tuple(tuple(_carry_together(own)) for own in hits), foreign)
+
+
+def _carry_together(hits: Sequence[Hit]) -> Iterator[Hit]:
+    """Yield a label's hits; different supporting words in one clause carry the label together."""
+    strong = {(hit.clause, hit.term.key) for hit in hits if not hit.carries and hit.strength >= THRESHOLD}
+    together = Counter(clause for clause, _ in strong)
+    for hit in hits:
+        carries = together[hit.clause] > 1 and hit.strength >= THRESHOLD
+        yield replace(hit, carries=True) if carries and not hit.carries else hit
+
+
+def _is_foreign(seen: set[str]) -> bool:
+    """Return True if words of another language or another script prevail among the words of a text."""
+    other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in seen)
+    return other > 1 and other > len(seen & FUNCTION_WORDS)
+
+
+def _matches(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Iterator[_Match]:
+    index, size = lexicon.index, len(found)
+    for position, (word, _, _) in enumerate(found):
+        for term in index.get(word, ()):
+            length = len(term.pattern)
+            if length == 1:
+                yield term, position, position
+            elif (
+                position + length <= size
+                and found[position + 1][0] in term.pattern[1]
+                and _is_phrase(term, text, found[position : position + length])
+            ):
+                yield term, position, position + length - 1
+
+
+def _is_phrase(term: Term, text: str, found: Sequence[Token]) -> bool:
+    """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
+    if any(word not in step for (word, _, _), step in zip(found, term.pattern, strict=True)):
+        return False
+    gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(found))
+    return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
+
+
+def _phrase_doubt(lexicon: Lexicon, term: Term, longer: Sequence[Term]) -> str:
+    """Return the doubt about a hit inside longer phrases. A derived phrase does not outweigh a listed word."""
+    for phrase in longer:
+        if phrase.label == NO_LABEL:
+            return f"part of a set phrase: {phrase.text}"
+        if phrase.listed or not term.listed:
+            return f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.labels[phrase.label].name}"
+    return ""
+
+
+def _is_like(exclusion: Exclusion, term: Term, words: frozenset[str]) -> bool:
+    """Return True if a clause is similar to an exclude example.
+
+    For a hit on a word of the example, at least half of its other words must occur. For another hit on a derived word,
+    at least three quarters of two or more words must occur.
+    """
+    others = [forms for forms in exclusion.words if all(forms.isdisjoint(step) for step in term.pattern)]
+    shared = sum(not forms.isdisjoint(words) for forms in others)
+    if len(others) < len(exclusion.words):
+        return shared * 2 >= len(others) if others else len(term.pattern) == 1
+    return not term.listed and len(others) > 1 and shared * 4 >= len(others) * 3
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.translate(dict.fromkeys(map(ord, "\"“”„«»'‘’"), " ")).split())
+
+
+# -- What other packages ask of a codebook's words
+
+RATING_NOTICE = (
+    "The word-list baseline rates by counting: how many of a dimension's words are there, and how many words the text "
+    "shares with its other fields. It judges nothing."
+)
+
+
+def describe(codebook: Codebook) -> list[str]:
+    """Return a sentence for each label that the built-in model cannot look for, and its notice on ratings."""
+    consequence = {
+        "multilabel": "stays unresolved", "choice": "can never be chosen", "rating": "stays unresolved"
+    }[codebook.kind]  # fmt: skip
+    found = [
+        f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add keywords, or "
+        "typical things to its description."
+        for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True)
+        if not usable
+    ]
+    return [RATING_NOTICE, *found] if codebook.kind == "rating" else found
+
+
+def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...]]:
+    """Return the positions of each label's keywords in a text, as offsets by label id; empty if there are none."""
+    found = find_evidence(lexicon_of(codebook), text).hits
+    return {
+        label.id: tuple((hit.start, hit.end) for hit in own if hit.term.source == "keyword")
+        for label, own in zip(codebook.labels, found, strict=True)
+    }
+
+
+def scores(codebook: Codebook, text: str) -> tuple[float, ...]:
+    """Return the score of each label by the codebook's words, in order: 0 without a word, 1 for one keyword.
+
+    For a choice, where labels compete, every word counts in full.
+    """
+    lexicon = lexicon_of(codebook)
+    found = find_evidence(lexicon, text)
+    measure = found.weight if codebook.kind == "choice" else found.score
+    return tuple(map(measure, range(len(lexicon.usable))))
