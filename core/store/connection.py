@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakSet
@@ -24,12 +26,20 @@ from core.store.lock import Ownership
 
 Cursor: TypeAlias = DuckDBPyConnection
 
+QUERY_SECONDS = 120
+"""Time limit of one query."""
+STOP_SECONDS = 10.0
+"""Longest wait for a query to stop when the project is closed."""
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "memory_limit": "50%",
+    "max_execution_time": str(QUERY_SECONDS * 1000),
+    "lock_configuration": "true",
 }
-"""Nothing is read or fetched from outside: no files, no extensions."""
+"""Nothing is read or fetched from outside: no files, no extensions. Nothing in a project can change that."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes from file")
@@ -47,6 +57,13 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
         )
     if "Conflicting lock" in text or "being used by another process" in text:
         return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
+    if isinstance(error, duckdb.ConnectionException) and "closed" in text:
+        return ProjectError(f"{path} is closed.", "Open the project again.")
+    if isinstance(error, duckdb.InterruptException):
+        return ProjectError(
+            f"{path}: a query took longer than {QUERY_SECONDS} seconds and was stopped.",
+            "Close other programs and try again, or work on fewer documents.",
+        )
     if isinstance(error, duckdb.OutOfMemoryException):
         return ProjectError(f"{path}: there is not enough memory for this.", "Close other programs and try again.")
     if any(mark in text for mark in _DAMAGED):
@@ -133,7 +150,7 @@ class Connection:
             self._closed = True
         try:
             for cursor in list(self._cursors):
-                cursor.close()
+                _stop(cursor)
             self._root.execute("CHECKPOINT")
         except (duckdb.Error, OSError) as error:
             raise translate_error(error, self.path) from error
@@ -146,6 +163,21 @@ class Connection:
         if cursor is None or self._closed:
             cursor = self._local.cursor = self.cursor()
         return cursor
+
+
+def _stop(cursor: Cursor) -> None:
+    """Interrupt a cursor's query, if one is running in another thread, and close the cursor."""
+    deadline = time.monotonic() + STOP_SECONDS
+    while True:
+        with suppress(duckdb.ConnectionException):  # it is closed already
+            cursor.interrupt()
+        try:
+            cursor.close()
+            return
+        except duckdb.ResourceInUseException:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Connection:
@@ -189,5 +221,4 @@ def _connect(path: Path) -> Cursor:
                 "Name another file with --project; this one was left as it is.",
             ) from error
         raise translate_error(error, path) from error
-    root.execute("SET memory_limit = '50%'")
     return root

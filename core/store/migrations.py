@@ -12,6 +12,7 @@ import time
 from functools import lru_cache
 from pathlib import Path
 
+import duckdb
 from duckdb import DuckDBPyConnection
 
 from core.errors import ProjectError
@@ -35,24 +36,18 @@ def newest() -> int:
 
 def version_of(cursor: DuckDBPyConnection) -> int | None:
     """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project."""
-    tables = {
-        name
-        for (name,) in cursor.execute(
-            "SELECT table_name FROM duckdb_tables() WHERE NOT internal "
-            "UNION SELECT view_name FROM duckdb_views() WHERE NOT internal"
-        ).fetchall()
-    }
-    if "moot_schema" not in tables:
-        return None if tables else 0
-    version: int = cursor.execute("SELECT coalesce(max(version), 0) FROM moot_schema").fetchall()[0][0]
-    return version
+    found = _definitions(cursor)
+    if not any((kind, name) == ("table", "main.moot_schema") for kind, name, _ in found):
+        return None if found else 0
+    return max(_applied(cursor), default=0)
 
 
 def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -> None:
     """Migrate the open file to version ``upto`` (the newest if None); a file at that version is left unchanged.
 
     Raises ProjectError if the file belongs to another program, a newer Moot made it, or its scripts have changed since.
-    DuckDB's own errors pass through.
+    Raises it also if the file has any definition that differs from the schema: a view or macro in a file from somebody
+    else would run that person's SQL. Nothing in the file runs before this check. DuckDB's own errors pass through.
     """
     version = version_of(cursor)
     if version is None:
@@ -70,14 +65,57 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
             f"{path} was made by another state of Moot's development.",
             "Open it with the Moot that made it, export what you need, and import that into a new project.",
         )
+    if version and (changed := _definitions(cursor) ^ _expected(version)):
+        kind, name, _ = min(changed)
+        raise ProjectError(
+            f"{path} was changed by another program: its {kind} {name.removeprefix('main.')} is not Moot's.",
+            "It was not opened, because it could run SQL of its own. Ask for a bundle of the project and import that.",
+        )
     for number, script in scripts():
         if version < number <= (upto or newest()):
             _apply(cursor, number, script)
 
 
+_CATALOG = {
+    "schema": "schema_name, '', ''",
+    "type": "schema_name, type_name, logical_type",
+    "sequence": "schema_name, sequence_name, ''",
+    "function": "schema_name, function_name, [parameters, [macro_definition]]",
+    "table": "schema_name, table_name, sql",
+    "view": "schema_name, view_name, sql",
+    "index": "schema_name, index_name, sql",
+    "trigger": "schema_name, trigger_name, sql",
+}
+
+
+def _definitions(cursor: DuckDBPyConnection) -> frozenset[tuple[str, str, str]]:
+    """Return everything that the open file defines, as (kind, name, definition).
+
+    The built-in table functions are named in full, and no other function is used: a macro in the file can shadow them.
+    """
+    ((own,),) = cursor.execute("SELECT database_name FROM system.main.duckdb_databases() WHERE NOT internal").fetchall()
+    found = set()
+    for kind, columns in _CATALOG.items():
+        source = f"system.main.duckdb_{'indexes' if kind == 'index' else kind + 's'}()"
+        internal = "" if kind in ("sequence", "index", "trigger") else "AND NOT internal"
+        sql = f"SELECT {columns} FROM {source} WHERE database_name = ? {internal}"
+        for schema, name, definition in cursor.execute(sql, [own]).fetchall():
+            found.add((kind, f"{schema}.{name}", str(definition)))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4)
+def _expected(version: int) -> frozenset[tuple[str, str, str]]:
+    """Return the definitions of a file at a version."""
+    with duckdb.connect() as connection:
+        migrate(connection, path="", upto=version)
+        return _definitions(connection)
+
+
 def _applied(cursor: DuckDBPyConnection) -> dict[int, str]:
     """Return the digests of the scripts that created the file, by number."""
-    return {row[0]: str(row[2]) if len(row) > 2 else "" for row in cursor.execute("FROM moot_schema").fetchall()}
+    rows = cursor.execute("FROM main.moot_schema LIMIT 1000").fetchall()
+    return {row[0]: str(row[2]) if len(row) > 2 else "" for row in rows}
 
 
 def _apply(cursor: DuckDBPyConnection, number: int, script: str) -> None:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import duckdb
@@ -13,6 +14,7 @@ import pytest
 from filelock import FileLock
 
 from core.errors import ProjectError, ProjectLocked, StorageFull
+from core.store import connection
 from core.store.connection import open_file, translate_error
 from core.store.project import Project
 
@@ -233,3 +235,51 @@ def test_a_file_that_lost_a_part_is_called_damaged(path, part):
     with pytest.raises(ProjectError, match="damaged or cut short"):
         open_file(path)
     assert path.read_bytes() == kept
+
+
+def test_a_query_has_a_time_limit(path, monkeypatch):
+    monkeypatch.setitem(connection.CONFIG, "max_execution_time", "200")
+    endless = "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
+    opened = open_file(path)
+    for read in (opened.rows, opened.row, opened.arrow, opened.numbers):
+        with pytest.raises(ProjectError, match="took longer"):
+            read(endless)
+    assert opened.row("SELECT 1") == (1,)
+    opened.close()
+
+
+def test_closing_stops_queries(path):
+    opened = open_file(path)
+    failed = []
+
+    def read():
+        try:
+            opened.rows("WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t")
+        except ProjectError as error:
+            failed.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    while len(opened._cursors) < len(readers):
+        time.sleep(0.01)
+    opened.close()
+    for reader in readers:
+        reader.join(30)
+    assert len(failed) == len(readers)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET enable_external_access = true", "SET lock_configuration = false", "SET max_execution_time = 0",
+        "SET memory_limit = '900GB'", "COPY settings TO '/tmp/moot-attack.csv'", "ATTACH '/tmp/moot-attack.duckdb'",
+        "SELECT * FROM read_text('/etc/passwd')", "SELECT * FROM '/etc/passwd'", "INSTALL httpfs", "LOAD httpfs",
+        "EXPORT DATABASE '/tmp/moot-attack'", "IMPORT DATABASE '/tmp'", "SELECT * FROM glob('/*')",
+    ],
+)  # fmt: skip
+def test_sql_reaches_nothing_outside_the_project(path, statement):
+    opened = open_file(path)
+    with pytest.raises((duckdb.Error, ProjectError)):
+        opened.rows(statement)
+    opened.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import duckdb
 import pytest
 
+from core.codebook import Codebook, Label
 from core.errors import ProjectError
 from core.store import migrations
 from core.store.project import Project
@@ -62,3 +63,43 @@ def test_a_file_whose_creation_was_cut_short_starts_anew(path):
     duckdb.connect(str(path)).close()
     with Project.open(path) as project:
         assert project.store.documents.count() == 0
+
+
+ATTACKS = {
+    "a view in place of a table": "DROP TABLE settings; CREATE VIEW settings AS SELECT 'a' AS key, '1' AS value",
+    "an endless view": "CREATE VIEW endless AS WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) FROM t",
+    "an endless view in place of the versions": "DROP TABLE moot_schema; CREATE VIEW moot_schema AS "
+    "WITH RECURSIVE t AS (SELECT 1 version UNION ALL SELECT version + 1 FROM t) FROM t",
+    "another query in a view of the schema": "CREATE OR REPLACE VIEW run_summary AS SELECT 1 AS run_id",
+    "a macro over a function": "CREATE MACRO count(x) AS 7",
+    "a macro over coalesce": "CREATE MACRO \"coalesce\"(a, b) AS b",
+    "a table macro over the check": "CREATE MACRO duckdb_tables() AS TABLE SELECT 'moot_schema' AS table_name",
+    "a macro over the check's own names": "CREATE MACRO duckdb_views() AS TABLE SELECT 1; CREATE MACRO max(x) AS 1",
+    "an overload of a macro": "CREATE OR REPLACE MACRO aspect_json(pairs) AS (SELECT 'x')",
+    "a default that runs a query": "ALTER TABLE settings ALTER COLUMN value SET DEFAULT (random()::VARCHAR)",
+    "a generated column": "CREATE TABLE lure (a INT, b INT AS (a + 1))",
+    "a column more": "ALTER TABLE settings ADD COLUMN more VARCHAR",
+    "a table more": "CREATE TABLE more (a INT)",
+    "a schema that is searched": "CREATE SCHEMA hidden; CREATE VIEW hidden.runs AS SELECT 1",
+    "a type": "CREATE TYPE mood AS ENUM ('a')",
+    "a sequence": "CREATE SEQUENCE another",
+    "an index": "CREATE INDEX another ON settings (value)",
+    "a table dropped": "DROP TABLE settings",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_a_file_with_definitions_of_its_own_is_refused(path, attack):
+    Project.open(path).close()
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(attack)
+    with pytest.raises(ProjectError, match=r"was changed by another program|another state|file of another program"):
+        Project.open(path)
+
+
+def test_a_project_that_was_used_opens_again(path):
+    for value in range(3):
+        with Project.open(path) as project:
+            project.store.settings.set("pace", value)
+            project.store.codebooks.save(Codebook(labels=(Label(name="Weather"),)))
+            assert project.store.settings.get("pace") == value
