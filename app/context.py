@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -59,6 +60,7 @@ async def lifespan(_app: object) -> AsyncIterator[None]:
     if _installed:
         yield
         return
+    os.umask(0o077)  # everything that Moot creates is for this user alone; `moot` has set it already
     started = await run_in_threadpool(running.start)
     if not started.sessions():
         # Started by streamlit run: the launcher opens a project and prints the address before it serves.

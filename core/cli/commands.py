@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ def main(context: click.Context, project: Path | None, port: int | None, no_brow
 
     Without a command, open the studio.
     """
+    os.umask(0o077)  # everything that Moot creates is for this user alone
     if context.invoked_subcommand is None:
         _studio(project, port, no_browser)
 

@@ -25,7 +25,7 @@ class Ownership:
     def __init__(self, path: Path, url: str | None = None) -> None:
         self._path = path
         self._note = path.with_name(path.name + ".lock.json")
-        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False)
+        self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False, mode=0o600)
         self._new = not Path(self._lock.lock_file).exists()
         if not path.parent.is_dir():
             raise ProjectError(f"The folder {path.parent} does not exist.", "Make it first, or name another file.")
