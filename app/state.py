@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.errors import MootError
     from core.services import personas
     from core.services.data.importing import ImportDraft
-    from core.services.lab.rewrite import Proposal
+    from core.services.lab.suggestions import Proposal
     from core.services.models import Probe
     from core.services.review.codebook_examples import CodebookExample
 

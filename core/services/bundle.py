@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -216,12 +217,7 @@ def _readme(session: ProjectSession, runs: list[RunRow]) -> str:
 def _reviews(session: ProjectSession, archive: zipfile.ZipFile) -> None:
     with archive.open("reviews.jsonl", "w") as file:
         for event in reversed(session.store.events.all(kinds=[REVIEW, STATUS, MARK, ADJUDICATION, "undo", "redo"])):
-            line = {
-                "seq": event.seq, "act": event.act, "at": event.at, "actor": event.actor, "kind": event.kind,
-                "document": event.document_id, "run": event.run_id, "codebook_version": event.codebook_version,
-                "item": event.item, "before": event.before, "after": event.after, "target": event.target,
-            }  # fmt: skip
-            file.write(orjson.dumps(line, default=str) + b"\n")
+            file.write(orjson.dumps(asdict(event), default=str) + b"\n")
 
 
 def _settings(run: RunRow, archive: zipfile.ZipFile) -> None:

@@ -79,20 +79,10 @@ _SUMMED = (
 
 
 def _totals(session: ProjectSession, row: RunRow) -> dict[str, Any]:
-    left_out = costs.adaptive_savings(session, row)
-    return ({} if left_out is None else {"adaptive": left_out.to_json()}) | {
+    savings = costs.adaptive_savings(session, row)
+    return ({} if savings is None else {"adaptive": savings.to_json()}) | {
         "run_id": row.run_id,
-        "documents": row.documents,
-        "verdicts": row.verdicts,
-        "unresolved": row.unresolved,
-        "failed": row.failed,
-        "rejected": row.rejected,
-        "calls": row.calls,
-        "cached_calls": row.cached_calls,
-        "prompt_tokens": row.prompt_tokens,
-        "completion_tokens": row.completion_tokens,
-        "cached_tokens": row.cached_tokens,
-        "cost_usd": row.cost_usd,
+        **row.model_dump(include={*_SUMMED, "rejected"}),
         "seconds": round(row.seconds, 3),
         "status": row.state,
     }
@@ -100,16 +90,8 @@ def _totals(session: ProjectSession, row: RunRow) -> dict[str, Any]:
 
 def listing(row: RunRow) -> dict[str, Any]:
     """Return what ``moot runs --json`` reports of a run."""
-    return {
-        "run_id": row.run_id,
-        "status": row.state,
-        "protocol": row.settings.protocol,
-        "documents": row.documents,
-        "verdicts": row.verdicts,
-        "unresolved": row.unresolved,
-        "failed": row.failed,
-        "turns": row.turns,
-    }
+    counts = row.model_dump(include={"documents", "verdicts", "unresolved", "failed", "turns"})
+    return {"run_id": row.run_id, "status": row.state, "protocol": row.settings.protocol, **counts}
 
 
 def known_run(session: ProjectSession, run_id: str | None) -> RunRow:

@@ -12,7 +12,7 @@ from core.runs import RoleModel
 from core.services import projects, templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, sweeps, trials
-from core.services.lab.sweeps import SweepSpec
+from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_room, studio
 from tests.core.services.sessions import BOOK, make, until
@@ -148,7 +148,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
 def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: ProjectSession) -> None:
     role_models = [RoleModel(connection="builtin", model="lexical"), RoleModel(connection="builtin", model="other")]
     spec = SweepSpec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
-    row = filled.store.lab.begin_sweep(spec.to_json())
+    row = filled.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
     filled.store.lab.update_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 is spent")
     at = open_room("lab")
     raised = at.number_input(key=f"sweep-raise-{row.sweep}")

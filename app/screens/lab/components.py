@@ -13,6 +13,7 @@ from core.prompts.checking import Problem
 from core.services.codebooks.diff import Line
 from core.services.lab.history import VersionRow
 from core.services.lab.results import EFFECT_ORDER, TrialResult
+from core.stats.intervals import Estimate
 
 _TEMPLATE_EDITOR = component("template_editor")
 _TEXT_DIFF = component("text_diff")
@@ -81,23 +82,17 @@ def trial_results(
             "labels": label_data(codebook),
             "selected": picked,
             "score_changes": [
-                _forest(measure.rpartition(" ")[2] if codebook.kind == "rating" else "Macro F1", 0, found.change),
-                *(_forest(label.name, label.colour, label.change) for label in found.labels),
+                _score_change(measure.rpartition(" ")[2] if codebook.kind == "rating" else "Macro F1", 0, found.change),
+                *(_score_change(label.name, label.colour, label.change) for label in found.labels),
             ],
         },
         on_document_change=on_document,
     )
 
 
-def _forest(name: str, colour: int, change: Any) -> dict[str, Any]:
-    interval = change.interval
-    return {
-        "name": name,
-        "colour": colour,
-        "value": change.value,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-    }
+def _score_change(name: str, colour: int, change: Estimate) -> dict[str, Any]:
+    low, high = (change.interval.low, change.interval.high) if change.interval else (None, None)
+    return {"name": name, "colour": colour, "value": change.value, "low": low, "high": high}
 
 
 def version_history(
@@ -114,24 +109,7 @@ def version_history(
     _VERSION_HISTORY(
         key=key,
         data={
-            "rows": [
-                {
-                    "name": row.name,
-                    "label": row.label,
-                    "parent": row.parent,
-                    "depth": row.depth,
-                    "note": row.note,
-                    "is_default": row.default,
-                    "is_draft": row.draft,
-                    "is_open": row.name == opened,
-                    "runs": _runs(row.runs),
-                    "score": row.score.value.value if row.score else None,
-                    "n": row.score.n if row.score else None,
-                    "cost": row.score.cost_usd if row.score else None,
-                    "held_out": row.held_out.value.value if row.held_out else None,
-                }
-                for row in rows
-            ],
+            "rows": [_version(row, opened) for row in rows],
             "metric": "share correct" if kind == "rating" else "macro F1",
             "promotable": promotable,
         },
@@ -140,9 +118,17 @@ def version_history(
     )
 
 
-def _runs(runs: Sequence[str]) -> str:
-    shown = ", ".join(runs[:2])
-    return f"{shown} and {len(runs) - 2} more" if len(runs) > 2 else shown
+def _version(row: VersionRow, opened: str) -> dict[str, Any]:
+    score, more = row.score, len(row.runs) - 2
+    return {
+        **asdict(row),
+        "is_open": row.name == opened,
+        "runs": ", ".join(row.runs[:2]) + (f" and {more} more" if more > 0 else ""),
+        "score": score.value.value if score else None,
+        "n": score.n if score else None,
+        "cost": score.cost_usd if score else None,
+        "held_out": row.held_out.value.value if row.held_out else None,
+    }
 
 
 def transcript(

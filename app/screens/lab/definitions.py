@@ -1,42 +1,45 @@
-"""Left side of the Lab for definitions: label fields, suggestions and versions."""
+"""Left side of the Lab for definitions: label fields, versions, and suggestions from errors and from a model."""
 
 from __future__ import annotations
 
-import time
 from html import escape
 
 import streamlit as st
 
-from app.screens.lab import components, suggestions
+from app.screens.lab import components
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
-from app.widgets.codebook_versions import changes
-from app.widgets.highlighted_text import highlighted_text
+from app.widgets.alerts import error_boxes, error_notices
+from app.widgets.codebook_versions import changes, pieces
+from app.widgets.common import heading, saved
 from app.widgets.label_editor import Fields
+from app.widgets.labels import swatch_html
 from app.widgets.layout import panel
-from core.documents import Document
+from app.widgets.run_picker import run_words
 from core.errors import MootError
-from core.runs import RunRow
+from core.formatting import format_count, format_price
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import CodebookStatus
-from core.services.data.overview import format_gold
 from core.services.lab import history
-from core.services.review import review
+from core.services.lab import suggestions as suggesting
+from core.services.lab.suggestions import Proposal, Suggestion
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
 VERSIONS = "lab-versions-definitions"
+PARTS = {
+    "keywords": "add keyword", "include": "include as an example", "exclude": "exclude as an example",
+    "less": "remove keyword",
+}  # fmt: skip
 
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
     """Draw the definitions panel."""
     now = codebooks.standing(session)
-    count = now.count
-    told = f"v{now.saved.version if now.saved else 0}"
-    if now.dirty:
-        told += f" against the draft, {count} change{'' if count == 1 else 's'}"
-    with panel("Definitions", told, key="lab-definitions") as head:
+    version = f"v{now.saved.version if now.saved else 0}"
+    subtitle = f"{version} against the draft, {format_count(now.count, 'change')}" if now.dirty else version
+    with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
             view = st.segmented_control(
                 "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
@@ -45,11 +48,11 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
         if view == "diff":
             changes(now.changes)
         elif view == "suggestions":
-            suggestions.suggestions(session, plan, now)
+            _suggestions(session, plan, now)
         else:
             _editor(session, now)
         components.version_history(
-            history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else told,
+            history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
             promotable=True, key=VERSIONS, on_open=lambda: _restore(session, "open"),
             on_promote=lambda: _restore(session, "promote"),
         )  # fmt: skip
@@ -79,9 +82,8 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
     if not now.dirty:
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
-        at = state.codebook.draft_saved_at
-        saved = f"✓ Draft saved {time.strftime('%H:%M:%S', time.localtime(at))}" if at else ""
-        st.html(f'<span class="moot-saved">{saved}</span>', width="stretch")
+        with st.container(width="stretch"):
+            saved(state.codebook.draft_saved_at, "Draft saved")
         back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
         st.button(back, type="tertiary", key="lab-discard", on_click=codebooks.discard, args=(session,))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
@@ -104,13 +106,10 @@ def promote_button(session: ProjectSession) -> None:
 
 
 def _promoted(session: ProjectSession) -> None:
-    try:
+    with error_notices():
         version = codebooks.save(session, codebooks.standing(session).codebook, state.lab.note)
-    except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
-        return
-    LabState.note.reset()
-    state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use this version.")
+        LabState.note.reset()
+        state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use this version.")
 
 
 def _restore(session: ProjectSession, trigger: str) -> None:
@@ -118,7 +117,7 @@ def _restore(session: ProjectSession, trigger: str) -> None:
     if not name:
         return
     number = int(str(name).removeprefix("v"))
-    try:
+    with error_notices():
         if trigger == "promote":
             made = codebooks.restore(session, number)
             state.set_notice("ok", f"v{number} is the project's default again, as v{made}")
@@ -126,16 +125,116 @@ def _restore(session: ProjectSession, trigger: str) -> None:
             old = next(each for each in codebooks.history(session) if each.version == number)
             codebooks.keep(session, old.codebook)
             state.codebook.note_draft_saved()
-    except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
 
 
-def document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:
-    """Draw a document with the evidence of the later debate and its gold labels."""
-    run = after if review.load_record(session, after, shown.id) is not None else before
-    known = review.load_record(session, run, shown.id)
-    evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
-    highlighted_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
-    if shown.gold:
-        gold = ", ".join(format_gold(shown, run.settings.codebook)) or "none"
-        st.html(f'<div class="moot-line">Gold: <b>{escape(gold)}</b></div>')
+# -- suggestions
+
+
+def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> None:
+    """Draw the suggestions from errors, and below them a model's rewrite of one label."""
+    heading("From the errors")
+    run_id = _errors_of(session)
+    found = suggesting.suggest_changes(session, run_id)
+    if not found:
+        st.html(
+            '<div class="moot-line q">No suggestions. Test a change on labelled documents first. Suggestions need '
+            "errors that have something in common.</div>"
+        )
+    for one in found:
+        _suggestion(session, now, one)
+    heading("From a language model")
+    _rewrite(session, plan, now, run_id)
+
+
+def _errors_of(session: ProjectSession) -> str | None:
+    """Draw the choice of the run whose errors are used. Returns None for the latest trial or run."""
+    known = {run.run_id: run for run in reversed(session.runs()) if run.verdicts}
+    if not known:
+        return None
+    if state.lab.errors_run not in known:
+        LabState.errors_run.reset()
+    return st.selectbox(
+        "Errors of", [None, *known], key=with_default(LabState.errors_run.key, None), width=320,
+        format_func=lambda id: "Latest test or run" if id is None else run_words(known[id]),
+    )  # fmt: skip
+
+
+def _suggestion(session: ProjectSession, now: CodebookStatus, one: Suggestion) -> None:
+    label = now.codebook.label(one.label_id)
+    words = f"“{escape(one.text)}”"
+    text, act = st.columns([4, 1.5], vertical_alignment="center", gap="small")
+    with text:
+        st.html(
+            f'<div class="moot-line">{swatch_html(label.colour)} <b>{escape(label.name)}</b>: {PARTS[one.part]} '
+            f'<span class="moot-ev q moot-l{label.colour}">{words}</span>'
+            f'<div class="moot-why">{escape(one.why)}</div></div>',
+        )
+    with act, st.container(horizontal=True, gap="small", horizontal_alignment="right"):
+        st.button("Accept", key=f"lab-take-{one.name}", on_click=_take, args=(session, one))
+        st.button(
+            "Dismiss", key=f"lab-leave-{one.name}", type="tertiary", on_click=suggesting.dismiss, args=(session, one)
+        )
+
+
+def _take(session: ProjectSession, one: Suggestion) -> None:
+    with error_notices():
+        try:
+            suggesting.accept(session, one)
+            state.codebook.note_draft_saved()
+        except KeyError:
+            state.set_notice("warn", "The label no longer exists", "It was deleted in another tab.")
+
+
+def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
+    role_model = suggesting.rewrite_model(plan)
+    if role_model is None:
+        st.html(
+            '<div class="moot-line q">Choose a language model on the Models page to propose new definitions. '
+            "The built-in model cannot write them.</div>"
+        )
+        return
+    names = {label.id: label.name for label in now.codebook.labels}
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        label_id = st.selectbox("Label", list(names), format_func=names.__getitem__, key="lab-rewrite-label", width=220)
+        asked = st.button(
+            "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {role_model.spec}"
+        )
+    if asked and label_id is not None:
+        state.lab.proposal = None
+        with error_boxes(), st.spinner(f"{role_model.spec} is writing"):
+            try:
+                state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)
+            except TimeoutError:
+                raise MootError(f"{role_model.spec} did not answer within two minutes.", "Try again.") from None
+    proposal: Proposal | None = state.lab.proposal
+    if proposal is not None:
+        _proposal(session, proposal)
+
+
+def _proposal(session: ProjectSession, proposal: Proposal) -> None:
+    changes = proposal.changes
+    cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
+    st.html(
+        f'<div class="moot-line"><b>{escape(proposal.before.name)}</b>, {escape(proposal.spec)}, {cost}'
+        f'<div class="moot-why">{escape(proposal.why)}</div></div>'
+    )
+    if not changes:
+        st.html('<div class="moot-line q">All changes are decided.</div>')
+    for part, change in changes.items():
+        with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
+            st.html(
+                f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}</dd></dl></div>'
+            )
+            st.button("Accept", key=f"lab-take-{part}", on_click=_accept_field, args=(session, proposal, part))
+            st.button(
+                "Dismiss", key=f"lab-leave-{part}", type="tertiary",
+                on_click=lambda part=part: LabState.proposal.set(suggesting.dismiss_field(proposal, part)),
+            )  # fmt: skip
+
+
+def _accept_field(session: ProjectSession, proposal: Proposal, part: str) -> None:
+    try:
+        state.lab.proposal = suggesting.accept_field(session, proposal, part)
+        state.codebook.note_draft_saved()
+    except (MootError, KeyError) as error:
+        state.set_notice("error", "The change could not be applied", str(error))

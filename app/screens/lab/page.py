@@ -11,7 +11,7 @@ from app import context
 from app.pages import open_page
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
-from app.widgets.alerts import error_box
+from app.widgets.alerts import error_box, error_boxes
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
@@ -54,7 +54,7 @@ def main() -> None:
         attempt(session, plan, slot, quietly=True)
     with right:
         results.outcome(session, plan, slot, instant=instant(plan))
-    sweep.sweeps(session, plan, slots)
+    sweep.draw(session, plan, slots)
 
 
 def begun(session: ProjectSession) -> bool:
@@ -102,7 +102,7 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
     """Test the change on the sample and show the trial. Errors are shown at the top, unless ``quietly`` is set."""
     LabState.problem.reset()
     try:
-        change = trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
+        change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
         sample = samples.project_sample(session, size, state.lab.seed)
         news = state.lab.is_new_trial(f"{change.key} {size}")
@@ -119,11 +119,10 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
 
 def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the page header: subject, protocol, sample and test buttons."""
-    card = protocols.find(plan.protocol)
     book = codebooks.current(session)
     able = [name for name, other in protocols.PROTOCOLS.items() if book is not None and book.kind in other.kinds]
-    what = "definitions" if slot is None else slot.title.lower()
-    with header("Lab", f"{card.title}, {what}", key="lab-head"):
+    subject = "definitions" if slot is None else slot.title.lower()
+    with header("Lab", f"{protocols.find(plan.protocol).title}, {subject}", key="lab-head"):
         if len(able) > 1:
             st.selectbox(
                 "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
@@ -157,17 +156,11 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     st.html(f'<div class="moot-line q">{prompt.document_words(chosen)}</div>')
     if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
-        try:
-            change = (
-                trials.definition_change(session, plan) if slot is None else trials.prompt_change(session, slot, plan)
-            )
+        with error_boxes():
+            change = trials.draft_change(session, slot, plan)
             trial = trials.start_trial(session, change, samples.single_document(session, chosen.id), pace=plan.pace)
-        except MootError as error:
-            error_box(error)
-        else:
             state.lab.show_trial(change.subject, trial.trial)
-            state.lab.toggle_document(None)
-            state.lab.toggle_document(chosen.id)
+            state.lab.document = chosen.id
             st.rerun()
 
 

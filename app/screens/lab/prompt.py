@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from html import escape
 
@@ -10,11 +9,11 @@ import streamlit as st
 
 from app.screens.lab import components
 from app.state import LabState, state, with_default
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.common import saved
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import prompt_preview
 from core.documents import Document
-from core.errors import MootError
 from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
@@ -33,8 +32,8 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
     now = templates.template_status(session, slot, plan.protocol)
     lines = diff.compare_lines(now.base.text, now.text)
     added, removed = diff.counts(lines)
-    told = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else f"{now.base.label}"
-    with panel(f"{slot.title} prompt" if slot.parts else slot.title, told, key="lab-prompt") as head:
+    subtitle = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else now.base.label
+    with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
             view = st.segmented_control(
                 "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
@@ -51,8 +50,8 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         rows = history.template_history(session, slot, plan.protocol)
         components.version_history(
             rows, kind=codebooks.standing(session).codebook.kind, opened=now.base.name, promotable=True,
-            key=f"lab-versions-{slot.slot}", on_open=lambda: _begin_from(session, plan, slot),
-            on_promote=lambda: _promote(session, plan, slot),
+            key=f"lab-versions-{slot.slot}", on_open=lambda: _open_version(session, plan, slot),
+            on_promote=lambda: _promote_version(session, plan, slot),
         )  # fmt: skip
         _foot(session, plan, now)
 
@@ -112,30 +111,19 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     key = with_default(LabState.preview_position.key, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
     document = samples.visible_document(session, int(number))
-    try:
-        asks = preview.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
-    except MootError as error:
-        error_box(error)
-        return
-    if not asks:
-        st.html('<div class="moot-line q">No role receives this part for this document.</div>')
-        return
-    role = "" if now.slot.shared else now.slot.key
-    prompt_preview(
-        [
-            RolePreview(
-                role,
-                ask.title,
-                tuple(Part(each.role, (("same", each.content),)) for each in ask.messages),
-                ask.tokens,
-                0,
-            )
-            for ask in asks
-        ],
-        height=400,
-        key="lab-rendered",
-    )
-    st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
+    with error_boxes():
+        requests = preview.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
+        if not requests:
+            st.html('<div class="moot-line q">No role receives this part for this document.</div>')
+            return
+        role = "" if now.slot.shared else now.slot.key
+        shown = [
+            RolePreview(role, one.title, tuple(Part(each.role, (("same", each.content),)) for each in one.messages),
+                        one.tokens, 0)
+            for one in requests
+        ]  # fmt: skip
+        prompt_preview(shown, height=400, key="lab-rendered")
+        st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
 
 
 def _problems(now: TemplateStatus) -> None:
@@ -153,23 +141,19 @@ def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     )  # fmt: skip
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
-        try:
+        with error_boxes():
             templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
-        except MootError as error:
-            error_box(error)
-            return
-        state.lab.replace_editor_text()
-        state.lab.note_draft_saved()
-        st.rerun()
+            state.lab.replace_editor_text()
+            state.lab.note_draft_saved()
+            st.rerun()
 
 
 def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     slot = now.slot
     known = templates.versions(session, slot, plan.protocol)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
-        at = now.drafted_at
-        saved = f"✓ Draft saved {time.strftime('%H:%M:%S', time.localtime(at))}" if at and now.changed else ""
-        st.html(f'<span class="moot-saved">{saved}</span>', width="stretch")
+        with st.container(width="stretch"):
+            saved(now.drafted_at if now.changed else None, "Draft saved")
         if now.text != known[0].text:
             st.button("Reset to shipped", type="tertiary", on_click=_reset, args=(session, slot, known[0]))
         if now.changed and not now.base.shipped:
@@ -190,8 +174,7 @@ def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
 
 
 def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    version = save(session, plan, slot)
-    if version is not None:
+    if (version := save(session, plan, slot)) is not None:
         state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
@@ -200,13 +183,11 @@ def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version |
 
     For an invalid draft, set an error notice and return None.
     """
-    try:
+    version = None
+    with error_notices():
         version = templates.save_version(session, slot, plan.protocol, state.lab.note)
-    except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
-        return None
-    LabState.note.reset()
-    state.lab.replace_editor_text()
+        LabState.note.reset()
+        state.lab.replace_editor_text()
     return version
 
 
@@ -221,15 +202,13 @@ def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> tem
     return next((each for each in templates.versions(session, slot, plan.protocol) if each.name == name), None)
 
 
-def _begin_from(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    version = _named(session, plan, slot, "open")
-    if version is not None:
+def _open_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
+    if (version := _named(session, plan, slot, "open")) is not None:
         _reset(session, slot, version)
 
 
-def _promote(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    version = _named(session, plan, slot, "promote")
-    if version is not None:
+def _promote_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
+    if (version := _named(session, plan, slot, "promote")) is not None:
         promote(session, slot, version)
 
 

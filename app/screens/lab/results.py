@@ -12,16 +12,17 @@ from app.screens.lab import components, definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.empty_state import empty
+from app.widgets.highlighted_text import highlighted_text
 from app.widgets.layout import panel
+from core.documents import Document
 from core.errors import MootError
-from core.formatting import format_count, format_price
+from core.formatting import format_count, format_points, format_price
 from core.runs import BUILTIN, RunRow
 from core.services import templates
-from core.services.data.overview import find_document
-from core.services.lab import samples
-from core.services.lab import trials as trying
+from core.services.data.overview import find_document, format_gold
+from core.services.lab import samples, trials
 from core.services.lab.results import FEW_DOCUMENTS, TrialResult
-from core.services.lab.trials import Trial, TrialStatus, forecast_trial
+from core.services.lab.trials import Trial, TrialStatus
 from core.services.review import review
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
@@ -37,8 +38,8 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
 
     Unless tests are ``instant``, also draw the estimated cost of the next test.
     """
-    subject = trying.DEFINITIONS if slot is None else slot.slot
-    trial = trying.find_trial(session, subject, state.lab.trials.get(subject))
+    subject = trials.DEFINITIONS if slot is None else slot.slot
+    trial = trials.find_trial(session, subject, state.lab.trials.get(subject))
     price = None if instant else _forecast(session, plan, slot)
     with panel("Results", _summary(trial), key="lab-did") as head:
         if price:
@@ -49,10 +50,10 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
                 "Edit the prompt or definition on the left and test it. The effect on each document is shown here.",
                 sign="lines", key="lab-untried",
             )  # fmt: skip
-        elif trying.is_trial_active(session, trial):
+        elif trials.is_trial_active(session, trial):
             _moving(session, trial)
         else:
-            tried = trying.trial_status(session, trial)
+            tried = trials.trial_status(session, trial)
             with head:
                 st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
             _ended(session, tried, slot)
@@ -67,43 +68,41 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     Empty without a change, and if the change was tested already or cannot be tested.
     """
     try:
-        change = trying.definition_change(session, plan) if slot is None else trying.prompt_change(session, slot, plan)
+        change = trials.draft_change(session, slot, plan)
         sample = samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
-        if change.unchanged or trying.was_tried(session, change, sample):
+        if change.unchanged or trials.was_tried(session, change, sample):
             return ""
-        told = forecast_trial(session, change, sample)
+        forecast = trials.forecast_trial(session, change, sample)
     except MootError:
         return ""  # the editor shows the error
-    return f"at most {told.calls:,} calls, {format_price(told.cost_usd)}; {told.reused:,} replies reused"
+    calls = f"at most {forecast.calls:,} calls, {format_price(forecast.cost_usd)}"
+    return f"{calls}; {forecast.reused:,} replies reused"
 
 
 def _summary(trial: Trial | None) -> str:
     if trial is None:
         return ""
     sample = trial.sample
-    count = len(sample["strata"])
-    documents = "1 document" if count == 1 else f"{count} documents"
-    if trial.held_out:
-        return f"test {trial.trial}, {trial.after} against {trial.before} on the held-out split ({documents})"
-    how = f", seed {sample['seed']}" if count > 1 else ""
-    return f"test {trial.trial}, {trial.after} against {trial.before} on {documents}{how}"
+    documents = format_count(len(sample["strata"]), "document")
+    where = f"the held-out split ({documents})" if trial.held_out else documents
+    seed = f", seed {sample['seed']}" if len(sample["strata"]) > 1 and not trial.held_out else ""
+    return f"test {trial.trial}, {trial.after} against {trial.before} on {where}{seed}"
 
 
 def _cost(tried: TrialStatus) -> str:
-    paid = f"{tried.calls:,} call{'' if tried.calls == 1 else 's'}"
-    return f"{paid}, {format_price(tried.cost_usd)}, {tried.reused:,} replies reused"
+    return f"{format_count(tried.calls, 'call')}, {format_price(tried.cost_usd)}, {tried.reused:,} replies reused"
 
 
 @st.fragment(run_every=0.5)
 def _moving(session: ProjectSession, trial: Trial) -> None:
     """Draw the progress of a trial. Rerun the page when the trial ends."""
-    if not trying.is_trial_active(session, trial):
+    if not trials.is_trial_active(session, trial):
         st.rerun()
-    tried = trying.trial_status(session, trial)
+    tried = trials.trial_status(session, trial)
     total = tried.after.documents + tried.before.documents
     ended = tried.ended + tried.before.verdicts + tried.before.unresolved + tried.before.failed
     st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(tried)} so far")
-    st.button("Stop", key="lab-stop", on_click=trying.stop_trial, args=(session, trial))
+    st.button("Stop", key="lab-stop", on_click=trials.stop_trial, args=(session, trial))
 
 
 def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> None:
@@ -112,7 +111,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     trial = tried.trial
     if len(trial.sample["strata"]) == 1 and state.lab.document is None:
         state.lab.toggle_document(next(iter(trial.sample["strata"])))
-    found = trying.trial_result(session, trial)
+    found = trials.trial_result(session, trial)
     if not found.documents:
         return
     codebook = tried.after.settings.codebook
@@ -141,11 +140,9 @@ def _scores(found: TrialResult) -> str:
     before, after = found.before.value, found.after.value
     if before is None or after is None:
         return ""
-    interval = found.change.interval
-    moved = interval is not None and interval.low != interval.high
-    span = (
-        f", 95% interval {100 * interval.low:+.1f} to {100 * interval.high:+.1f} points" if interval and moved else ""
-    )
+    interval, span = found.change.interval, ""
+    if interval is not None and interval.low != interval.high:
+        span = f", 95% interval {format_points(interval.low)} to {format_points(interval.high)} points"
     out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
     return f"{before:.3f} before, {after:.3f} after{span}{out}"
 
@@ -192,20 +189,27 @@ def _debates(session: ProjectSession, trial: Trial) -> None:
                 "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=state.lab.toggle_document,
                 args=(document_id,),
             )  # fmt: skip
-        definitions.document(session, before, after, document)
+        _document(session, before, after, document)
         for column, run, name, version in zip(
             st.columns(2, gap="small"), (before, after), ("before", "after"), (trial.before, trial.after), strict=True
         ):
             with column:
-                _transcript(session, run, document_id, name, version)
+                components.transcript(
+                    context.live_name(session, run.run_id), document_id, run.settings.codebook,
+                    review.role_titles(run), head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}",
+                    key=f"lab-talk-{name}", on_ended=lambda: None,
+                )  # fmt: skip
 
 
-def _transcript(session: ProjectSession, run: RunRow, document_id: str, name: str, version: str) -> None:
-    components.transcript(
-        context.live_name(session, run.run_id), document_id, run.settings.codebook, review.role_titles(run),
-        head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}", key=f"lab-talk-{name}",
-        on_ended=lambda: None,
-    )  # fmt: skip
+def _document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:
+    """Draw a document with the evidence of the later debate and its gold labels."""
+    run = after if review.load_record(session, after, shown.id) is not None else before
+    known = review.load_record(session, run, shown.id)
+    evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
+    highlighted_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
+    if shown.gold:
+        gold = ", ".join(format_gold(shown, run.settings.codebook)) or "none"
+        st.html(f'<div class="moot-line">Gold: <b>{escape(gold)}</b></div>')
 
 
 # -- the held-out split and the default
@@ -214,7 +218,7 @@ def _transcript(session: ProjectSession, run: RunRow, document_id: str, name: st
 def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     split = samples.holdout_split(session)
     count = split.held_out
-    times = "1 time" if split.looks == 1 else f"{split.looks} times"
+    times = format_count(split.looks, "time")
     words = f"Held-out split of {count}: scored {times}" if count else "No held-out split: no labelled documents"
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-guard"):
         st.html(f'<div class="moot-line"><b>{escape(words)}</b></div>', width="stretch")
@@ -238,12 +242,11 @@ def _nth(number: int) -> str:
 def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     LabState.problem.reset()
     try:
-        change = trying.definition_change(session, plan) if slot is None else trying.latest_change(session, slot, plan)
-        trial = trying.start_trial(session, change, samples.held_out_sample(session))
+        change = trials.held_out_change(session, slot, plan)
+        trial = trials.start_trial(session, change, samples.held_out_sample(session))
+        state.lab.show_trial(change.subject, trial.trial)
     except MootError as error:
         state.lab.problem = error
-        return
-    state.lab.show_trial(change.subject, trial.trial)
 
 
 def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
@@ -251,11 +254,11 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         definitions.promote_button(session)
         return
     now = templates.template_status(session, slot, plan.protocol)
-    what = "draft" if now.changed else now.base.label
-    standing = not now.changed and now.base.name == now.default.name
+    version = "draft" if now.changed else now.base.label
+    is_default = not now.changed and now.base.name == now.default.name
     st.button(
-        f"Promote {what}", type="primary", disabled=standing or not now.usable, key="lab-promote",
-        help="This is already the project's default" if standing else "Use it in new runs of this project",
+        f"Promote {version}", type="primary", disabled=is_default or not now.usable, key="lab-promote",
+        help="This is already the project's default" if is_default else "Use it in new runs of this project",
         on_click=_promoted, args=(session, plan, slot),
     )  # fmt: skip
 

@@ -9,27 +9,14 @@ from typing import Any
 import streamlit as st
 
 from app.state import LabState, state
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_boxes, notice
 from core.debate import protocols
-from core.errors import MootError, UsageError
-from core.formatting import format_price
+from core.errors import UsageError
+from core.formatting import format_interval, format_number, format_price
 from core.runs import RoleModel
 from core.services import templates
-from core.services.lab.sweeps import (
-    RankedCell,
-    SweepRow,
-    SweepSpec,
-    all_sweeps,
-    count_debates,
-    find_sweep,
-    grid_cells,
-    is_sweep_active,
-    pause_sweep,
-    rank_cells,
-    resume_sweep,
-    start_sweep,
-    sweep_budget,
-)
+from core.services.lab import sweeps
+from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.services.templates import Slot
@@ -37,10 +24,10 @@ from core.services.templates import Slot
 TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
 
 
-def sweeps(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
+def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     """Draw the sweeps, below the results of trials."""
-    rows = all_sweeps(session)
-    moving = any(is_sweep_active(session, row.sweep) for row in rows)
+    rows = sweeps.all_sweeps(session)
+    moving = any(sweeps.is_sweep_active(session, row.sweep) for row in rows)
     with st.expander("Sweep: compare many versions, models or parameters", expanded=moving):
         left, right = st.columns([1, 1.6], gap="medium")
         with left:
@@ -67,9 +54,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             )  # fmt: skip
             if chosen:
                 versions[slot.slot] = chosen
-    specs = list(
-        dict.fromkeys([plan.default_model.spec, *(role_model.spec for role_model in plan.role_models.values())])
-    )
+    specs = list(dict.fromkeys(one.spec for one in (plan.default_model, *plan.role_models.values())))
     typed = st.multiselect(
         "Models for all roles", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
         help="connection/model. Type to add others.",
@@ -84,38 +69,35 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             plan.default_model
         ]
         spec = SweepSpec(plan.protocol, versions, role_models, params, int(size), 0, budget or None)
-        count = len(grid_cells(spec))
+        count = len(sweeps.grid_cells(spec))
     except UsageError as error:
         st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
         return
-    debates = count_debates(count, spec.size)
+    debates = sweeps.count_debates(count, spec.size)
     st.html(f'<div class="moot-line">{count} cells, at most {debates:,} debates instead of {count * spec.size:,}</div>')
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
-        try:
-            start_sweep(session, spec)
-        except MootError as error:
-            error_box(error)
-        else:
+        with error_boxes():
+            sweeps.start_sweep(session, spec)
             st.rerun()
 
 
 def _params(plan: Plan) -> dict[str, list[Any]]:
     """Draw the parameters to vary and return their values by parameter name."""
-    card = protocols.find(plan.protocol)
-    known = {param.name: param for param in card.params if not param.hidden}
+    spec = protocols.find(plan.protocol)
+    known = {param.name: param for param in spec.params if not param.hidden}
     chosen: dict[str, list[Any]] = {}
     if not known:
         return chosen
     with st.popover("Parameters", icon=":material/tune:"):
         for name, param in known.items():
             typed = st.text_input(
-                param.title, key=f"sweep-param-{card.name}-{name}", placeholder=f"{param.default}; several: a, b",
+                param.title, key=f"sweep-param-{spec.name}-{name}", placeholder=f"{param.default}; several: a, b",
                 help=param.help,
             )  # fmt: skip
             values = [word.strip() for word in typed.split(",") if word.strip()]
             try:
                 if values:
-                    chosen[name] = [param.read(value, card.name) for value in dict.fromkeys(values)]
+                    chosen[name] = [param.read(value, spec.name) for value in dict.fromkeys(values)]
             except UsageError as error:
                 st.html(f'<div class="moot-wrong">{escape(str(error))}</div>')
     return chosen
@@ -123,22 +105,22 @@ def _params(plan: Plan) -> dict[str, list[Any]]:
 
 def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
     """Draw the status and the ranking of a sweep."""
-    moving = is_sweep_active(session, sweep)
+    moving = sweeps.is_sweep_active(session, sweep)
     if moved and not moving:
         st.rerun()
-    row = find_sweep(session, sweep)
-    places = rank_cells(session, row)
+    row = sweeps.find_sweep(session, sweep)
+    places = sweeps.rank_cells(session, row)
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        spec = SweepSpec.from_json(row.spec)
+        spec = SPEC.validate_python(row.spec)
         st.html(
             f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2><span class="moot-badge {TONES[row.state]}">{row.state}'
             f"</span><span>{len(places)} cells, up to {spec.size} documents, {escape(row.message)}</span></div>",
             width="stretch",
         )
         if moving:
-            st.button("Pause", key="sweep-pause", on_click=pause_sweep, args=(session, sweep))
+            st.button("Pause", key="sweep-pause", on_click=sweeps.pause_sweep, args=(session, sweep))
         elif row.state in ("paused", "failed"):
-            budget = sweep_budget(spec, row.progress)
+            budget = sweeps.sweep_budget(spec, row.progress)
             if row.progress.get("spent") and budget is not None:
                 st.number_input(
                     "Budget of this sweep in dollars", min_value=budget, value=2 * budget, format="%.4f",
@@ -154,7 +136,7 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
 def _resume(session: ProjectSession, row: SweepRow) -> None:
     """Resume a sweep, with the entered budget if the old one is spent."""
     budget = st.session_state.get(f"sweep-raise-{row.sweep}") if row.progress.get("spent") else None
-    resume_sweep(session, row, budget_usd=budget)
+    sweeps.resume_sweep(session, row, budget_usd=budget)
     LabState.problem.reset()
     if budget is not None:
         state.set_notice("info", f"The budget of sweep {row.sweep} is ${budget:,.4g} now")
@@ -172,9 +154,8 @@ def _ranking(places: Sequence[RankedCell]) -> None:
 
 def _varied(places: Sequence[RankedCell]) -> list[str]:
     """Return the names of the settings that differ between cells: slots, the model and parameters."""
-    told = [_values(place) for place in places]
-    names = list(told[0]) if told else []
-    return [name for name in names if len({one[name] for one in told}) > 1]
+    values = [_values(place) for place in places]
+    return [name for name in (values[0] if values else ()) if len({one[name] for one in values}) > 1]
 
 
 def _values(place: RankedCell) -> dict[str, str]:
@@ -187,10 +168,10 @@ def _line(place: RankedCell, varied: Sequence[str]) -> str:
     values = _values(place)
     cells = "".join(f'<td class="l">{escape(values[name])}</td>' for name in varied)
     score = place.score.value if place.score else None
-    value = "–" if score is None or score.value is None else f"{score.value:.3f}"
     interval = score.interval if score else None
-    span = f"{interval.low:.3f} to {interval.high:.3f}" if interval else ""
+    span = format_interval(interval.low, interval.high) if interval else ""
     note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
+    value = format_number(score.value if score else None)
     return (
         f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{value}</b></td><td>{span}</td>"
         f"<td>{place.score.n if place.score else 0}</td><td>{format_price(place.cost_usd)}</td>"

@@ -8,7 +8,7 @@ documents to the project.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -341,17 +341,8 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
 
 
 def _options_record(draft: ImportDraft) -> dict[str, Any]:
-    mapping = draft.mapping
     return {
-        "text": mapping.text,
-        "context": list(mapping.context),
-        "id": mapping.id,
-        "group": mapping.group,
-        "order": mapping.order,
-        "gold": [
-            {"column": one.column, "kind": one.kind, "label": one.label, "rater": one.rater} for one in mapping.gold
-        ],
-        "values": dict(mapping.value_map),
+        **asdict(replace(draft.mapping, reasons=())),
         "encoding": draft.table.encoding,
         "delimiter": draft.table.delimiter,
         "sheet": draft.sheet,

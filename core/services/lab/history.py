@@ -46,15 +46,13 @@ class VersionRow:
     name: str
     label: str
     parent: str
-    depth: int
-    note: str
-    at: float
-    text: str
-    default: bool
-    draft: bool
-    runs: tuple[str, ...]
-    score: RunScore | None
-    held_out: RunScore | None
+    note: str = ""
+    is_default: bool = False
+    is_draft: bool = False
+    depth: int = 0
+    runs: tuple[str, ...] = ()
+    score: RunScore | None = None
+    held_out: RunScore | None = None
 
     @property
     def gap(self) -> float | None:
@@ -68,49 +66,27 @@ class VersionRow:
 def template_history(session: ProjectSession, slot: templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
     """Return the versions of a prompt, children after their parents and the draft last."""
     status = templates.template_status(session, slot, protocol)
-    rows = [
-        VersionRow(
-            version.name, version.label, version.parent, 0, version.note, version.at, version.text,
-            version.name == status.default.name, False, (), None, None,
-        )
-        for version in templates.versions(session, slot, protocol)
-    ]  # fmt: skip
+    versions = templates.versions(session, slot, protocol)
+    rows = [VersionRow(one.name, one.label, one.parent, one.note, one.name == status.default.name) for one in versions]
+    marks = {one.name: text_mark(one.text) for one in versions}
     if status.changed:
-        rows.append(
-            VersionRow(
-                "draft",
-                "draft",
-                status.base.name,
-                0,
-                "",
-                status.drafted_at or 0.0,
-                status.text,
-                False,
-                True,
-                (),
-                None,
-                None,
-            )
-        )
-    return _with_runs(session, slot.slot, slot.key, rows, {row.name: text_mark(row.text) for row in rows})
+        rows.append(VersionRow("draft", "draft", status.base.name, is_draft=True))
+        marks["draft"] = text_mark(status.text)
+    return _with_runs(session, slot.slot, slot.key, rows, marks)
 
 
 def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
     """Return the versions of the codebook, each made from the one before, and the draft last."""
     versions = list(reversed(codebooks.history(session)))
-    rows, marks = [], {}
-    for number, version in enumerate(versions):
-        name = f"v{version.version}"
-        parent = f"v{versions[number - 1].version}" if number else ""
-        rows.append(
-            VersionRow(
-                name, name, parent, 0, version.note, version.at, "", version is versions[-1], False, (), None, None
-            )
-        )
-        marks[name] = codebook_mark(version.codebook)
+    names = [f"v{version.version}" for version in versions]
+    rows = [
+        VersionRow(name, name, parent, version.note, version is versions[-1])
+        for name, parent, version in zip(names, ["", *names], versions, strict=False)
+    ]
+    marks = {name: codebook_mark(version.codebook) for name, version in zip(names, versions, strict=True)}
     status = codebooks.standing(session)
     if status.dirty and versions:
-        rows.append(VersionRow("draft", "draft", rows[-1].name, 0, "", 0.0, "", False, True, (), None, None))
+        rows.append(VersionRow("draft", "draft", names[-1], is_draft=True))
         marks["draft"] = codebook_mark(status.codebook)
     return _with_runs(session, DEFINITIONS, "", rows, marks)
 
@@ -155,12 +131,10 @@ def _latest_score(
 ) -> RunScore | None:
     for run_id, purpose in used:
         trial = trials.get(run_id)
-        if purpose == "lab" and trial is not None and trial.held_out == held_out and not session.is_active(run_id):
-            if trial.sample["strata"] and len(trial.sample["strata"]) == 1:
-                continue  # a single document is no score
-            row = session.store.runs.get(run_id)
-            if row is not None and row.state == "done":
-                return score_run(session, row)
+        if purpose != "lab" or trial is None or trial.held_out != held_out or session.is_active(run_id):
+            continue
+        if len(trial.sample["strata"]) > 1 and (row := session.run(run_id)).state == "done":
+            return score_run(session, row)
     return None
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from core.documents import Document
 from core.errors import UsageError
@@ -43,15 +43,6 @@ class Sample:
     def ids(self) -> tuple[str, ...]:
         """Documents in the order in which they are debated."""
         return tuple(self.strata)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data to store with a trial."""
-        return {"strata": dict(self.strata), "seed": self.seed, "run_id": self.run_id, "held_out": self.held_out}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Sample:
-        """Return the sample that ``to_json`` wrote."""
-        return cls(data["strata"], data["seed"], data["run_id"], data["held_out"])
 
 
 def draw_stratified(
@@ -86,7 +77,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     name = f"{SAMPLE_SETTING} {size}/{seed}"
     stored = session.store.settings.get(name)
     if stored is not None:
-        found = Sample.from_json(stored)
+        found = Sample(**stored)
         if len(session.store.documents.load(found.ids, gold=False)) == len(found.ids):  # none was deleted since
             return found
     split = holdout_split(session)
@@ -97,7 +88,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     drawn = Sample(
         draw_stratified(known, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
     )
-    session.store.settings.set(name, drawn.to_json())
+    session.store.settings.set(name, asdict(drawn))
     return drawn
 
 
@@ -122,7 +113,7 @@ def single_document(session: ProjectSession, document_id: str) -> Sample:
 
 def _latest_run_with_verdicts(session: ProjectSession) -> str:
     """Return the latest run with verdicts, empty if there is none."""
-    return next((row.run_id for row in reversed(session.store.runs.all()) if row.verdicts), "")
+    return next((run.run_id for run in reversed(session.runs()) if run.verdicts), "")
 
 
 SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3

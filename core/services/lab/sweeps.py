@@ -18,6 +18,8 @@ from itertools import product
 from math import ceil, log2
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import MootError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings
@@ -52,7 +54,7 @@ class _Paused(Exception):
 
 
 class _BudgetSpent(_Paused):
-    """What is left of its budget may not pay for a further call."""
+    """Raised when the rest of the budget may not pay for another call."""
 
 
 _active: dict[tuple[str, int], threading.Event] = {}
@@ -67,14 +69,10 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     """
     for cell in grid_cells(spec):
         settings = cell_settings(session, spec, cell)
-        if spec.budget_usd is not None and not all(
-            session.models.priced(role_model) for role_model in settings.role_models.values()
-        ):
-            raise UsageError(
-                f"The price of {cell.role_model.spec} is unknown, so a budget cannot be enforced.", "Remove the budget."
-            )
+        if spec.budget_usd is not None:
+            planning.require_prices(settings.role_models, session.models)
     samples.project_sample(session, spec.size, spec.seed)
-    row = session.store.lab.begin_sweep(spec.to_json())
+    row = session.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
     resume_sweep(session, row)
     return row
 
@@ -88,7 +86,7 @@ def resume_sweep(session: ProjectSession, row: SweepRow, *, budget_usd: float | 
         stop_event = _active[name] = threading.Event()
     progress = {**row.progress, **({"budget_usd": budget_usd} if budget_usd is not None else {}), "spent": False}
     session.store.lab.update_sweep(row.sweep, progress, "running")
-    runner = _SweepRunner(session, row.sweep, SweepSpec.from_json(row.spec), dict(progress), stop_event)
+    runner = _SweepRunner(session, row.sweep, SPEC.validate_python(row.spec), dict(progress), stop_event)
     threading.Thread(target=_run_thread, args=(runner, name), name=f"moot-sweep-{row.sweep}", daemon=True).start()
 
 
@@ -130,13 +128,14 @@ def sweep_budget(spec: SweepSpec, progress: Mapping[str, Any]) -> float | None:
 
 def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
     """Return the cells of a sweep, best first: by rung, then by score."""
-    spec = SweepSpec.from_json(row.spec)
+    spec = SPEC.validate_python(row.spec)
+    cells = grid_cells(spec)
     done: Mapping[str, str] = row.progress.get("runs", {})
     problems: Mapping[str, str] = row.progress.get("problems", {})
-    sizes = rung_sizes(len(grid_cells(spec)), spec.size)
-    remaining = set(row.progress.get("remaining", range(len(grid_cells(spec)))))
+    sizes = rung_sizes(len(cells), spec.size)
+    remaining = set(row.progress.get("remaining", range(len(cells))))
     places = []
-    for cell in grid_cells(spec):
+    for cell in cells:
         mine = {int(key.split("/")[0]): run_id for key, run_id in done.items() if key.split("/")[1] == str(cell.number)}
         found = {rung: run for rung, run_id in mine.items() if (run := session.store.runs.get(run_id)) is not None}
         ended = [rung for rung, run in found.items() if run.state == "done"]
@@ -294,24 +293,9 @@ class SweepSpec:
     seed: int = 0
     budget_usd: float | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "protocol": self.protocol,
-            "versions": {slot: list(names) for slot, names in self.versions.items()},
-            "role_models": [role_model.model_dump(mode="json") for role_model in self.role_models],
-            "params": {name: list(values) for name, values in self.params.items()},
-            "size": self.size,
-            "seed": self.seed,
-            "budget_usd": self.budget_usd,
-        }
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> SweepSpec:
-        """Return the definition that ``to_json`` wrote."""
-        return cls(
-            **{**data, "role_models": [RoleModel.model_validate(role_model) for role_model in data["role_models"]]}
-        )
+SPEC = TypeAdapter(SweepSpec)
+"""Conversion of a definition from and to plain data."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -41,7 +41,7 @@ TrialState: TypeAlias = Literal["running", "done", "stopped", "failed", "paused"
 
 
 @dataclass(frozen=True, slots=True)
-class PromptChange:
+class SettingsChange:
     """A change to test: the settings ``before`` and ``after`` it, with a name for each side."""
 
     subject: str
@@ -78,11 +78,6 @@ class TrialStatus:
     reuses_before: bool
     """True if an earlier trial had already made the run before the change."""
     error: BaseException | None = None
-
-    @property
-    def sample(self) -> Sample:
-        """Documents of the trial."""
-        return Sample.from_json(self.trial.sample)
 
     @property
     def ended(self) -> int:
@@ -122,7 +117,7 @@ def prompt_change(
     plan: planning.Plan | None = None,
     *,
     against: templates.Version | None = None,
-) -> PromptChange:
+) -> SettingsChange:
     """Return the change from another version of a slot to its draft.
 
     The other version defaults to the one that the draft was started from. Raises PromptError for an unusable draft.
@@ -133,7 +128,7 @@ def prompt_change(
         problem = next(each for each in now.problems if each.severity == "error")
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
-    return PromptChange(
+    return SettingsChange(
         slot.slot,
         templates.with_template(settings, slot.key, old.template),
         templates.with_template(settings, slot.key, now.template),
@@ -142,7 +137,7 @@ def prompt_change(
     )
 
 
-def latest_change(session: ProjectSession, slot: templates.Slot, plan: planning.Plan | None = None) -> PromptChange:
+def latest_change(session: ProjectSession, slot: templates.Slot, plan: planning.Plan | None = None) -> SettingsChange:
     """Return the change from its base to the draft, or without a draft from the parent of the version in the editor.
 
     Raises PromptError, and UsageError for the shipped version, which has no parent.
@@ -158,7 +153,7 @@ def latest_change(session: ProjectSession, slot: templates.Slot, plan: planning.
     return prompt_change(session, slot, plan, against=parent)
 
 
-def definition_change(session: ProjectSession, plan: planning.Plan | None = None) -> PromptChange:
+def definition_change(session: ProjectSession, plan: planning.Plan | None = None) -> SettingsChange:
     """Return the change from the latest saved codebook to its draft. Raises CodebookError without a saved one."""
     settings = base_settings(session, plan)
     now = codebooks.standing(session)
@@ -170,7 +165,7 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
         raise CodebookError(
             "Codebooks of different kinds cannot be compared.", "Save the codebook and start a run with it."
         )
-    return PromptChange(
+    return SettingsChange(
         DEFINITIONS,
         settings,
         after,
@@ -179,8 +174,23 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
     )
 
 
+def draft_change(session: ProjectSession, slot: templates.Slot | None, plan: planning.Plan) -> SettingsChange:
+    """Return the change that the Lab tests: ``prompt_change`` of a slot, ``definition_change`` for None."""
+    return definition_change(session, plan) if slot is None else prompt_change(session, slot, plan)
+
+
+def held_out_change(session: ProjectSession, slot: templates.Slot | None, plan: planning.Plan) -> SettingsChange:
+    """Return the change that is scored on the held-out split: ``latest_change`` of a slot, else the definitions'."""
+    return definition_change(session, plan) if slot is None else latest_change(session, slot, plan)
+
+
 def start_trial(
-    session: ProjectSession, change: PromptChange, sample: Sample, *, budget_usd: float | None = None, pace: float = 0.0
+    session: ProjectSession,
+    change: SettingsChange,
+    sample: Sample,
+    *,
+    budget_usd: float | None = None,
+    pace: float = 0.0,
 ) -> Trial:
     """Start both runs, or return the same trial made earlier.
 
@@ -205,7 +215,7 @@ def start_trial(
     trial = None if sample.held_out else next(same, None)
     if trial is None:
         trial = session.store.lab.record(
-            change.subject, change.before_name, change.after_name, before, after, sample.to_json(),
+            change.subject, change.before_name, change.after_name, before, after, asdict(sample),
             before_asks=asks[0], after_asks=asks[1], held_out=sample.held_out,
         )  # fmt: skip
     for run_id in (before, after):
@@ -224,12 +234,7 @@ def _find_or_create_run(
             if asked == asks:
                 return run_id
     if settings.budget_usd is not None:
-        for role, role_model in settings.role_models.items():
-            if not session.models.priced(role_model):
-                raise UsageError(
-                    f"The price of {role_model.spec} ({role}) is unknown, so a budget cannot be enforced.",
-                    "Remove the budget.",
-                )
+        planning.require_prices(settings.role_models, session.models)
     return session.store.runs.create(settings, sample.ids, purpose="lab").run_id
 
 
@@ -278,7 +283,7 @@ def _trial_runs(session: ProjectSession, trial: Trial) -> tuple[RunRow, RunRow]:
     return session.run(trial.before_run), session.run(trial.after_run)
 
 
-def was_tried(session: ProjectSession, change: PromptChange, sample: Sample) -> bool:
+def was_tried(session: ProjectSession, change: SettingsChange, sample: Sample) -> bool:
     """Return True if the same change was already tested on the sample."""
     asks = (_ask_hash(change.before), _ask_hash(change.after))
     return any(
@@ -335,7 +340,7 @@ class CostForecast:
         return CostForecast(self.calls + other.calls, self.reused + other.reused, cost)
 
 
-def forecast_trial(session: ProjectSession, change: PromptChange, sample: Sample) -> CostForecast:
+def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Sample) -> CostForecast:
     """Return the calls and cost of testing the change on the sample.
 
     Requests that both sides share are counted once, for the side that runs first. Raises PromptError.
@@ -380,7 +385,7 @@ def _replayed(session: ProjectSession, settings: RunSettings, document: Document
     return found, True
 
 
-def _without_shared(after: CostForecast, change: PromptChange) -> CostForecast:
+def _without_shared(after: CostForecast, change: SettingsChange) -> CostForecast:
     """Return the later side's forecast without the roles before the first changed one.
 
     The earlier side pays for those.

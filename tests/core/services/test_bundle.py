@@ -50,7 +50,7 @@ def test_people_without_moot_can_read_it(session, run_id, packed):
     turn = session.store.transcripts.turns(run_id, "d0")[0]
     assert turn.role in page
     assert "<script" not in page
-    told = [(event["actor"], event["kind"], event["document"], event["item"], event["after"]) for event in events]
+    told = [(event["actor"], event["kind"], event["document_id"], event["item"], event["after"]) for event in events]
     assert told[0] == ("ann", "review", "d0", "b", True)
     assert ("bob", "mark", "d0") in [one[:3] for one in told]
 

@@ -40,7 +40,7 @@ def test_definitions_have_a_line_of_versions_with_scores_and_a_gap(session):
     finish(session, trials.definition_change(session), samples.project_sample(session, 20))
     held = finish(session, trials.definition_change(session), samples.held_out_sample(session))
     first, draft = history.codebook_history(session)
-    assert (first.name, first.default, first.depth, draft.parent, draft.draft) == ("v1", True, 0, "v1", True)
+    assert (first.name, first.is_default, first.depth, draft.parent, draft.is_draft) == ("v1", True, 0, "v1", True)
     assert first.score.n == 20
     assert first.score.value.value > draft.score.value.value
     assert draft.held_out.n == len(held.sample["strata"])
@@ -61,7 +61,7 @@ def test_a_second_child_branches_off_and_runs_are_cited(session):
     templates.promote_version(session, version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
     rows = history.template_history(session, slot, "ecj")
-    assert [(row.label, row.depth, row.runs, row.default) for row in rows] == [
+    assert [(row.label, row.depth, row.runs, row.is_default) for row in rows] == [
         ("v1 shipped", 0, (), False),
         ("v2", 0, (), False),
         ("v3", 1, (run.run_id,), True),

@@ -10,7 +10,7 @@ from core.errors import UsageError
 from core.runs import RoleModel
 from core.services import models, projects, templates
 from core.services.lab import sweeps
-from core.services.lab.sweeps import MAX_CELLS, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
+from core.services.lab.sweeps import MAX_CELLS, SPEC, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
 from core.services.workspace import Workspace
 from tests.core.services.sessions import until
 from tests.servers.scripted import Scripted, debating
@@ -27,7 +27,9 @@ def test_cells_are_all_combinations():
     found = grid_cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
     assert len(found) == 12
     assert (found[0].versions, found[0].role_model, found[0].params) == ({"a": "1"}, ROLE_MODEL, {"p": 1})
-    assert SweepSpec.from_json(spec(role_models=[ROLE_MODEL, other]).to_json()) == spec(role_models=[ROLE_MODEL, other])
+    assert SPEC.validate_python(SPEC.dump_python(spec(role_models=[ROLE_MODEL, other]), mode="json")) == spec(
+        role_models=[ROLE_MODEL, other]
+    )
     for bad in (spec(), spec(params={"p": list(range(MAX_CELLS + 1))})):
         with pytest.raises(UsageError):
             grid_cells(bad)

@@ -11,7 +11,7 @@ from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import rewrite, samples, suggestions, trials
+from core.services.lab import samples, suggestions, trials
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, make, studio, until
 from tests.servers.scripted import Scripted, saying
@@ -27,7 +27,7 @@ TOLD = {
 
 @pytest.mark.parametrize("text", [json.dumps(TOLD), f"Here:\n```json\n{json.dumps(TOLD, indent=1)}\n```\nDone."])
 def test_a_proposal_is_read_bare_or_fenced(text):
-    after, why = rewrite.parse_proposal(text, LABEL)
+    after, why = suggestions.parse_proposal(text, LABEL)
     assert (after.description, after.include, why) == ("How staff treat guests.", (), "w")
     assert after.keywords == ("staff", "friendly", "porter")  # what is there already is not added
 
@@ -35,11 +35,11 @@ def test_a_proposal_is_read_bare_or_fenced(text):
 @pytest.mark.parametrize("text", ["", "no", "{}", '{"labels": []}', '{"description": '])
 def test_what_cannot_be_read_is_said(text):
     with pytest.raises(MootError, match="could not be read"):
-        rewrite.parse_proposal(text, LABEL)
+        suggestions.parse_proposal(text, LABEL)
 
 
 def test_wrong_types_are_passed_over():
-    after, why = rewrite.parse_proposal(
+    after, why = suggestions.parse_proposal(
         '{"description": 7, "add_keywords": "x", "add_include": [1, "a  b"], "why": []}', LABEL
     )
     assert (after.description, after.keywords, after.include, why) == ("", LABEL.keywords, ("kind staff", "a b"), "")
@@ -60,20 +60,20 @@ def test_a_model_is_asked_once_with_the_errors_and_each_change_is_taken_or_left(
         trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 5))
         until(lambda: not trials.is_trial_active(session, trial))
         with pytest.raises(UsageError, match="built-in"):
-            rewrite.propose_rewrite(session, planning.Plan(), service.id)
+            suggestions.propose_rewrite(session, planning.Plan(), service.id)
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
-        proposal = rewrite.propose_rewrite(session, plan, service.id)
+        proposal = suggestions.propose_rewrite(session, plan, service.id)
         asked = server.requests[0]["messages"][-1]["content"]
         assert "A porter helped" in asked
         assert "was not given" in asked
         assert list(proposal.changes) == ["description", "keywords"]
-        proposal = rewrite.accept_field(session, proposal, "keywords")
+        proposal = suggestions.accept_field(session, proposal, "keywords")
         assert codebooks.standing(session).codebook.label(service.id).keywords[-1] == "porter"
         assert list(proposal.changes) == ["description"]
-        assert rewrite.dismiss_field(proposal, "description").changes == {}
+        assert suggestions.dismiss_field(proposal, "description").changes == {}
         assert codebooks.standing(session).codebook.label(service.id).description == ""
         codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        assert rewrite.propose_rewrite(session, plan, service.id).cached
+        assert suggestions.propose_rewrite(session, plan, service.id).cached
         assert len(server.requests) == 1
 
 
