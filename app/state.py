@@ -182,7 +182,7 @@ class RunState:
 class ReviewState:
     """State of the Review page."""
 
-    VIEWS = ("Focus", "Grid", "People")
+    VIEWS = ("Focus", "Grid", "Agreement")
 
     reviewer: Value[str] = Value("")
     """Widget: name under which review actions are recorded."""

@@ -44,7 +44,8 @@ import { renderTranscript } from "./transcript.js";
  * @property {string} height A CSS length.
  */
 /** @typedef {{ documents: number, submitted: number, urgent: number, seconds: number | null }} Progress */
-/** @typedef {"transcript" | "guideline" | "history"} FoldName */
+/** @typedef {"transcript" | "guideline" | "history"} SideName */
+/** @typedef {{ button: HTMLButtonElement, note: HTMLElement, section: HTMLElement, content: HTMLElement }} SidePart */
 
 const ADDRESS = "/moot/review";
 const PAGE_SIZE = 50;
@@ -116,8 +117,10 @@ class FocusView {
     /** @type {ReviewDocument | null} */
     this.document = null;
     this.position = 0; // The label that has the focus.
-    /** @type {FoldName | null} */
-    this.openFold = null;
+    /** The open parts of the side panel. @type {Set<SideName>} */
+    this.openParts = new Set();
+    /** The user's choice; without one, the queue gives way to the side panel on a narrow screen. @type {boolean | null} */
+    this.showsQueue = null;
     /** @type {Guideline | null} */
     this.guideline = null;
     /** @type {Progress | null} */
@@ -145,15 +148,31 @@ class FocusView {
     this.queueRows = el("div", "queue-rows");
     this.queueRows.onscroll = () => this.loadOnScroll();
     const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queueCount, this.blindButton);
+    this.queue = el("section", "panel queue", queueHead, this.queueRows);
+    this.queueButton = keyButton(
+      "ghost",
+      "Queue",
+      "Q",
+      this.press(() => this.toggleQueue()),
+    );
     this.middle = el("section", "panel middle");
     this.form = el("section", "panel form");
-    this.folds = el("div");
+    /** @type {Map<SideName, SidePart>} */
+    this.sideParts = new Map([
+      ["transcript", this.sidePart("transcript", "Transcript", "T")],
+      ["guideline", this.sidePart("guideline", "Guideline", "G")],
+      ["history", this.sidePart("history", "History", "H")],
+    ]);
+    const parts = [...this.sideParts.values()];
+    this.sideButtons = el("div", "side-buttons", this.queueButton, ...parts.map(({ button }) => button));
+    this.side = el("section", "panel side", ...parts.map(({ section }) => section));
     this.saveState = el("span", "save-state");
     this.saveState.setAttribute("role", "status");
     this.keys = el("div", "keys");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
-    root.replaceChildren(el("section", "panel queue", queueHead, this.queueRows), this.middle, this.form, this.keys);
+    root.replaceChildren(el("div", "columns", this.queue, this.middle, this.side, this.form), this.keys);
+    this.drawColumns();
     this.drawBlind();
 
     this.listeners = new AbortController();
@@ -578,9 +597,10 @@ class FocusView {
       s: () => this.skip(),
       d: () => this.toggleDiscarded(),
       b: () => this.toggleBlind(),
-      t: () => this.toggleFold("transcript"),
-      g: () => this.toggleFold("guideline"),
-      h: () => this.toggleFold("history"),
+      q: () => this.toggleQueue(),
+      t: () => this.togglePart("transcript"),
+      g: () => this.togglePart("guideline"),
+      h: () => this.togglePart("history"),
       n: () => this.note?.focus(),
     };
     return actions[key.length === 1 ? key.toLowerCase() : key] ?? null;
@@ -596,7 +616,7 @@ class FocusView {
     const { size } = this.info.labels;
     this.position = (this.position + step + size) % size;
     this.drawForm();
-    if (this.openFold === "guideline") this.drawFolds();
+    if (this.openParts.has("guideline")) this.fillPart("guideline");
   }
 
   /** @param {number} digit */
@@ -644,7 +664,7 @@ class FocusView {
   draw() {
     this.drawDocument();
     this.drawForm();
-    this.drawFolds();
+    this.drawSide();
     this.drawKeys();
   }
 
@@ -707,7 +727,7 @@ class FocusView {
         text,
         !hidden && evidenceTable(document, info),
       ),
-      this.folds,
+      this.sideButtons,
     );
   }
 
@@ -720,64 +740,87 @@ class FocusView {
     return el("div", "empty", el("b", "", title), el("p", "", text));
   }
 
-  drawFolds() {
-    const { document } = this;
-    if (!document) return;
-    this.folds.replaceChildren(
-      this.foldNode("transcript", "Transcript", "T", hiddenUntil(document)),
-      this.foldNode("guideline", "Guideline", "G", ""),
-      this.foldNode(
-        "history",
-        "History",
-        "H",
-        document.history_length ? formatPlural(document.history_length, "event") : "",
-      ),
-    );
-  }
+  // The side panel: transcript, guideline and history, one below the other
 
   /**
-   * @param {FoldName} name
+   * @param {SideName} name
    * @param {string} title
    * @param {string} key
-   * @param {string} note
+   * @returns {SidePart}
    */
-  foldNode(name, title, key, note) {
-    const isOpenFold = this.openFold === name;
-    const head = el("button", "", icon("chevron"), el("b", "", title), keyHint(key), el("span", "muted tiny", note));
-    head.type = "button";
-    head.setAttribute("aria-expanded", String(isOpenFold));
-    head.onclick = this.press(() => this.toggleFold(name));
-    const content = el("div", "fold-content");
+  sidePart(name, title, key) {
+    const toggle = this.press(() => this.togglePart(name));
+    const note = el("span", "muted tiny");
+    const content = el("div", "scroll");
     content.tabIndex = 0;
-    if (isOpenFold) this.fillFold(name, content);
-    return el("div", isOpenFold ? "fold open" : "fold", head, content);
+    const section = el("div", "side-part", el("div", "panel-head", el("h2", "", title), note), content);
+    return { button: keyButton("ghost", title, key, toggle), note, section, content };
   }
 
-  /** @param {FoldName} name */
-  toggleFold(name) {
-    this.openFold = this.openFold === name ? null : name;
-    this.drawFolds();
+  /** @param {SideName} name */
+  togglePart(name) {
+    if (!this.openParts.delete(name)) this.openParts.add(name);
+    this.drawColumns();
+    this.drawSide();
+  }
+
+  toggleQueue() {
+    this.showsQueue = !this.queue.checkVisibility();
+    this.drawColumns();
+  }
+
+  drawColumns() {
+    const { openParts, showsQueue } = this;
+    this.root.classList.toggle("with-side", openParts.size > 0);
+    this.root.classList.toggle("with-queue", showsQueue === true);
+    this.root.classList.toggle("without-queue", showsQueue === false);
+    this.queueButton.setAttribute("aria-expanded", String(this.queue.checkVisibility()));
+  }
+
+  drawSide() {
+    const { document } = this;
+    for (const [name, { button, section }] of this.sideParts) {
+      const isOpenPart = this.openParts.has(name);
+      button.setAttribute("aria-expanded", String(isOpenPart));
+      button.classList.toggle("active", isOpenPart);
+      section.classList.toggle("hidden", !isOpenPart);
+      if (isOpenPart) this.fillPart(name);
+    }
+    const events = document?.history_length ?? 0;
+    setText(this.sidePartOf("transcript").note, document ? hiddenUntil(document) : "");
+    setText(this.sidePartOf("history").note, events ? formatPlural(events, "event") : "");
+  }
+
+  /** @param {SideName} name */
+  sidePartOf(name) {
+    return /** @type {SidePart} */ (this.sideParts.get(name));
+  }
+
+  /** @param {SideName} name */
+  async fillPart(name) {
+    const { document } = this;
+    if (!document) return;
+    const nodes = await this.partNodes(name, document);
+    if (this.document === document) this.sidePartOf(name).content.replaceChildren(...nodes);
   }
 
   /**
-   * @param {FoldName} name
-   * @param {HTMLElement} content
+   * @param {SideName} name
+   * @param {ReviewDocument} document
    */
-  async fillFold(name, content) {
-    const { document, info, data } = this;
-    if (!document) return;
+  async partNodes(name, document) {
+    const { info, data } = this;
     if (name === "guideline") {
       this.guideline ??= /** @type {Guideline} */ (await this.client.query("guideline", {}));
-      content.replaceChildren(guidelineNode(this.guideline, info.labels, [...info.labels.keys()][this.position]));
-    } else if (name === "history") {
-      content.replaceChildren(historyNode((await this.client.query("history", { document: document.id })).entries));
-    } else {
-      const { events } = await this.client.query("transcript", { document: document.id });
-      const { labels, roles, kind } = data;
-      const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "There is no debate about this document.";
-      const transcript = events.length ? renderTranscript({ document, events, labels, roles, kind }) : null;
-      content.replaceChildren(transcript ?? el("div", "guideline", none));
+      return [guidelineNode(this.guideline, info.labels, [...info.labels.keys()][this.position])];
     }
+    if (name === "history") {
+      return [historyNode((await this.client.query("history", { document: document.id })).entries)];
+    }
+    const { events } = await this.client.query("transcript", { document: document.id });
+    const { labels, roles, kind } = data;
+    const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "There is no debate about this document.";
+    return [events.length ? renderTranscript({ document, events, labels, roles, kind }) : el("div", "guideline", none)];
   }
 
   drawForm() {
@@ -909,12 +952,11 @@ class FocusView {
     const { documents, submitted, urgent, seconds } = this.progress;
     const bar = el("i");
     bar.style.width = `${documents ? (100 * submitted) / documents : 0}%`;
-    const withReason = `${formatCount(urgent)} with a reason`;
-    const left = seconds && urgent ? `, ${formatDuration(seconds * urgent)} for ${withReason}` : "";
+    const left = seconds && urgent ? `, about ${formatDuration(seconds * urgent)}` : "";
     return [
       el("span", "", el("b", "", formatCount(submitted)), ` of ${formatCount(documents)} done`),
       el("span", "progress-bar", bar),
-      el("span", "muted", seconds ? `${formatDuration(seconds)} each${left}` : withReason),
+      el("span", "muted", `${formatCount(urgent)} to check${left}`),
     ];
   }
 
@@ -956,6 +998,7 @@ class FocusView {
       [["S"], "skip: move to the end"],
       [["D"], "discard, reopen"],
       [["B"], "blind: decide, then see the verdict"],
+      [["Q"], "show or hide the queue"],
       [["T"], "transcript"],
       [["G"], "guideline"],
       [["H"], "history"],

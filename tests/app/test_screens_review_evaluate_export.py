@@ -198,13 +198,13 @@ def test_review_settings_are_stored_in_the_project(screen, project, session):
 
 def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     run_id = sample_world.build(project)
-    app = screen("review", review_view="People")
+    app = screen("review", review_view="Agreement")
     assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
         review.edit(session, run_id, "d0", "a", True, actor=actor)
         review.edit(session, run_id, "d0", "b", value, actor=actor)
         review.submit(session, run_id, ["d0"], actor=actor)
-    app = screen("review", review_view="People")
+    app = screen("review", review_view="Agreement")
     assert "1 of 1 disagreements open" in texts(app)
     assert "d0: Beta" in texts(app)
     button = next(button for button in app.button if button.label == "absent (bob)")

@@ -1,4 +1,4 @@
-"""People view of Review: agreement between reviewers, and adjudication of disagreements."""
+"""Agreement view of Review: agreement between reviewers, and adjudication of disagreements."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from core.services.review import agreement as use
 from core.services.review import review
 from core.services.session import ProjectSession
 
-PAGE, SHOW = "review-people-page", "review-people-show"
+PAGE, SHOW = "review-agreement-page", "review-agreement-show"
 SIZE = 10
 """Number of disagreements on a page."""
 
 
-def people(session: ProjectSession, run: RunRow, actor: str) -> None:
-    """Draw the People view."""
+def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
+    """Draw the Agreement view."""
     found = use.agreement_report(session, run)
     if found.documents == 0:
         others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"
@@ -31,7 +31,7 @@ def people(session: ProjectSession, run: RunRow, actor: str) -> None:
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
             "The filter “reviewed by others” shows what others have submitted.",
             sign="lines",
-            key="people-none",
+            key="agreement-none",
         )
         return
     codebook = run.settings.codebook
@@ -45,7 +45,7 @@ def people(session: ProjectSession, run: RunRow, actor: str) -> None:
     disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)
     if not disagreements:
         empty_state.empty(
-            "No disagreements", "Items on which reviewers disagree are listed here.", sign="check", key="people-done"
+            "No disagreements", "Items on which reviewers disagree are listed here.", sign="check", key="agreement-done"
         )
         return
     pages = -(-len(disagreements) // SIZE)
@@ -76,7 +76,7 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
             f". Left out of the table: {format_count(found.dependent, 'document')} on which a reviewer changed labels "
             "after seeing those of another one"
         )
-    with layout.panel("Agreement", sub, key="people-agree"):
+    with layout.panel("Agreement", sub, key="agreement-agree"):
         st.html(
             f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"

@@ -1,4 +1,4 @@
-"""Grid view of Review: many documents at once, and the focused document with its debate below them."""
+"""Grid view of Review: many documents at once, and the focused document with its debate beside them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from app import context
 from app.api.review import REVIEW, cells_of, speakers
 from app.components import review_grid_loader
-from app.screens.review.grid_options import LINE, css, disarmed, head, options_of
+from app.screens.review.grid_options import LINE, SCROLLBAR, css, disarmed, head, options_of
 from app.state import ReviewState, reset_widgets, state
 from app.widgets import empty_state, highlighted_text, layout, transcript
 from app.widgets.alerts import notice
@@ -27,8 +27,9 @@ from core.services.review import queue, review
 from core.services.review.queue import ReviewRow
 from core.services.session import ProjectSession
 
-HEIGHT = 474  # of the grid in pixels; keeps the document below the grid visible on a small screen
-SORT, SIZE, PAGE = "review-sort", "review-size", "review-page"
+HEIGHT = 474  # of the grid in pixels; keeps the controls below it visible on a small screen
+TEXT_HEIGHT = 290  # of the focused document in pixels: ten lines and more
+SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"
 _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
     '<span><b style="background:var(--unres-bg)"></b>roles disagree</span>'
@@ -61,21 +62,24 @@ def grid_view(
     problem = ReviewState.problem.pop()
     if problem is not None:
         notice("error", *problem)
-    if page.rows:
-        grid(
-            page.rows,
-            run.settings.codebook,
-            speakers(page.rows, review.role_titles(run)),
-            run=context.live_name(session, run.run_id),
-            actor=actor,
-            read_at=read_at,
-            focus=state.review.start_document,
-            height=HEIGHT,
-            key=_key(run, actor),
-        )
-    else:
-        _nothing(run, page, show_all)
-    _under(session, run, actor, page)
+    beside = page.rows and kept.get(DOCUMENT, True)
+    left, right = st.columns([1.6, 1], gap="small") if beside else (st.container(), None)
+    with left:
+        if page.rows:
+            grid(
+                page.rows,
+                run.settings.codebook,
+                speakers(page.rows, review.role_titles(run)),
+                run=context.live_name(session, run.run_id),
+                actor=actor,
+                read_at=read_at,
+                focus=state.review.start_document,
+                height=HEIGHT,
+                key=_key(run, actor),
+            )
+        else:
+            _nothing(run, page, show_all)
+        _under(session, run, actor, page)
     with counters:
         found = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
@@ -83,9 +87,12 @@ def grid_view(
             st.html(f'<div class="moot-legend"><span>{found}, {waiting:,} to review</span></div>', width="stretch")
             words = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
+            st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
             _button("Undo", lambda: review.undo(session, actor=actor), icon="undo", shortcut="Ctrl+Z")
             _button("Redo", lambda: review.redo(session, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
-    _detail(session, run, actor, page)
+    if right is not None:
+        with right:
+            _detail(session, run, actor, page)
 
 
 def first_page() -> None:
@@ -163,7 +170,8 @@ def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewP
     first = (page.number - 1) * size + 1
     with words:
         shown = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
-        st.html(f'<div class="moot-legend"><span>{shown}</span>{_LEGEND}</div>')
+        st.html(f'<div class="moot-legend"><span>{shown}</span></div>')
+    st.html(f'<div class="moot-legend">{_LEGEND}</div>')
 
 
 def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str]) -> None:
@@ -246,28 +254,27 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
                 )
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):
                 st.rerun()
-        text, said, done = st.columns([1.25, 1.1, 0.62], gap="medium")
-        with text:
-            highlighted_text.highlighted_text(
-                known.document.fields,
-                codebook,
-                review.all_quotes(known),
-                disputed=disputed,
-                small=True,
-                height=380,
-                key="review-text",
-            )
-        with said:
+        highlighted_text.highlighted_text(
+            known.document.fields,
+            codebook,
+            review.all_quotes(known),
+            disputed=disputed,
+            small=True,
+            height=TEXT_HEIGHT,
+            key="review-text",
+        )
+        debate, history = st.tabs(["Debate", "History"])
+        with debate:
             replay = None if known.second_reading else session.replay(run_id, shown)
             if replay is not None:
                 transcript.transcript(
-                    replay, codebook, review.role_titles(run), framed=False, height=380, key="review-transcript"
+                    replay, codebook, review.role_titles(run), framed=False, height=TEXT_HEIGHT, key="review-transcript"
                 )
             elif known.second_reading:
                 st.caption("Second reading: verdict, debate and other labels are shown after you submit.")
             else:
                 st.caption("No debate on this document yet.")
-        with done:
+        with history:
             _history(session, run, shown, actor if known.second_reading else None)
 
 
@@ -289,7 +296,6 @@ def _history(session: ProjectSession, run: RunRow, document_id: str, actor: str 
             f'<time title="{escape(day)}">{when}</time>'
             f'<span class="{"undone" if entry.undone else ""}"><b>{escape(entry.who)}</b> {escape(what)}</span>'
         )
-    st.html('<div class="moot-panel"><h2>History</h2></div>')
     if lines:
         st.html(f'<div class="moot-history">{"".join(lines)}</div>')
     else:
@@ -331,7 +337,7 @@ def grid(
     result = AgGrid(
         frame,
         gridOptions=disarmed(options_of(codebook, roles, focus, client, JsCode)),
-        height=min(height, head(codebook) + LINE * max(len(rows), 2) + 3),
+        height=min(height, head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3),
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),
         should_grid_return=JsCode("moot.callback('shouldReturn')"),

@@ -15,6 +15,7 @@ FONTS = {
     "JetBrains Mono": ("jetbrains-mono-latin-wght-normal.woff2", "100 800"),
 }
 LINE = 30
+SCROLLBAR = 10  # in pixels; without a width, the scrollbar covers the last row
 GROUPS = 24
 ROOMY = 6
 """Maximum number of labels with horizontal names. With more labels, names are vertical to fit a small screen."""
@@ -185,6 +186,7 @@ def options_of(
         },
         "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
         "rowHeight": LINE,
+        "scrollbarWidth": SCROLLBAR,
         "headerHeight": _names(codebook),
         "groupHeaderHeight": GROUPS,
         "tooltipShowDelay": 700,

@@ -66,8 +66,8 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
         run_picker(runs, key="review-run")
         settings.popover(session, run)
     layout.write_url(view=view)
-    if view == "People":
-        agreement.people(session, run, actor)
+    if view == "Agreement":
+        agreement.agreement(session, run, actor)
         return
     wanted, counters = _filters(run.settings.codebook)
     if view == "Grid":
