@@ -107,17 +107,26 @@ def _format_errors(label: Mapping[str, Any]) -> str:
     show_default=True,
     help="Reference labels: gold[@RATER], author, reviewed[@PERSON] or run:ID[/ROLE].",
 )
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 100, min_open=True),
+    metavar="POINTS",
+    help="Test whether the runs are equivalent within this many points of the main score.",
+)
 @json_option
-def compare_command(project: Path, runs: tuple[str, ...], reference: str, as_json: bool) -> None:
+def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin: float | None, as_json: bool) -> None:
     """Compare runs with the first one on their common documents: differences, significance, cost."""
     from core.services.evaluation.compare import comparison_report
 
     with open_session(project) as session:
-        result = comparison_report(session, runs, reference)
+        result = comparison_report(session, runs, reference, margin / 100 if margin else None)
     if as_json:
         print_json(result)
         return
     click.echo(result["sentence"])
+    for pair in result.get("pairs", [result]):
+        if pair.get("equivalence"):
+            click.echo(pair["equivalence"]["sentence"])
     for label in result.get("labels", {}).values():
         click.echo(f"  {label['sentence']}")
 

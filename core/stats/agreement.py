@@ -140,48 +140,29 @@ def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal",
     return Agreement(1 - observed / expected if expected > 0 else None, n, units - n, observed, expected)
 
 
-@dataclass(frozen=True, slots=True)
-class PairAgreement:
-    """Agreement of two annotators; each coefficient is None if it is 0/0 (both used a single value, or n is 0)."""
+def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"]) -> Ratings:
+    """Return a coefficient of two annotators from their confusion matrices ``[..., first, second]``, NaN where 0/0.
 
-    n: int
-    """units that both rated"""
-    observed: float | None
-    """share of units on which they agree"""
-    kappa: float | None
-    """Cohen's"""
-    ac1: float | None
-    """Gwet's; also defined if both used one value, and then 1"""
-    alpha: float | None
-    """Krippendorff's, nominal"""
-
-
-def of_confusion(matrix: npt.ArrayLike) -> PairAgreement:
-    """Return the three coefficients of two annotators from their confusion matrix ``[first][second]``.
-
-    A query can produce this matrix without loading a document. It has a row for every category that could be chosen (q
-    of AC1). The results equal those of ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, which name the
-    sources.
+    A matrix has a row for every category that could be chosen (q of AC1). Counts may be weighted. The results equal
+    those of ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, which name the sources.
     """
-    table = np.asarray(matrix, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise ValueError(f"expected a square matrix, got {table.shape}")
-    n, q = float(table.sum()), len(table)
-    if not n:
-        return PairAgreement(0, None, None, None, None)
-    observed = float(np.trace(table)) / n
-    rows, columns = table.sum(axis=1) / n, table.sum(axis=0) / n
+    counts = np.asarray(tables, dtype=np.float64)
+    if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
+        raise ValueError(f"expected square matrices, got {counts.shape}")
+    n = counts.sum(axis=(-1, -2))
+    whole = np.where(n > 0, n, np.nan)
+    observed = np.trace(counts, axis1=-2, axis2=-1) / whole
+    rows, columns = counts.sum(axis=-1) / whole[..., None], counts.sum(axis=-2) / whole[..., None]
     shares = (rows + columns) / 2
-    by_chance = float((shares * (1 - shares)).sum()) / (q - 1) if q > 1 else None
-    values = shares * 2 * n  # how often each category was given by either
-    unlike = float(((2 * n) ** 2 - (values**2).sum()) / (2 * n * (2 * n - 1)))
-    return PairAgreement(
-        n=int(n),
-        observed=observed,
-        kappa=_beyond_chance(observed, float(rows @ columns)),
-        ac1=None if by_chance is None else _beyond_chance(observed, by_chance),
-        alpha=1 - (1 - observed) / unlike if unlike > 1e-12 else None,
-    )
+    match name:
+        case "kappa":
+            expected = (rows * columns).sum(axis=-1)
+        case "ac1":
+            expected = (shares * (1 - shares)).sum(axis=-1) / max(1, counts.shape[-1] - 1)
+        case "alpha":
+            expected = ((2 * whole * (shares**2).sum(axis=-1)) - 1) / (2 * whole - 1)
+    left = 1 - expected
+    return np.asarray(np.divide(observed - expected, left, out=np.full(np.shape(n), np.nan), where=left > 1e-12))
 
 
 def _beyond_chance(observed: float, expected: float) -> float | None:

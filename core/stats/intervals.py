@@ -1,4 +1,4 @@
-"""Confidence intervals in closed form. Metrics without one (means over labels) use the bootstrap in ``metrics``."""
+"""Confidence intervals in closed form. Those of metrics are built on them in ``estimation``."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def ends(interval: Interval | None) -> list[float] | None:
     return [interval.low, interval.high] if interval else None
 
 
-def wilson(successes: int, n: int, level: float = 0.95) -> Interval | None:
+def wilson(successes: float, n: float, level: float = 0.95, *, quantile: float | None = None) -> Interval | None:
     """Return Wilson's score interval of a proportion, within 0 to 1; None if n is 0.
 
     Unlike p +- 1.96 se it is right for small n, and at 0 and 1, where it still has a width. Source: Wilson 1927
     (JASA 22); recommended by Brown, Cai and DasGupta 2001 (Stat. Sci. 16). Assumes independent cases. Cells of one
-    document are not independent, so micro scores over several labels use the bootstrap.
+    document are not independent: ``n`` is then their effective number, and ``quantile`` one of Student's t.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    z = _z(level)
+    z = _z(level) if quantile is None else quantile
     if not n:
         return None
     middle = (successes + z * z / 2) / (n + z * z)

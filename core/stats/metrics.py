@@ -4,11 +4,10 @@ A metric is one entry of ``METRICS``. It names the kinds of codebook that it app
 interval is computed, its direction and its format. The page, JSON, CSV, the printable report and Compare all read the
 registry, so that a new metric needs no other change.
 
-A metric is computed on ``Samples``: distinct *patterns* of outcomes and how often each occurs. The value of a metric is
-its value on the frequencies of the documents; its percentile bootstrap interval comes from drawn frequencies. Documents
-with the same outcome in every label are interchangeable, so drawing frequencies (a multinomial) is the same as drawing
-documents with replacement, each with all its labels. Source: Efron and Tibshirani, An Introduction to the Bootstrap,
-1993, section 13.3. Classification metrics are defined as in scikit-learn with ``zero_division=0``.
+A metric is computed on ``Samples``: distinct *patterns* of outcomes and the weight of each. Its value is that on the
+weights of the documents. Its interval comes from its influences (how it changes with slightly other weights) under the
+``Design`` of the documents, see ``core.stats.estimation``. Classification metrics are defined as in scikit-learn with
+``zero_division=0``.
 """
 
 from __future__ import annotations
@@ -24,29 +23,28 @@ import numpy.typing as npt
 
 from core.annotations import NEAR
 from core.formatting import format_number
-from core.stats.agreement import PairAgreement, krippendorff_alpha, of_confusion
+from core.stats import estimation
+from core.stats.agreement import table_agreement
 from core.stats.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
 from core.stats.counts import Counts
-from core.stats.intervals import (
-    Estimate,
-    Interval,
-    accuracy_interval,
-    f1_interval,
-    precision_interval,
-    recall_interval,
-    wilson,
-)
-from core.stats.similarity import divergence, kendall, pearson, spearman
+from core.stats.estimation import Design, Part, Shape
+from core.stats.intervals import Estimate, Interval
+from core.stats.similarity import PRIOR, weighted_alpha, weighted_kendall, weighted_pearson, weighted_spearman
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
-RESAMPLES = 2000
 CLASSIFICATION: tuple[Kind, ...] = ("multilabel", "choice")
 
 _CELLS = 2_000_000  # drawn at a time, to bound memory
 _DIGITS = 26  # of a number in base 5 that 64 bits hold
 _NO_VALUE = -1e300  # orders rows without a reference
-_SAME = 1e-12  # an interval narrower than this has no width
+_STEP = 1e-5
+"""Change of weight by which an influence is measured."""
+_JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
+_PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
+"""Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
+SWAPS = 2000
+"""Number of random exchanges of two annotators in ``swap_test``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,9 +134,10 @@ class Metric:
     compute: Callable[[Samples], Ratings]
     """its values, ``[sample]``, or ``[sample, label]`` of a score per label; NaN where it is undefined"""
     per_label: bool = False
-    interval: Literal["bootstrap", "wilson"] | Callable[[Counts, float], Interval | None] | None = None
-    """``wilson`` for a share of documents, ``bootstrap`` over documents, a function of the counts of one label, or
-    None for a metric that is shown without an interval. A rating has none."""
+    interval: Shape | None = None
+    """the shape of its interval; None for a metric that is shown without one"""
+    cases: Callable[[Samples], Ratings] | None = None
+    """of a share: the weight of its cases, the denominator"""
     averages: tuple[Average, ...] = ()
     """of a score per label: its means over labels, which are metrics of their own"""
     average: Average | None = None
@@ -174,8 +173,7 @@ class Scores:
     """All metrics of one annotator, or (from ``difference``) of the second annotator minus the first.
 
     A value is None where it is undefined. An interval is None where the value is undefined, where the metric has none,
-    and, if it is drawn, for fewer than two documents. The interval of a score, not of a difference, is also None when
-    all resamples give the same value: then the sample does not tell how far off it may be.
+    with too few independent documents, and where nothing in the sample shows how far off the value may be.
     """
 
     kind: Kind
@@ -227,9 +225,8 @@ def score(
     labels: Sequence[str],
     *,
     intervals: bool = True,
-    resamples: int = RESAMPLES,
+    design: Design | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> Scores:
     """Return the scores of one annotator.
 
@@ -237,55 +234,13 @@ def score(
     ``[document, 1]``. A document without a reference is ignored. One with a reference and without a complete verdict is
     excluded. In the others a label counts where it has a reference. Raises ValueError for shapes that differ.
 
-    Shares of documents, which are independent of each other, have Wilson's interval (F1 by way of F*, see
-    ``intervals.f1_interval``), also as the mean over a single label. Resampling fails where an interval is needed most:
-    if all five were found, each resample has all of them and gives 1 to 1. When nothing was predicted, precision is 0
-    by convention and has no interval. The cells of one document are not independent, so scores over several labels have
-    the bootstrap's interval.
+    ``design`` describes how the documents were selected and which depend on each other; by default all are independent
+    and represent a larger population. When nothing was predicted, precision is 0 by convention and has no interval.
     """
-    data = _Data.of(kind, (reference, predicted), labels, level, resamples)
-    sample = data.samples(data.frequency[None, :])[0]
-    counts = sample.counts() if kind != "rating" else [None] * len(labels)
-    values = _values(kind, sample)
-    drawn: dict[Metric, list[Interval | None]] = {}
-    if intervals:
-        each = (*metrics(kind), *metrics(kind, per_label=True))
-        found = data.bootstrap([metric for metric in each if metric.interval == "bootstrap"], resamples, level, seed)
-        drawn = {metric: [_with_width(interval) for interval in own] for metric, own in found.items()}
-
-    def of_label(metric: Metric, place: int) -> Estimate:
-        value, own = values[metric][place], counts[place]
-        if value is None or not intervals or metric.interval is None:
-            return Estimate(value, None)
-        if callable(metric.interval):
-            return Estimate(value, metric.interval(own, level) if own is not None else None)
-        return Estimate(value, drawn[metric][place])
-
-    per_label = {
-        name: {metric.key: of_label(metric, place) for metric in metrics(kind, per_label=True)}
-        for place, name in enumerate(labels)
-    }
-
-    def overall(metric: Metric) -> Estimate:
-        (value,) = values[metric]
-        if value is None or not intervals or metric.interval is None:
-            return Estimate(value, None)
-        if metric.interval == "wilson":
-            return Estimate(value, wilson(round(value * data.n), data.n, level))
-        alone = _only_label(metric, labels, counts)
-        return Estimate(value, per_label[alone][metric.base].interval if alone else drawn[metric][0])
-
-    return Scores(
-        kind=kind,
-        n=data.n,
-        excluded=data.excluded,
-        overall={metric.key: overall(metric) for metric in metrics(kind)},
-        labels={
-            name: LabelScores(int(data.cells[place]), counts[place], per_label[name])
-            for place, name in enumerate(labels)
-        },
-        confusion=_matrix(sample) if kind == "choice" else (),
-    )
+    data = _Data.of(kind, (reference, predicted), labels, design or Design(), level)
+    (estimates,) = data.estimates(intervals=intervals)
+    counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.counts()]
+    return _scores(data, estimates, labels, counts, _matrix(data.raw()) if kind == "choice" else ())
 
 
 def difference(
@@ -295,39 +250,80 @@ def difference(
     second: npt.ArrayLike,
     labels: Sequence[str],
     *,
-    resamples: int = RESAMPLES,
+    design: Design | None = None,
     level: float = 0.95,
-    seed: int = 0,
 ) -> Scores:
     """Return every score of ``second`` minus that of ``first`` on the documents that both have a verdict for.
 
-    Intervals are paired: each resample has the same documents on both sides. They are drawn for every metric that has
-    an interval. A positive difference means that the second value is higher.
+    Intervals combine those of both annotators by their correlation over documents (``estimation.difference``), so that
+    they are within the possible range and as wide as few positives require. A positive difference means that the second
+    value is higher. Annotators with the same values on a label differ by exactly 0.
     """
-    data = _Data.of(kind, (reference, first, second), labels, level, resamples)
-    one, two = (_values(kind, sample) for sample in data.samples(data.frequency[None, :]))
-    each = (*metrics(kind), *metrics(kind, per_label=True))
-    drawn = data.bootstrap([metric for metric in each if metric.interval is not None], resamples, level, seed)
+    data = _Data.of(kind, (reference, first, second), labels, design or Design(), level)
+    one, two = data.estimates()
+    estimates = {}
+    for metric, before in one.items():
+        after, found = two[metric], []
+        for place, (low, high) in enumerate(zip(before.values, after.values, strict=True)):
+            value = None if low is None or high is None else high - low
+            interval = None
+            if low is not None and high is not None and metric.interval is not None and data.enough:
+                interval = data.compare(metric, place, before, after)
+            found.append((value, interval))
+        estimates[metric] = _Estimated([value for value, _ in found], [interval for _, interval in found], before.roots)
+    return _scores(data, estimates, labels, [None] * len(labels), ())
 
-    def estimates(metric: Metric) -> list[Estimate]:
-        found = []
-        for place, (before, after) in enumerate(zip(one[metric], two[metric], strict=True)):
-            value = None if before is None or after is None else after - before
-            has = value is not None and metric in drawn
-            found.append(Estimate(value, drawn[metric][place] if has else None))
-        return found
 
-    own = {metric.key: estimates(metric) for metric in metrics(kind, per_label=True)}
-    return Scores(
-        kind=kind,
-        n=data.n,
-        excluded=data.excluded,
-        overall={metric.key: estimates(metric)[0] for metric in metrics(kind)},
-        labels={
-            name: LabelScores(int(data.cells[place]), None, {key: found[place] for key, found in own.items()})
-            for place, name in enumerate(labels)
-        },
-    )
+def swap_test(
+    kind: Kind,
+    key: str,
+    reference: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    labels: Sequence[str],
+    *,
+    groups: npt.NDArray[np.int64] | None = None,
+    seed: int = 0,
+) -> float | None:
+    """Return p of the hypothesis that two annotators are equally good by a metric over all labels, two-sided.
+
+    If they are, their values on a document (or a group of dependent documents) may be exchanged. p is the share of
+    random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
+    COLING). None without a document or a value.
+    """
+    data = _Data.of(kind, (reference, first, second), labels, Design(groups=groups), 0.95)
+    metric = next(metric for metric in metrics(kind) if metric.key == key)
+    gold, *sides = data.sides
+    apart = ~np.equal(*sides).all(axis=1)
+    rows = np.concatenate([gold, gold]), np.concatenate(sides)
+
+    def gap(exchanged: Ratings) -> Ratings:
+        kept = data.frequency - exchanged
+        before, after = (
+            metric.compute(Samples(np.concatenate(both, axis=1), *rows))
+            for both in ((kept, exchanged), (exchanged, kept))
+        )
+        return np.asarray(after - before)
+
+    observed = float(gap(np.zeros((1, len(gold))))[0])
+    if not data.n or np.isnan(observed):
+        return None
+    if not apart.any():
+        return 1.0
+    rng = np.random.default_rng(seed)
+    count = SWAPS if kind != "rating" else SWAPS // 4
+    at_once = max(1, _CELLS // (2 * len(gold)))
+    as_large = 0
+    for start in range(0, count, at_once):
+        size = min(at_once, count - start)
+        if groups is None:
+            exchanged = rng.binomial(data.frequency.astype(np.int64), 0.5, (size, len(gold))).astype(np.float64)
+        else:
+            _, codes_of = np.unique(groups[data.rows], return_inverse=True)
+            flipped = rng.integers(0, 2, (size, int(codes_of.max()) + 1)).astype(np.float64)[:, codes_of]
+            exchanged = np.stack([np.bincount(data.inverse, row, len(gold)) for row in flipped])
+        as_large += int((np.abs(np.nan_to_num(gap(exchanged))) >= abs(observed) - 1e-12).sum())
+    return (1 + as_large) / (1 + count)
 
 
 def strict_scores(
@@ -437,33 +433,32 @@ def _accuracy(s: Samples) -> Ratings:
     return _share(s.tp + s.tn, s.cells)
 
 
-def _of_counts(function: Callable[[Counts], float | None]) -> Callable[[Samples], Ratings]:
-    """Return a metric per label from a function of the counts of one label."""
+def _tables(s: Samples) -> Ratings:
+    """Return the confusion matrix of each label, ``[sample, label, reference, predicted]``, absent first."""
+    return np.stack([np.stack([s.tn, s.fp], axis=-1), np.stack([s.fn, s.tp], axis=-1)], axis=-2)
+
+
+_Compute: TypeAlias = Callable[[Samples], Ratings]
+
+
+def _both(function: Callable[[Ratings], Ratings]) -> tuple[_Compute, _Compute]:
+    """Return a metric per label and one of a choice from a function of confusion matrices ``[..., q, q]``."""
+    return (lambda s: function(_tables(s))), (lambda s: function(s.confusion))
+
+
+def _of_ratings(function: Callable[[Ratings, Ratings, Ratings], float | None]) -> Callable[[Samples], Ratings]:
+    """Return a metric per dimension from a function of three vectors: the reference, the ratings and their weights."""
 
     def compute(s: Samples) -> Ratings:
-        four = np.stack([s.tp, s.fp, s.fn, s.tn], axis=-1).astype(np.int64)
-        return _floats([[function(Counts(*cells)) for cells in sample] for sample in four.tolist()])
+        found = np.full((len(s.weights), s.reference.shape[1]), np.nan)
+        for column, (gold, given) in enumerate(zip(s.reference.T, s.predicted.T, strict=True)):
+            known = ~np.isnan(gold)
+            for row, weights in enumerate(s.weights[:, known]):
+                value = function(gold[known], given[known], weights)
+                found[row, column] = np.nan if value is None else value
+        return found
 
     return compute
-
-
-def _of_matrix(function: Callable[[Ratings], float | None]) -> Callable[[Samples], Ratings]:
-    """Return a metric of a choice from a function of its confusion matrix."""
-    return lambda s: _floats([function(matrix) for matrix in s.confusion])
-
-
-def _of_ratings(function: Callable[[Ratings, Ratings], float | None]) -> Callable[[Samples], Ratings]:
-    """Return a metric per dimension from a function of two vectors: the reference and the ratings.
-
-    The vectors have an entry for each document, so this is slow for resamples.
-    """
-
-    def of_sample(s: Samples, weights: Ratings) -> list[float | None]:
-        rows = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
-        pairs = zip(s.reference[rows].T, s.predicted[rows].T, strict=True)
-        return [function(gold[~np.isnan(gold)], said[~np.isnan(gold)]) for gold, said in pairs]
-
-    return lambda s: _floats([of_sample(s, weights) for weights in s.weights]).reshape(len(s.weights), -1)
 
 
 def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Samples], Ratings]:
@@ -477,6 +472,18 @@ def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Sa
     return compute
 
 
+def _all_cells(s: Samples) -> Ratings:
+    return np.asarray(s.cells.sum(axis=1))
+
+
+def _rated(s: Samples) -> Ratings:
+    return np.asarray(s.weights @ (~np.isnan(s.reference)).astype(np.float64))
+
+
+def _all_ratings(s: Samples) -> Ratings:
+    return np.asarray(_rated(s).sum(axis=1))
+
+
 def _near(reference: Ratings, predicted: Ratings) -> Ratings:
     return (np.abs(predicted - reference) < NEAR).astype(np.float64)
 
@@ -487,29 +494,23 @@ def _near_of_all(s: Samples) -> Ratings:
     return _share((s.weights @ right).sum(axis=1), (s.weights @ known).sum(axis=1))
 
 
-def _pair(name: Literal["kappa", "ac1", "alpha"]) -> Callable[[npt.ArrayLike], float | None]:
-    def compute(table: npt.ArrayLike) -> float | None:
-        found: PairAgreement = of_confusion(table)
-        value: float | None = getattr(found, name)
-        return value
-
-    return compute
-
-
-def _matthews(matrix: Ratings) -> float | None:
-    """Return Matthews' correlation for several classes, -1 to 1; None when either side has one class only.
+def _matthews(tables: Ratings) -> Ratings:
+    """Return Matthews' correlation for any number of classes, -1 to 1; NaN when either side has one class only.
 
     Source: Gorodkin 2004 (Comput. Biol. Chem. 28). scikit-learn gives 0 where the formula is 0/0.
     """
-    n, rows, columns = matrix.sum(), matrix.sum(axis=1), matrix.sum(axis=0)
-    spread = float((n * n - (rows * rows).sum()) * (n * n - (columns * columns).sum()))
-    together = float(np.trace(matrix) * n - (rows * columns).sum())
-    return together / sqrt(spread) if spread else None
+    n, rows, columns = tables.sum(axis=(-1, -2)), tables.sum(axis=-1), tables.sum(axis=-2)
+    spread = (n * n - (rows * rows).sum(axis=-1)) * (n * n - (columns * columns).sum(axis=-1))
+    together = np.trace(tables, axis1=-2, axis2=-1) * n - (rows * columns).sum(axis=-1)
+    return _share(together, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
 
 
-def _label_divergence(counts: Counts) -> float | None:
-    given = (counts.positives, counts.n - counts.positives), (counts.predicted, counts.n - counts.predicted)
-    return divergence(*given).kl
+def _divergence(tables: Ratings) -> Ratings:
+    """Return the Kullback-Leibler divergence of the frequencies of labels, as ``similarity.divergence``."""
+    p, q = (tables.sum(axis=axis) + PRIOR for axis in (-1, -2))
+    p, q = p / p.sum(axis=-1, keepdims=True), q / q.sum(axis=-1, keepdims=True)
+    found = np.maximum((p * np.log(p / q)).sum(axis=-1), 0.0)
+    return np.where(tables.sum(axis=(-1, -2)) > 0, found, np.nan)
 
 
 def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
@@ -532,6 +533,10 @@ def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
     return compute
 
 
+def _pooled_cases(metric: Metric) -> Callable[[Samples], Ratings]:
+    return lambda s: metric.cases(s.pooled())[:, 0] if metric.cases is not None else s.documents
+
+
 _PROPER = ("f1", "pearson", "spearman", "kendall", "alpha")
 """Metrics whose name keeps its capital within a longer name."""
 
@@ -547,7 +552,7 @@ def _averaged(metric: Metric, average: Average) -> Metric:
         kinds=("multilabel",) if average == "micro" else metric.kinds,
         compute=_mean(metric, average),
         per_label=False,
-        interval="bootstrap" if metric.interval is not None else None,
+        cases=_pooled_cases(metric) if average == "micro" else None,
         averages=(),
         average=average,
         base=metric.key,
@@ -564,79 +569,90 @@ def _registry(*entries: Metric) -> tuple[Metric, ...]:
 
 _ALL: tuple[Average, ...] = ("macro", "micro", "weighted")
 
+_KAPPA = _both(lambda tables: table_agreement(tables, "kappa"))
+_AC1 = _both(lambda tables: table_agreement(tables, "ac1"))
+_ALPHA = _both(lambda tables: table_agreement(tables, "alpha"))
+_MCC, _KL = _both(_matthews), _both(_divergence)
+
 METRICS: tuple[Metric, ...] = _registry(
     # A label against the rest
-    Metric("accuracy", "Accuracy", CLASSIFICATION, _accuracy, per_label=True, interval=accuracy_interval),
+    Metric(
+        "accuracy", "Accuracy", CLASSIFICATION, _accuracy, per_label=True, interval="share", cases=lambda s: s.cells
+    ),
     Metric(
         "precision", "Precision", CLASSIFICATION, _precision,
-        per_label=True, interval=precision_interval, averages=_ALL,
-    ),
-    Metric("recall", "Recall", CLASSIFICATION, _recall, per_label=True, interval=recall_interval, averages=_ALL),
-    Metric(
-        "f1", "F1", CLASSIFICATION, _f1, per_label=True, interval=f1_interval, averages=_ALL, headline=True
-    ),
-    Metric("mcc", "Matthews correlation", CLASSIFICATION, _of_counts(lambda c: c.mcc), per_label=True),
-    Metric("kappa", "Cohen's kappa", CLASSIFICATION, _of_counts(lambda c: _pair("kappa")(c.table)), per_label=True),
-    Metric("ac1", "Gwet's AC1", CLASSIFICATION, _of_counts(lambda c: _pair("ac1")(c.table)), per_label=True),
-    Metric(
-        "alpha", "Krippendorff's alpha", CLASSIFICATION, _of_counts(lambda c: _pair("alpha")(c.table)), per_label=True
+        per_label=True, interval="share", cases=lambda s: s.tp + s.fp, averages=_ALL,
     ),
     Metric(
-        "kl", "KL divergence", CLASSIFICATION, _of_counts(_label_divergence), per_label=True, higher_is_better=False
+        "recall", "Recall", CLASSIFICATION, _recall,
+        per_label=True, interval="share", cases=lambda s: s.tp + s.fn, averages=_ALL,
     ),
+    Metric(
+        "f1", "F1", CLASSIFICATION, _f1,
+        per_label=True, interval="f1", cases=lambda s: s.tp + s.fp + s.fn, averages=_ALL, headline=True,
+    ),
+    Metric("mcc", "Matthews correlation", CLASSIFICATION, _MCC[0], per_label=True, interval="correlation"),
+    Metric("kappa", "Cohen's kappa", CLASSIFICATION, _KAPPA[0], per_label=True, interval="correlation"),
+    Metric("ac1", "Gwet's AC1", CLASSIFICATION, _AC1[0], per_label=True, interval="correlation"),
+    Metric("alpha", "Krippendorff's alpha", CLASSIFICATION, _ALPHA[0], per_label=True, interval="correlation"),
+    Metric("kl", "KL divergence", CLASSIFICATION, _KL[0], per_label=True, higher_is_better=False),
     # Multiple labels, over all of them
     Metric(
         "accuracy", "Label accuracy", ("multilabel",),
         lambda s: _share((s.tp + s.tn).sum(axis=1), s.cells.sum(axis=1)),
-        interval="bootstrap", base="accuracy", headline=True,
+        interval="share", cases=_all_cells, headline=True,
     ),
     Metric(
         "subset_accuracy", "Exact match", ("multilabel",), lambda s: _share(s.exact, s.documents),
-        interval="wilson", headline=True,
+        interval="share", cases=lambda s: s.documents, headline=True,
     ),
     Metric(
         "hamming_loss", "Hamming loss", ("multilabel",),
         lambda s: _share((s.fp + s.fn).sum(axis=1), s.cells.sum(axis=1)),
-        interval="bootstrap", higher_is_better=False,
+        interval="share", cases=_all_cells, higher_is_better=False,
     ),
     # A single choice
     Metric(
-        "accuracy", "Accuracy", ("choice",), lambda s: _share(s.exact, s.documents), interval="wilson", headline=True
+        "accuracy", "Accuracy", ("choice",), lambda s: _share(s.exact, s.documents),
+        interval="share", cases=lambda s: s.documents, headline=True,
     ),
-    Metric("mcc", "Matthews correlation", ("choice",), _of_matrix(_matthews)),
-    Metric("kappa", "Cohen's kappa", ("choice",), _of_matrix(_pair("kappa"))),
-    Metric("ac1", "Gwet's AC1", ("choice",), _of_matrix(_pair("ac1"))),
-    Metric("alpha", "Krippendorff's alpha", ("choice",), _of_matrix(_pair("alpha"))),
-    Metric(
-        "kl", "KL divergence", ("choice",),
-        _of_matrix(lambda m: divergence(m.sum(axis=1).tolist(), m.sum(axis=0).tolist()).kl), higher_is_better=False,
-    ),
+    Metric("mcc", "Matthews correlation", ("choice",), _MCC[1], interval="correlation"),
+    Metric("kappa", "Cohen's kappa", ("choice",), _KAPPA[1], interval="correlation"),
+    Metric("ac1", "Gwet's AC1", ("choice",), _AC1[1], interval="correlation"),
+    Metric("alpha", "Krippendorff's alpha", ("choice",), _ALPHA[1], interval="correlation"),
+    Metric("kl", "KL divergence", ("choice",), _KL[1], higher_is_better=False),
     # Ratings
-    Metric("near", "Within one point", ("rating",), _near_of_all, interval="bootstrap"),
-    Metric("pearson", "Pearson", ("rating",), _of_ratings(pearson), per_label=True, averages=("macro",)),
+    Metric("near", "Within one point", ("rating",), _near_of_all, interval="share", cases=_all_ratings),
     Metric(
-        "spearman", "Spearman", ("rating",), _of_ratings(spearman), per_label=True, averages=("macro",), headline=True
+        "pearson", "Pearson", ("rating",), _of_ratings(weighted_pearson),
+        per_label=True, interval="correlation", averages=("macro",),
     ),
     Metric(
-        "kendall", "Kendall", ("rating",), _of_ratings(kendall), per_label=True, averages=("macro",), headline=True
+        "spearman", "Spearman", ("rating",), _of_ratings(weighted_spearman),
+        per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
     Metric(
-        "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, said: np.abs(said - gold)),
-        per_label=True, interval="bootstrap", averages=("macro",), higher_is_better=False, headline=True,
+        "kendall", "Kendall", ("rating",), _of_ratings(weighted_kendall),
+        per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
     Metric(
-        "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, said: said - gold),
-        per_label=True, interval="bootstrap", averages=("macro",), higher_is_better=None,
+        "mae", "Absolute error", ("rating",), _mean_of_cells(lambda gold, given: np.abs(given - gold)),
+        per_label=True, interval="mean", averages=("macro",), higher_is_better=False, headline=True,
     ),
     Metric(
-        "exact", "Exact match", ("rating",), _mean_of_cells(lambda gold, said: (said == gold).astype(np.float64)),
-        per_label=True, interval="bootstrap", averages=("macro",),
+        "bias", "Bias", ("rating",), _mean_of_cells(lambda gold, given: given - gold),
+        per_label=True, interval="signed", averages=("macro",), higher_is_better=None,
     ),
-    Metric("near", "Within one point", ("rating",), _mean_of_cells(_near), per_label=True, interval="bootstrap"),
     Metric(
-        "alpha", "Krippendorff's alpha", ("rating",),
-        _of_ratings(lambda gold, said: krippendorff_alpha(np.column_stack([gold, said]), "ordinal").value),
-        per_label=True, averages=("macro",), headline=True,
+        "exact", "Exact match", ("rating",), _mean_of_cells(lambda gold, given: (given == gold).astype(np.float64)),
+        per_label=True, interval="share", cases=_rated, averages=("macro",),
+    ),
+    Metric(
+        "near", "Within one point", ("rating",), _mean_of_cells(_near), per_label=True, interval="share", cases=_rated
+    ),
+    Metric(
+        "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(weighted_alpha),
+        per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
 )  # fmt: skip
 """Every metric. The order is that of the page, JSON and CSV.
@@ -646,26 +662,45 @@ less than a point off. ``exact`` is never reached where the reference is a mean 
 is ordinal. ``kl`` is the divergence of how often labels are given."""
 
 
-# --- Resampling ------------------------------------------------------------------------------------------------------
+# --- Estimating ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Estimated:
+    """A metric of one annotator: value and interval of each output, and the roots of their covariance."""
+
+    values: list[float | None]
+    intervals: list[Interval | None]
+    roots: Ratings
 
 
 @dataclass(frozen=True, eq=False)
 class _Data:
     """Documents as patterns: ``sides`` are the reference and each annotator, ``[pattern, label]``."""
 
+    kind: Kind
     sides: tuple[Ratings, ...]
     frequency: Ratings
+    weights: Ratings
+    """design weight of each pattern"""
+    inverse: npt.NDArray[np.int64]
+    """the pattern of each compared document"""
+    rows: npt.NDArray[np.int64]
+    """the row of each compared document in the arguments"""
+    documents: int
     n: int
     excluded: int
     cells: Ratings
     """compared documents by label"""
+    design: Design
+    level: float
 
     @classmethod
     def of(
-        cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], level: float, resamples: int
+        cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
     ) -> _Data:
-        if not 0 < level < 1 or resamples < 1:
-            raise ValueError("the level lies between 0 and 1, and there is at least one resample")
+        if not 0 < level < 1:
+            raise ValueError("the level lies between 0 and 1")
         grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]
         check_shapes(*grids)
         if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):
@@ -676,43 +711,233 @@ class _Data:
         counted = judged & complete
         kept = [grid[counted] for grid in grids]
         if kind == "rating":
-            rows, frequency = _distinct(np.concatenate(kept, axis=1))
+            first, inverse, frequency = _distinct(np.concatenate(kept, axis=1))
         else:
-            rows, frequency = _patterns(np.concatenate([_outcomes(kept[0], said) for said in kept[1:]], axis=1))
-        first, *others = (grid[rows].astype(np.float64) for grid in kept)
+            first, inverse, frequency = _patterns(np.concatenate([_outcomes(kept[0], one) for one in kept[1:]], axis=1))
+        reference, *others = (grid[first].astype(np.float64) for grid in kept)
         if kind != "rating":
-            first = np.where(first < 0, np.nan, first)
+            reference = np.where(reference < 0, np.nan, reference)
         return cls(
-            sides=(first, *others),
+            kind=kind,
+            sides=(reference, *others),
             frequency=frequency.astype(np.float64),
+            weights=np.bincount(inverse, design.weights(len(counted))[counted], len(first)).astype(np.float64),
+            inverse=inverse,
+            rows=np.flatnonzero(counted),
+            documents=len(counted),
             n=int(counted.sum()),
             excluded=int((judged & ~complete).sum()),
             cells=known[0][counted].sum(axis=0).astype(np.float64),
+            design=design,
+            level=level,
         )
 
-    def samples(self, weights: Ratings) -> list[Samples]:
-        """Return the samples of each annotator."""
+    def raw(self) -> Samples:
+        """Return the documents without their weights (first annotator)."""
+        return Samples(self.frequency[None, :], self.sides[0], self.sides[1])
+
+    def counts(self) -> list[Counts]:
+        return self.raw().counts()
+
+    @cached_property
+    def units(self) -> int:
+        """Independent units among the compared documents."""
+        rows = np.zeros(self.documents, dtype=np.bool_)
+        rows[self.rows] = True
+        return self.design.units(rows)
+
+    @cached_property
+    def quantile(self) -> float | None:
+        return self.design.quantile(self.units, self.level)
+
+    @property
+    def enough(self) -> bool:
+        """True if there are enough independent units for an interval."""
+        return self.quantile is not None
+
+    @cached_property
+    def changes(self) -> tuple[Ratings, bool]:
+        """Weights to measure influences on, ``[change, pattern]``, and True if each change is one pattern."""
+        count = len(self.weights)
+        if count <= _PATTERNS[self.kind] or self.design.sample is not None:
+            return self.weights + _STEP * np.eye(count), True
+        groups = self.design.groups
+        of_unit = np.unique(groups[self.rows], return_inverse=True)[1] if groups is not None else np.arange(self.n)
+        number = int(of_unit.max()) + 1
+        part = np.random.default_rng(0).permutation(number) % min(number, _PATTERNS[self.kind])
+        taken = np.zeros((int(part.max()) + 1, count))
+        np.add.at(taken, (part[of_unit], self.inverse), 1.0)
+        return self.weights - _STEP * taken, False
+
+    def estimates(self, *, intervals: bool = True) -> list[dict[Metric, _Estimated]]:
+        """Return the estimates of every metric by annotator. Means over labels follow from those of the labels."""
         reference, *annotators = self.sides
-        return [Samples(weights, reference, said) for said in annotators]
+        return [self._of(Samples(self.weights[None, :], reference, side), intervals=intervals) for side in annotators]
 
-    def bootstrap(
-        self, wanted: Sequence[Metric], resamples: int, level: float, seed: int
-    ) -> dict[Metric, list[Interval | None]]:
-        """Return percentile intervals by metric, one per label for a metric per label.
+    def _of(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
+        each = [*metrics(self.kind, per_label=True), *metrics(self.kind)]
+        changed = [replace(base, weights=chunk) for chunk in self._chunks()] if intervals and self.enough else []
+        found: dict[Metric, _Estimated] = {}
+        by_key = {metric.key: metric for metric in each if metric.per_label}
+        for metric in each:
+            if metric.average in ("macro", "weighted") and changed and metric.interval is not None:
+                found[metric] = self._mean(metric, base, found[by_key[metric.base]])
+            else:
+                found[metric] = self._direct(metric, base, changed)
+        return {metric: found[metric] for metric in METRICS if metric in found}
 
-        With two annotators they are of the second minus the first. A resample in which a score is undefined does not
-        count for it.
-        """
-        if self.n < 2 or not wanted:
-            return {metric: [None] * (len(self.cells) if metric.per_label else 1) for metric in wanted}
-        chunks: list[list[Ratings]] = []
-        for weights in _draws(self.frequency.astype(np.int64), resamples, seed):
-            each = [[_two_dimensional(m.compute(sample)) for m in wanted] for sample in self.samples(weights)]
-            chunks.append(each[0] if len(each) == 1 else [b - a for a, b in zip(*each, strict=True)])
-        return {
-            metric: [_quantiles(column, level) for column in np.concatenate(columns).T]
-            for metric, columns in zip(wanted, zip(*chunks, strict=True), strict=True)
-        }
+    def _chunks(self) -> Iterator[Ratings]:
+        weights, _ = self.changes
+        at_once = max(1, _CELLS // max(1, weights.shape[1]))
+        for start in range(0, len(weights), at_once):
+            yield weights[start : start + at_once]
+
+    def _direct(self, metric: Metric, base: Samples, changed: Sequence[Samples]) -> _Estimated:
+        """Return a metric from its own influences."""
+        values = np.atleast_1d(metric.compute(base)[0])
+        known = [_number(value) for value in values]
+        if metric.interval is None or not changed:
+            return _Estimated(known, [None] * len(known), np.zeros((1, len(known))))
+        moved = np.concatenate([_two_dimensional(metric.compute(sample)) for sample in changed])
+        _, single = self.changes
+        influence = np.nan_to_num((moved - values) / (_STEP if single else -_STEP))
+        influence[np.abs(influence) > _JUMP] = 0.0
+        roots = self._roots(influence, single=single)
+        variances = (roots**2).sum(axis=0)
+        cases = _two_dimensional(metric.cases(base))[0] if metric.cases is not None else np.full(len(values), np.nan)
+        units = self._case_units(metric, base)
+        found: list[Interval | None] = []
+        for place, value in enumerate(known):
+            found.append(None)
+            if value is None or (metric.cases is not None and not cases[place] > 0):
+                continue
+            variance, most = float(variances[place]), float(units[0][place])
+            if metric.interval in ("share", "f1") and self.design.plain and metric.per_label:
+                variance = _binomial(metric.interval, value, float(cases[place]))
+            if metric.interval in ("share", "f1"):
+                variance += self.design.floor(self.units, float(cases[place]))
+            part = Part(metric.interval, value, variance, most, float(units[1][place]))
+            assert self.quantile is not None
+            found[-1] = estimation.interval(part, self.quantile, self.level)
+        return _Estimated(known, found, roots)
+
+    def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
+        if not single:
+            return np.asarray(influence * sqrt(len(influence) / max(1, len(influence) - 1)))
+        if self.design.plain:
+            return np.asarray(influence * np.sqrt(self.frequency)[:, None])
+        whole = np.zeros((self.documents, influence.shape[1]))
+        whole[self.rows] = influence[self.inverse]
+        return self.design.roots(whole)
+
+    def _case_units(self, metric: Metric, base: Samples) -> tuple[Ratings, Ratings]:
+        """Return the unweighted cases of each output, and the independent units among them."""
+        if metric.cases is None:
+            nothing = np.zeros(len(self.cells))
+            return nothing, nothing
+        raw = _two_dimensional(metric.cases(replace(base, weights=self.frequency[None, :])))[0]
+        if self.design.plain or len(self.weights) > 2 * _PATTERNS["choice"]:
+            return raw, np.minimum(raw, self.units)
+        of_pattern = _two_dimensional(metric.cases(replace(base, weights=np.eye(len(self.weights))))) > 0
+        units = []
+        for column in of_pattern.T:
+            rows = np.zeros(self.documents, dtype=np.bool_)
+            rows[self.rows] = column[self.inverse]
+            units.append(float(self.design.units(rows)))
+        return raw, np.array(units)
+
+    def _mean(self, metric: Metric, base: Samples, labels: _Estimated) -> _Estimated:
+        """Return a mean over labels from the estimates of the labels."""
+        value = _number(metric.compute(base)[0])
+        weight = _label_weights(metric, base)[0]
+        over = [place for place, own in enumerate(labels.values) if weight[place] > 0 and own is not None]
+        share = weight / weight.sum() if weight.sum() > 0 else weight
+        roots = labels.roots @ share[:, None]
+        if value is None or not over:
+            return _Estimated([value], [None], roots)
+        if len(over) == 1:
+            return _Estimated([value], [labels.intervals[over[0]]], roots)
+        if metric.interval in ("mean", "signed", "correlation"):
+            part = Part(metric.interval, value, float((roots**2).sum()), 0.0, 0.0)
+            assert self.quantile is not None
+            return _Estimated([value], [estimation.interval(part, self.quantile, self.level)], roots)
+        ends = [_range(metric, labels.values[place], labels.intervals[place]) for place in over]
+        interval = estimation.combine(
+            np.array([labels.values[place] or 0.0 for place in over]) * share[over],
+            np.array([one.low for one in ends]) * share[over],
+            np.array([one.high for one in ends]) * share[over],
+            estimation.correlations(labels.roots[:, over]),
+            self.level,
+        )
+        return _Estimated([value], [interval], roots)
+
+    def compare(self, metric: Metric, place: int, first: _Estimated, second: _Estimated) -> Interval:
+        """Return the interval of a metric of the second annotator minus that of the first."""
+        gold, one, two = self.sides
+        columns = [place] if metric.per_label else list(range(gold.shape[1]))
+        if np.array_equal(one[:, columns], two[:, columns]):
+            return Interval(0.0, 0.0, self.level)
+        before, after = first.values[place] or 0.0, second.values[place] or 0.0
+        related = estimation.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
+        return estimation.difference(
+            (before, _range(metric, before, first.intervals[place])),
+            (after, _range(metric, after, second.intervals[place])),
+            float(related),
+            self.level,
+        )
+
+
+def _scores(
+    data: _Data,
+    estimates: Mapping[Metric, _Estimated],
+    labels: Sequence[str],
+    counts: Sequence[Counts | None],
+    confusion: tuple[tuple[int, ...], ...],
+) -> Scores:
+    def of(metric: Metric, place: int = 0) -> Estimate:
+        found = estimates[metric]
+        return Estimate(found.values[place], found.intervals[place] if found.values[place] is not None else None)
+
+    return Scores(
+        kind=data.kind,
+        n=data.n,
+        excluded=data.excluded,
+        overall={metric.key: of(metric) for metric in metrics(data.kind)},
+        labels={
+            name: LabelScores(
+                int(data.cells[place]),
+                counts[place],
+                {metric.key: of(metric, place) for metric in metrics(data.kind, per_label=True)},
+            )
+            for place, name in enumerate(labels)
+        },
+        confusion=confusion,
+    )
+
+
+def _label_weights(metric: Metric, s: Samples) -> Ratings:
+    """Return the weight of each label in a mean over labels, ``[sample, label]``; 0 for one that is left out."""
+    if metric.kinds == ("rating",):
+        base = next(one for one in METRICS if one.key == metric.base and one.kinds == metric.kinds and one.per_label)
+        return np.asarray((~np.isnan(base.compute(s))).astype(np.float64))
+    positives = s.tp + s.fn
+    return np.asarray((positives > 0).astype(np.float64) if metric.average == "macro" else positives)
+
+
+def _binomial(shape: Shape, value: float, cases: float) -> float:
+    """Return the variance of a share, or of F1 by way of F*, of independent cases."""
+    if shape == "share":
+        return value * (1 - value) / cases
+    star = value / (2 - value)
+    return star * (1 - star) / cases * ((2 - value) ** 2 / 2) ** 2
+
+
+def _range(metric: Metric, value: float | None, interval: Interval | None) -> Interval:
+    """Return an interval, for a share without one the whole range, and for other metrics the value alone."""
+    if interval is not None:
+        return interval
+    known = 0.0 if value is None else value
+    return Interval(0.0, 1.0) if metric.interval in ("share", "f1") else Interval(known, known)
 
 
 def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
@@ -726,22 +951,6 @@ def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
     return one_hot(chosen, labels)
 
 
-def _values(kind: Kind, sample: Samples) -> dict[Metric, list[float | None]]:
-    """Return the value of every metric in the first sample: one value, or one per label."""
-    each = (*metrics(kind), *metrics(kind, per_label=True))
-    return {metric: [_number(value) for value in np.atleast_1d(metric.compute(sample)[0])] for metric in each}
-
-
-def _only_label(metric: Metric, labels: Sequence[str], counts: Sequence[Counts | None]) -> str | None:
-    """Return the only label that a mean is over, None if it is over several or is not a mean."""
-    if not metric.base:
-        return None
-    over = list(labels)
-    if metric.average in ("macro", "weighted"):
-        over = [name for name, own in zip(labels, counts, strict=True) if own is not None and own.positives]
-    return over[0] if len(over) == 1 else None
-
-
 def _matrix(sample: Samples) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(count) for count in row) for row in sample.confusion[0].tolist())
 
@@ -751,8 +960,8 @@ def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:
     return np.where(reference < 0, np.int8(-1), 2 * reference + predicted).astype(np.int8)
 
 
-def _patterns(outcomes: BinaryGrid) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first row of each distinct pattern, in lexical order of the patterns, and its frequency.
+def _patterns(outcomes: BinaryGrid) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return the first row of each distinct pattern in lexical order, the pattern of each row, and its frequency.
 
     Rows are compared as numbers in base 5 while they fit into 64 bits: ten times as quick as row by row.
     """
@@ -760,45 +969,21 @@ def _patterns(outcomes: BinaryGrid) -> tuple[npt.NDArray[np.int64], npt.NDArray[
     if width > _DIGITS:
         return _distinct(outcomes)
     numbers = (outcomes.astype(np.int64) + 1) @ 5 ** np.arange(width - 1, -1, -1, dtype=np.int64)
-    _, first, frequency = np.unique(numbers, return_index=True, return_counts=True)
-    return first, frequency
+    _, first, inverse, frequency = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
+    return first, inverse, frequency
 
 
-def _distinct(rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first of each group of equal rows, in lexical order, and the size of the group."""
-    _, first, frequency = np.unique(np.nan_to_num(rows, nan=_NO_VALUE), axis=0, return_index=True, return_counts=True)
-    return first, frequency
-
-
-def _draws(frequency: npt.NDArray[np.int64], resamples: int, seed: int) -> Iterator[Ratings]:
-    """Yield weights ``[resample, pattern]``, a bounded number at a time; the same for a seed whatever the bound."""
-    rng = np.random.default_rng(seed)
-    n = int(frequency.sum())
-    at_once = max(1, _CELLS // len(frequency))
-    for start in range(0, resamples, at_once):
-        drawn = rng.multinomial(n, frequency / n, size=min(at_once, resamples - start))
-        yield drawn.astype(np.float64)
+def _distinct(rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ...]:
+    """Return what ``_patterns`` returns, for rows of any numbers."""
+    _, first, inverse, frequency = np.unique(
+        np.nan_to_num(rows, nan=_NO_VALUE), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, inverse.reshape(-1), frequency
 
 
 def _two_dimensional(values: Ratings) -> Ratings:
     return values[:, None] if values.ndim == 1 else values
 
 
-def _quantiles(drawn: Ratings, level: float) -> Interval | None:
-    known = drawn[~np.isnan(drawn)]
-    if not len(known):
-        return None
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), level)
-
-
-def _with_width(interval: Interval | None) -> Interval | None:
-    return interval if interval is not None and interval.high - interval.low >= _SAME else None
-
-
 def _number(value: Any) -> float | None:
     return None if np.isnan(value) else float(value)
-
-
-def _floats(values: Sequence[Any]) -> Ratings:
-    return np.array(values, dtype=np.float64)

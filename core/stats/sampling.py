@@ -43,24 +43,36 @@ LEAST = 5
 class Sample:
     """Reviewed documents in the order of their decisions.
 
-    ``audits`` is ``[document]``, True for an audit. ``population`` is the number of all documents. ValueError if more
-    documents are reviewed than exist.
+    ``probabilities`` is ``[document]``: the chance with which each was selected as the next one, given the documents
+    that were undecided then; 0 for a document without a known chance, such as one that a person picked. ``population``
+    is the number of all documents. ValueError if more documents are reviewed than exist.
     """
 
-    audits: npt.NDArray[np.bool_]
+    probabilities: Numbers
     population: int
 
     def __post_init__(self) -> None:
-        if len(self.audits) > self.population:
-            raise ValueError(f"{len(self.audits)} reviewed of {self.population}")
+        if len(self.probabilities) > self.population:
+            raise ValueError(f"{len(self.probabilities)} reviewed of {self.population}")
+
+    @classmethod
+    def of_audits(cls, audits: npt.ArrayLike, population: int) -> Self:
+        """Return the sample in which the documents where ``audits`` is True were drawn uniformly from the undecided."""
+        drawn = np.asarray(audits, dtype=np.bool_)
+        return cls(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
+
+    @property
+    def draws(self) -> npt.NDArray[np.bool_]:
+        """Documents with a known probability, ``[document]``."""
+        return self.probabilities > 0
 
     @property
     def drawn(self) -> int:
-        """Number of audits."""
-        return int(self.audits.sum())
+        """Number of random draws."""
+        return int(self.draws.sum())
 
     def estimates(self, z: npt.ArrayLike) -> Numbers:
-        """Return each audit's estimate of the mean of ``z`` (``[document, ...]``) over all documents, ``[audit, ...]``.
+        """Return each draw's estimate of the mean of ``z`` (``[document, ...]``) over all documents, ``[draw, ...]``.
 
         If all documents are reviewed, every estimate is the exact mean.
         """
@@ -68,15 +80,15 @@ class Sample:
         if self.complete:
             return np.repeat(values.mean(axis=0, keepdims=True), max(LEAST, self.drawn), axis=0)
         before = np.cumsum(values, axis=0) - values
-        remaining = self.population - np.arange(len(values))
         shape = (-1,) + (1,) * (values.ndim - 1)
-        found: Numbers = (before + remaining.reshape(shape) * values) / self.population
-        return found[self.audits]
+        own = values[self.draws] / self.probabilities[self.draws].reshape(shape)
+        found: Numbers = (before[self.draws] + own) / self.population
+        return found
 
     @property
     def complete(self) -> bool:
         """True if all documents are reviewed and there is at least one."""
-        return 0 < len(self.audits) == self.population
+        return 0 < len(self.probabilities) == self.population
 
     @property
     def silent(self) -> bool:
@@ -85,18 +97,22 @@ class Sample:
 
     @property
     def weights(self) -> Numbers:
-        """Weights ``[document]``: the number of documents that each represents. They sum to the population."""
+        """Weights ``[document]``: the number of documents that each represents. They sum to about the population."""
         if self.complete:
             return np.ones(self.population)
-        after = self.drawn - np.cumsum(self.audits)
-        own = np.where(self.audits, self.population - np.arange(len(self.audits)), 0)
+        after = self.drawn - np.cumsum(self.draws)
+        own = np.divide(1.0, self.probabilities, out=np.zeros(len(self.draws)), where=self.draws)
         return np.asarray((after + own) / max(1, self.drawn), dtype=np.float64)
 
     @property
+    def largest_weight(self) -> float:
+        """Number of documents that the least likely draw represents; 0 without a draw."""
+        return float(1 / self.probabilities[self.draws].min()) if self.drawn else 0.0
+
+    @property
     def reach(self) -> float:
-        """Mean share of all documents that an audit represents (mean of N_t / N)."""
-        remaining = self.population - np.flatnonzero(self.audits)
-        return float(remaining.mean()) / self.population if len(remaining) else 0.0
+        """Mean share of all documents that a draw represents."""
+        return float((1 / self.probabilities[self.draws]).mean()) / self.population if self.drawn else 0.0
 
 
 def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
@@ -108,39 +124,6 @@ def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
         return Estimate(None, None)
     found = sample.estimates(z)
     return _interval(float(found.mean()), found, sample, level)
-
-
-def ratio(sample: Sample, above: npt.ArrayLike, below: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
-    """Return sum(above) / sum(below) over all documents, a share from 0 to 1 such as F1 = 2 tp / (2 tp + fp + fn).
-
-    This is the linearised ratio estimator (Cochran 1977, section 6.4). None if the denominator is 0.
-    """
-    if sample.silent:
-        return Estimate(None, None)
-    top, bottom = sample.estimates(above), sample.estimates(below)
-    whole = float(bottom.mean())
-    if whole <= 0:
-        return Estimate(None, None)
-    value = float(np.clip(top.mean() / whole, 0.0, 1.0))
-    return _interval(value, (top - value * bottom) / whole, sample, level, unit=1 / min(1.0, whole))
-
-
-def average(sample: Sample, parts: list[tuple[npt.ArrayLike, npt.ArrayLike]], *, level: float = 0.95) -> Estimate:
-    """Return the mean of several ratios (macro F1), over those with a positive denominator."""
-    if sample.silent:
-        return Estimate(None, None)
-    residuals, values, unit = [], [], 0.0
-    for above, below in parts:
-        top, bottom = sample.estimates(above), sample.estimates(below)
-        whole = float(bottom.mean())
-        if whole > 0:
-            value = float(np.clip(top.mean() / whole, 0.0, 1.0))
-            values.append(value)
-            residuals.append((top - value * bottom) / whole)
-            unit = max(unit, 1 / min(1.0, whole))
-    if not values:
-        return Estimate(None, None)
-    return _interval(float(np.mean(values)), np.mean(residuals, axis=0), sample, level, unit=unit / len(values))
 
 
 def powered(
@@ -173,7 +156,7 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
     wide = now.interval.high - now.interval.low
     if wide <= width:
         return 0
-    rest = sample.population - len(sample.audits)
+    rest = sample.population - len(sample.probabilities)
     drawn = sample.drawn
     spread = 1 / drawn - 1 / (drawn + rest)  # the variance falls as 1/n - 1/N, to nothing when all are reviewed
     wanted = spread * (width / wide) ** 2 + 1 / (drawn + rest)

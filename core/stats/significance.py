@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Literal, TypeAlias
 
@@ -17,8 +17,8 @@ from core.stats.arrays import Ratings, check_shapes, codes, ratings
 from core.stats.intervals import Interval
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
-EXACT_BELOW = 25
-"""Number of discordant pairs below which McNemar's test is exact."""
+MOST_EXACT = 10_000
+"""Number of discordant pairs up to which McNemar's test is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,13 @@ class McNemar:
     only_second: int
     """right with the second annotator alone (gained)"""
     exact: bool
-    """a binomial test; otherwise chi-squared with continuity correction"""
+    """exact; otherwise chi-squared with continuity correction"""
     statistic: float | None
     """chi-squared with 1 degree of freedom; None for the exact test"""
     p: float | None
     """two-sided; 1 without discordant pairs, None if no case was compared"""
+    groups: int | None = None
+    """groups of dependent cases that were exchanged as a whole; None if cases are independent"""
 
     @property
     def direction(self) -> Direction:
@@ -53,16 +55,17 @@ class McNemar:
 def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> McNemar:
     """Return McNemar's test from the discordant counts of ``n`` cases.
 
-    Exact (two-sided binomial at one half, doubled tail) under 25 discordant pairs, else (abs(b - c) - 1)^2 / (b + c)
-    as chi-squared. The cases must be independent: documents or the cells of one label, not all cells of all
-    labels. Sources: McNemar 1947 (Psychometrika 12), Edwards 1948 (Psychometrika 13) for the correction.
+    Exact (two-sided binomial at one half, doubled tail) up to 10,000 discordant pairs, else
+    (abs(b - c) - 1)^2 / (b + c) as chi-squared. The cases must be independent: documents or the cells of one label, not
+    all cells of all labels. Sources: McNemar 1947 (Psychometrika 12); Edwards 1948 (Psychometrika 13) for the
+    correction.
     """
     from scipy.special import bdtr, chdtrc
 
     discordant = only_first + only_second
     if min(only_first, only_second) < 0 or discordant > n:
         raise ValueError(f"{only_first} and {only_second} discordant of {n} cases")
-    exact = discordant < EXACT_BELOW
+    exact = discordant <= MOST_EXACT
     statistic: float | None = None
     p: float | None
     if not n:
@@ -75,18 +78,50 @@ def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> 
     return McNemar(n, excluded, only_first, only_second, exact, statistic, p)
 
 
-def mcnemar_of(reference: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
-    """Return McNemar's test from codes of equal shape (``[document]`` of a choice or of one label), -1 for no value."""
+def mcnemar_of(
+    reference: npt.ArrayLike,
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    *,
+    groups: npt.NDArray[np.int64] | None = None,
+) -> McNemar:
+    """Return McNemar's test from codes of equal shape (``[document]`` of a choice or of one label), -1 for no value.
+
+    With ``groups`` (``[document]``, equal codes for dependent documents) the annotators are exchanged on whole groups,
+    see ``sign_flip``.
+    """
     gold, one, two = codes(reference), codes(first), codes(second)
     check_shapes(gold, one, two)
     compared = (gold >= 0) & (one >= 0) & (two >= 0)
     right_one, right_two = (one == gold) & compared, (two == gold) & compared
-    return mcnemar(
+    found = mcnemar(
         int((right_one & ~right_two).sum()),
         int((right_two & ~right_one).sum()),
         int(compared.sum()),
         excluded=int(((gold >= 0) & ~compared).sum()),
     )
+    if groups is None or found.p is None:
+        return found
+    _, group = np.unique(groups, return_inverse=True)
+    gains = np.bincount(group, right_two.astype(np.float64) - right_one).astype(np.int64)
+    several = len(np.unique(group[compared]))
+    return replace(found, p=sign_flip(gains), exact=True, statistic=None, groups=several)
+
+
+def sign_flip(gains: npt.NDArray[np.int64]) -> float:
+    """Return p of the hypothesis that the sign of each independent gain is random, two-sided and exact.
+
+    The distribution of the sum of gains with random signs is computed by convolution. With gains of 1 and -1 it is
+    McNemar's exact test. This is the cluster permutation test of a paired difference (Fisher 1935).
+    """
+    sizes = np.abs(gains[gains != 0])
+    reach = int(sizes.sum())
+    chances = np.zeros(2 * reach + 1)
+    chances[reach] = 1.0
+    for size in sizes.tolist():
+        chances = 0.5 * (np.roll(chances, size) + np.roll(chances, -size))
+    distance = np.abs(np.arange(-reach, reach + 1))
+    return min(1.0, float(chances[distance >= abs(int(gains.sum()))].sum()))
 
 
 @dataclass(frozen=True, slots=True)

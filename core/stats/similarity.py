@@ -105,3 +105,59 @@ def rouge_l(text: str, reference: str) -> float | None:
 def tokens(text: str) -> list[str]:
     """Return the words of a text in the form in which they are compared."""
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def weighted_pearson(first: Ratings, second: Ratings, weights: Ratings) -> float | None:
+    """Return Pearson's correlation of weighted pairs; None for fewer than two different values on a side."""
+    used = weights > 0
+    if not used.any() or np.ptp(first[used]) == 0 or np.ptp(second[used]) == 0:
+        return None
+    whole = weights.sum()
+    a, b = first - first @ weights / whole, second - second @ weights / whole
+    return float(np.clip((weights * a) @ b / np.sqrt((weights * a) @ a * ((weights * b) @ b)), -1.0, 1.0))
+
+
+def weighted_spearman(first: Ratings, second: Ratings, weights: Ratings) -> float | None:
+    """Return Spearman's correlation of weighted pairs, ties at their mid-rank; None as for ``weighted_pearson``."""
+    return weighted_pearson(_mid_ranks(first, weights), _mid_ranks(second, weights), weights)
+
+
+def weighted_kendall(first: Ratings, second: Ratings, weights: Ratings) -> float | None:
+    """Return Kendall's tau-b of weighted pairs; None as for ``weighted_pearson``."""
+    used = weights > 0
+    rows, columns = (np.unique(side[used], return_inverse=True)[1] for side in (first, second))
+    if not used.any() or not rows.max() or not columns.max():
+        return None
+    table = np.zeros((rows.max() + 1, columns.max() + 1))
+    np.add.at(table, (rows, columns), weights[used])
+    above = np.zeros((table.shape[0] + 1, table.shape[1] + 1))
+    above[:-1, :-1] = table[::-1, ::-1].cumsum(axis=0).cumsum(axis=1)[::-1, ::-1]  # weight at or above both values
+    higher = above[1:, 1:]
+    lower_second = above[1:, :1] - above[1:, :-1]
+    together = float((table * (higher - lower_second)).sum())
+    whole = table.sum()
+    apart = [(whole**2 - float((table.sum(axis=axis) ** 2).sum())) / 2 for axis in (1, 0)]
+    return float(np.clip(together / np.sqrt(apart[0] * apart[1]), -1.0, 1.0))
+
+
+def weighted_alpha(first: Ratings, second: Ratings, weights: Ratings) -> float | None:
+    """Return Krippendorff's ordinal alpha of two raters from weighted pairs; None if only one value was used.
+
+    As ``agreement.krippendorff_alpha``, which names the source.
+    """
+    both, twice = np.concatenate([first, second]), np.concatenate([weights, weights])
+    ranks = _mid_ranks(both, twice)
+    total = float(twice.sum())
+    if total <= 0:
+        return None
+    half = len(first)
+    within = float((weights * (ranks[:half] - ranks[half:]) ** 2).sum()) * 2
+    between = 2 * total * float((twice * (ranks - ranks @ twice / total) ** 2).sum())
+    return 1 - within * (total - 1) / between if between > 1e-9 else None
+
+
+def _mid_ranks(values: Ratings, weights: Ratings) -> Ratings:
+    """Return the weight below each value and half of that at it."""
+    _, place = np.unique(values, return_inverse=True)
+    each = np.bincount(place, weights)
+    return np.asarray((each.cumsum() - each / 2)[place])

@@ -272,6 +272,15 @@ class ConfusionCounts:
         counts: npt.NDArray[np.int64] = found["words"]
         return counts
 
+    def groups(self, run_id: str) -> list[str]:
+        """Return the group of each of the run's documents, in its order; empty for none."""
+        rows = self._connection.rows(
+            "SELECT coalesce(part_of, '') FROM run_documents LEFT JOIN documents ON id = document_id "
+            "WHERE run_id = $run ORDER BY run_documents.position",
+            {"run": run_id},
+        )
+        return [group for (group,) in rows]
+
     def tags(self, run_id: str) -> list[tuple[str, str]]:
         """Return (document id, error tag) pairs of the run's documents, from the latest tagging of each document."""
         return self._connection.rows(

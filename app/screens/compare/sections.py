@@ -11,7 +11,7 @@ import streamlit as st
 from app.widgets import layout, plots
 from app.widgets.common import facts
 from core.formatting import MISSING, format_number, format_p_value, format_points, format_price
-from core.services.evaluation.compare import Comparison, Outcome, Pair
+from core.services.evaluation.compare import MIN_POSITIVES, Comparison, Outcome, Pair
 from core.stats.metrics import MAIN, metrics
 from core.stats.significance import McNemar
 
@@ -108,18 +108,17 @@ def labels(pair: Pair, kind: str, on: str) -> str:
     measure = "share within a point" if kind == "rating" else "F1"
     drawn = []
     for test in pair.labels:
-        value, interval = test.f1.value, test.f1.interval
+        value, interval = test.difference.value, test.difference.interval
         if value is None:
             continue
-        tone = "" if not test.f1.clear else "right" if value > 0 else "wrong"
         drawn.append(
             {
                 "name": test.name,
                 "value": value,
                 "low": interval.low if interval else value,
                 "high": interval.high if interval else value,
-                "words": f"{format_points(value)}{_stars(test.adjusted)}",
-                "tone": tone,
+                "words": f"{format_points(value)}{'' if test.verdict in ('none', 'unknown') else ' *'}",
+                "tone": {"better": "right", "worse": "wrong"}.get(test.verdict, ""),
             }
         )
     title = f"{pair.second} against {pair.first}"
@@ -129,7 +128,10 @@ def labels(pair: Pair, kind: str, on: str) -> str:
             st.caption("No label is present in the reference of the shared documents.")
             return ""
         picked = plots.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}", select=True)
-        st.caption("An asterisk: p under 0.05 by McNemar's test, after Holm's correction over the labels.")
+        st.caption(
+            "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
+            f"correction over the labels. Labels with fewer than {MIN_POSITIVES} positives have neither."
+        )
         return picked
 
 
@@ -143,7 +145,12 @@ def tests(pair: Pair) -> None:
         ),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", mcnemar_words(pair.documents)),
+        ("Exchange test of the main score", format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING),
     ]
+    if pair.documents.groups is not None:
+        found.append(("Independent groups", f"{pair.documents.groups:,}"))
+    if pair.equivalence is not None:
+        found.append(("Equivalence", pair.equivalence.sentence))
     if pair.discordance.odds_ratio is not None:
         found.append(("Gained per lost document", f"{pair.discordance.odds_ratio:.2f}"))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
@@ -165,7 +172,3 @@ def mcnemar_words(test: McNemar) -> str:
     how = "exact" if test.exact else f"χ² = {test.statistic:.2f}"
     verdict = f"a significant {test.direction}" if test.significant() else "not significant"
     return f"{format_p_value(test.p)} ({how}): {verdict}"
-
-
-def _stars(p: float | None) -> str:
-    return " *" if p is not None and p < 0.05 else ""

@@ -16,7 +16,9 @@ from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
-from core.store.annotators import GOLD, AnnotationSource, source_of
+from core.stats.estimation import Design
+from core.stats.sampling import Sample
+from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
 from core.store.confusion import is_own
 from core.store.rows import dump
 from core.store.store import Store
@@ -121,6 +123,43 @@ def median(grids: Sequence[Grid], documents: Sequence[str], codebook: Codebook) 
 def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> AnnotationArrays:
     """Return the reference and the verdicts of a run. Cached: do not change these arrays."""
     return load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT], reference)
+
+
+@cached_until_commit
+def group_codes(session: ProjectSession, run: RunRow) -> npt.NDArray[np.int64] | None:
+    """Return the group of each document of the run as a code, None if no two documents are in one group.
+
+    A document without a group is a group of its own.
+    """
+    known: dict[str, int] = {}
+    groups = session.store.evaluations.groups(run.run_id)
+    codes = [known.setdefault(group or f"\0{row}", len(known)) for row, group in enumerate(groups)]
+    return np.array(codes, dtype=np.int64) if len(known) < len(codes) else None
+
+
+def sampling_design(
+    session: ProjectSession, run: RunRow, reference: Reference, documents: Sequence[str], complete: Mask
+) -> Design:
+    """Return how the documents of a score were selected, and which of them depend on each other.
+
+    ``complete`` is True for documents that an annotator has a complete verdict for. Reviewed documents represent all of
+    these; those from a random draw of the review queue carry its probability. Other references represent a larger
+    population of independent documents or groups.
+    """
+    places = {document: row for row, document in enumerate(documents)}
+    if source_of(reference).kind != REVIEWED:
+        groups = group_codes(session, run)
+        if groups is None:
+            return Design()
+        of_run = dict(zip(session.store.runs.document_ids(run.run_id), groups.tolist(), strict=True))
+        return Design(groups=np.array([of_run[document] for document in documents], dtype=np.int64))
+    left_out = {*session.store.evaluations.guarded(run.run_id), *session.store.classifiers.discarded_documents()}
+    able = complete & np.array([document not in left_out for document in documents], dtype=np.bool_)
+    submitted = session.store.classifiers.submitted_documents()
+    chosen = [(places[id], audit) for id, audit in submitted if id in places and able[places[id]]]
+    order = np.array([row for row, _ in chosen], dtype=np.int64)
+    sample = Sample.of_audits([audit for _, audit in chosen], int(able.sum()))
+    return Design(sample=sample, order=order)
 
 
 @cached_scores

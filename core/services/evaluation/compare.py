@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_interval, format_points
+from core.formatting import format_count, format_interval, format_points, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, repeated_runs, stages
@@ -21,11 +21,18 @@ from core.services.evaluation.reference import check_reference
 from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
 from core.services.session import ProjectSession
 from core.stats import flips, metrics, significance
-from core.stats.arrays import Mask
+from core.stats.arrays import Codes, Mask
+from core.stats.estimation import Design
 from core.stats.flips import FlipTable
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, Interval
 from core.stats.metrics import Scores
 from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
+
+Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
+"""Of the second run; ``none`` is no significant difference, ``unknown`` too little data for an answer."""
+ALPHA = 0.05
+MIN_POSITIVES = 5
+"""Documents with a label in the reference below which runs are not called better or worse on that label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +42,60 @@ class LabelTest:
     label_id: str
     name: str
     colour: int
-    f1: Estimate
-    """difference in F1; of ratings in the share within a point of the truth"""
+    difference: Estimate
+    """in F1; of ratings in the share within a point of the reference"""
+    positives: int
+    """documents with the label in the reference, of a dimension those with a rating"""
     test: McNemar
     adjusted: float | None
     """McNemar's p after Holm's correction over the labels"""
+    verdict: Verdict
     sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class MainTest:
+    """The difference in the main score, its test and the one verdict on it."""
+
+    metric: str
+    difference: Estimate
+    p: float | None
+    """of ``metrics.swap_test``"""
+    adjusted: float | None
+    """p after Holm's correction over the compared pairs"""
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalence:
+    """Whether the main score of the second run is as good as the first, up to a margin."""
+
+    margin: float
+    interval: Interval | None
+    """90% interval of the difference: two one-sided tests at 5%"""
+
+    @property
+    def equivalent(self) -> bool:
+        """True if the whole interval lies within the margin."""
+        return self.interval is not None and -self.margin < self.interval.low <= self.interval.high < self.margin
+
+    @property
+    def non_inferior(self) -> bool:
+        """True if the second run is at most the margin worse."""
+        return self.interval is not None and self.interval.low > -self.margin
+
+    @property
+    def sentence(self) -> str:
+        """The result in plain words."""
+        margin = f"a margin of {format_points(self.margin).lstrip('+')} points"
+        if self.interval is None:
+            return f"Too few documents to test {margin}."
+        span = format_interval(self.interval.low, self.interval.high, style="points", level=self.interval.level)
+        if self.equivalent:
+            return f"Equivalent within {margin} ({span})."
+        if self.non_inferior:
+            return f"Not inferior by {margin} ({span})."
+        return f"Neither equivalent nor non-inferior within {margin} ({span})."
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +110,9 @@ class Pair:
     """shared documents with a reference that one of the runs has no verdict on"""
     scores: Scores
     """the difference of every metric, on the documents of the comparison"""
+    main: MainTest
+    equivalence: Equivalence | None
+    """None without a margin"""
     labels: tuple[LabelTest, ...]
     documents: McNemar
     """on whole documents: right in every label"""
@@ -98,10 +156,13 @@ class Comparison:
 
 
 @cached_until_commit
-def comparison(session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold") -> Comparison:
+def comparison(
+    session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold", margin: float | None = None
+) -> Comparison:
     """Two or more runs of one codebook side by side.
 
-    UsageError for an unknown run, one named twice, codebooks that differ, and runs without a document in common.
+    ``margin`` (0 to 1) adds a test of equivalence of the main score. UsageError for an unknown run, one named twice,
+    codebooks that differ, and runs without a document in common.
     """
     runs = [arrays.get_run(session, id) for id in run_ids]
     if len(runs) < 2 or len(set(run_ids)) < len(runs):
@@ -114,17 +175,60 @@ def comparison(session: ProjectSession, run_ids: Sequence[str], reference: Refer
                 f"{first.run_id} and {other.run_id} do not label the same things.", "Choose runs of one codebook."
             )
     check_reference(session, reference)
-    gold, verdicts = _common(session, runs, reference)
+    documents, gold, verdicts = aligned(session, runs, reference)
+    complete: Mask = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
+    verdicts = [np.where(complete[:, None], one, np.nan) for one in verdicts]
+    data = _Shared(codebook, gold, arrays.sampling_design(session, first, reference, documents, complete), margin)
+    tests = [data.main_test(verdicts[0], own) for own in verdicts[1:]]
+    mains = [
+        replace(test, adjusted=p, verdict=_verdict(test.difference, p))
+        for test, p in zip(tests, holm([test.p for test in tests]), strict=True)
+    ]
     pairs = tuple(
-        _pair(session, first, other, gold, verdicts[0], own, reference)
-        for other, own in zip(runs[1:], verdicts[1:], strict=True)
+        _pair(session, data, first, other, verdicts[0], own, main, reference)
+        for other, own, main in zip(runs[1:], verdicts[1:], mains, strict=True)
     )
     return Comparison(
-        columns=_columns(session, runs, gold, verdicts),
+        columns=_columns(session, runs, data, verdicts),
         pairs=pairs,
         adjusted=holm([pair.documents.p for pair in pairs]),
-        several=_several(runs, gold, verdicts) if len(runs) > 2 else None,
+        several=_several(runs, gold, verdicts) if len(runs) > 2 and data.design.plain else None,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """The reference on the documents of a comparison, and how these were selected."""
+
+    codebook: Codebook
+    gold: Grid
+    design: Design
+    margin: float | None
+
+    def main_test(self, first: Grid, second: Grid) -> MainTest:
+        """Return the difference in the main score with the p of its test."""
+        kind, names = self.codebook.kind, self.codebook.names
+        key = metrics.MAIN[kind]
+        found = metrics.difference(kind, self.gold, first, second, names, design=self.design).overall[key]
+        p = metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
+        return MainTest(key, found, p, p, "unknown")
+
+    def equivalence(self, first: Grid, second: Grid) -> Equivalence | None:
+        """Return the test of equivalence of the main score; None without a margin."""
+        if self.margin is None:
+            return None
+        kind, names = self.codebook.kind, self.codebook.names
+        found = metrics.difference(kind, self.gold, first, second, names, design=self.design, level=1 - 2 * ALPHA)
+        return Equivalence(self.margin, found.main.interval)
+
+
+def _verdict(found: Estimate, p: float | None, *, enough: bool = True) -> Verdict:
+    """Return the one verdict on a difference: its interval excludes 0 and its adjusted test is significant."""
+    if found.value is None or found.interval is None or p is None or not enough:
+        return "unknown"
+    if not found.clear or p >= ALPHA:
+        return "none"
+    return "better" if found.value > 0 else "worse"
 
 
 def alike(one: Codebook, other: Codebook) -> bool:
@@ -153,41 +257,30 @@ def aligned(
     return tuple(shared), gold, [one.of(VERDICT)[own] for one, own in zip(loaded, rows, strict=True)]
 
 
-def _common(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> tuple[Grid, list[Grid]]:
-    """Return the reference and the verdicts on the shared documents; no verdicts where any run lacks one."""
-    _, gold, verdicts = aligned(session, runs, reference)
-    lacking = np.logical_or.reduce([np.isnan(one).any(axis=1) for one in verdicts])
-    return gold, [np.where(lacking[:, None], np.nan, one) for one in verdicts]
-
-
 def _columns(
-    session: ProjectSession, runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]
+    session: ProjectSession, runs: Sequence[RunRow], data: _Shared, verdicts: Sequence[Grid]
 ) -> tuple[Column, ...]:
     costs = [cost_of_run(session, run) for run in runs]
     dollars = [one["usd_per_document"] for one in costs]
     unit = "usd" if None not in dollars and any(dollars) else "tokens"
-    scored = [score(run.settings.codebook, gold, own) for run, own in zip(runs, verdicts, strict=True)]
+    scored = [score(data.codebook, data.gold, own, design=data.design) for own in verdicts]
     points = [(cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, scored, strict=True)]
     each = zip(runs, scored, costs, efficient(points), strict=True)
     return tuple(Column(run, scores, cost, best, unit) for run, scores, cost, best in each)
 
 
 def _pair(
-    session: ProjectSession, one: RunRow, two: RunRow, gold: Grid, first: Grid, second: Grid, reference: Reference
-) -> Pair:
-    codebook = one.settings.codebook
+    session: ProjectSession, data: _Shared, one: RunRow, two: RunRow, first: Grid, second: Grid, main: MainTest,
+    reference: Reference,
+) -> Pair:  # fmt: skip
+    codebook, gold, groups = data.codebook, data.gold, data.design.groups
     rating = codebook.kind == "rating"
-    names = codebook.names
     coded_gold = stages.reference_codes(gold, measured=rating)
     coded = [stages.as_codes(gold, grid, measured=rating) for grid in (first, second)]
     items = codebook.names if codebook.kind != "choice" else codebook.items
-    scores = metrics.difference(codebook.kind, gold, first, second, names)
+    scores = metrics.difference(codebook.kind, gold, first, second, codebook.names, design=data.design)
     changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items)
-    tests = [_label_test(codebook, coded_gold, coded, place) for place in range(len(names))]
-    corrected = holm([test.p for test in tests])
-    f1 = {name: scores.labels[name]["f1"] if not rating else changes.whole.label_gains[name] for name in names}
-    measure = "points within one of the reference" if rating else "points F1"
-    documents = mcnemar_of(*_whole(coded_gold, *coded))
+    documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
     ours, theirs = (_over_iterations(session, run, reference) for run in (one, two))
     values = [list(each.values()) for each in (ours, theirs)]
     several = all(np.count_nonzero(~np.isnan(each)) > 1 for each in values)
@@ -197,34 +290,50 @@ def _pair(
         n=scores.n,
         excluded=scores.excluded,
         scores=scores,
-        labels=tuple(
-            LabelTest(
-                label.id,
-                label.name,
-                label.colour,
-                f1[label.name],
-                test,
-                p,
-                describe_difference(one.run_id, two.run_id, f1[label.name], f" on {label.name}", measure),
-            )
-            for label, test, p in zip(codebook.labels, tests, corrected, strict=True)
-        ),
+        main=main,
+        equivalence=data.equivalence(first, second),
+        labels=_label_tests(data, scores, coded_gold, coded, one.run_id, two.run_id),
         documents=documents,
         discordance=significance.discordance(documents),
         paired=paired_t(*values) if several and ours.keys() == theirs.keys() else None,
         welch=welch_t(*values) if several else None,
         size=significance.independent_d(*values) if several else None,
         flip_table=changes,
-        sentence=_sentence(one.run_id, two.run_id, scores),
+        sentence=_sentence(one.run_id, two.run_id, scores, main),
     )
 
 
-def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], place: int) -> McNemar:
+def _label_tests(
+    data: _Shared, scores: Scores, gold: Any, coded: Sequence[Any], first: str, second: str
+) -> tuple[LabelTest, ...]:
+    codebook = data.codebook
+    rating = codebook.kind == "rating"
+    tests = [_label_test(codebook, gold, coded, place, data.design.groups) for place in range(len(codebook.labels))]
+    measure = "points within one point of the reference" if rating else "points F1"
+    known: Mask = np.all([(one >= 0).all(axis=1) for one in coded], axis=0)
+    found = []
+    for place, (label, test, p) in enumerate(
+        zip(codebook.labels, tests, holm([test.p for test in tests]), strict=True)
+    ):
+        column = gold[known, 0] == place if codebook.kind == "choice" else gold[known, place]
+        positives = int((column > 0).sum()) if not rating else int((column >= 0).sum())
+        change = scores.labels[label.name]["near" if rating else "f1"]
+        enough = positives >= MIN_POSITIVES
+        verdict = _verdict(change, p, enough=enough)
+        where = f" on {label.name}"
+        words = describe_difference(first, second, change, verdict, where, measure)
+        if change.value is not None and not enough:
+            words = f"{words[:-1]}; only {format_count(positives, 'positive')}."
+        found.append(LabelTest(label.id, label.name, label.colour, change, positives, test, p, verdict, words))
+    return tuple(found)
+
+
+def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], place: int, groups: Codes | None) -> McNemar:
     if codebook.kind != "choice":
-        return mcnemar_of(gold[:, place], *(one[:, place] for one in coded))
+        return mcnemar_of(gold[:, place], *(one[:, place] for one in coded), groups=groups)
     # A choice is wrong on a label when one of truth and verdict is this label and the other is not.
     hot = [np.where(one[:, 0] < 0, -1, one[:, 0] == place) for one in (gold, *coded)]
-    return mcnemar_of(*hot)
+    return mcnemar_of(*hot, groups=groups)
 
 
 def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
@@ -253,30 +362,34 @@ def _over_iterations(session: ProjectSession, run: RunRow, reference: Reference)
     return values
 
 
-def describe_difference(first: str, second: str, found: Estimate, where: str = "", measure: str = "points F1") -> str:
+def describe_difference(
+    first: str, second: str, found: Estimate, verdict: Verdict, where: str = "", measure: str = "points F1"
+) -> str:
     """Return a difference as a sentence: "r0002 is better on Price: +4.1 points F1, 95% interval 1.2 to 7.0."."""
     if found.value is None:
         return f"{first} and {second} cannot be compared{where}: the reference has no positives."
-    points = f"{format_points(found.value)} {measure}"
+    in_points = measure.startswith("points")
+    value = format_points(found.value) if in_points else format_signed(found.value, 3)
     if found.interval is None:
-        return f"{second} against {first}{where}: {points}; too few documents for an interval."
-    span = format_interval(found.interval.low, found.interval.high, style="points", level=found.interval.level)
+        return f"{second} against {first}{where}: {value} {measure}; too few documents for an interval."
     if found.value == 0 and found.interval.low == found.interval.high:
         return f"{second} and {first} are equal{where}: no document differs."
-    if not found.clear:
-        return f"No significant difference between {second} and {first}{where}: {points}, {span}."
-    return f"{second} is {'better' if found.value > 0 else 'worse'}{where}: {points}, {span}."
+    style: Literal["points", "number"] = "points" if in_points else "number"
+    span = format_interval(found.interval.low, found.interval.high, style=style, level=found.interval.level)
+    if verdict in ("better", "worse"):
+        return f"{second} is {verdict}{where}: {value} {measure}, {span}."
+    return f"No significant difference between {second} and {first}{where}: {value} {measure}, {span}."
 
 
-def _sentence(first: str, second: str, scores: Scores) -> str:
+def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
     on = f" on {format_count(scores.n, 'shared document')}"
     if not scores.n:
         return f"{first} and {second} cannot be compared: no shared document has a reference and a verdict in both."
-    if scores.kind == "rating":
-        return describe_difference(first, second, scores["near"], on, "points within one of the reference")
-    if scores["macro_f1"].value is None:
-        return f"{first} and {second} cannot be compared: no label is present in the reference of the{on[3:]}."
-    return describe_difference(first, second, scores["macro_f1"], on, "points macro F1")
+    if main.difference.value is None:
+        lacks = "the ratings do not vary" if scores.kind == "rating" else "no label is present in the reference"
+        return f"{first} and {second} cannot be compared: {lacks} on the{on[3:]}."
+    measure = "mean Spearman correlation" if scores.kind == "rating" else "points macro F1"
+    return describe_difference(first, second, main.difference, main.verdict, on, measure)
 
 
 Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "right", "wrong"]
@@ -390,7 +503,9 @@ def page(
     ), len(rows)
 
 
-def comparison_report(session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold") -> dict[str, Any]:
+def comparison_report(
+    session: ProjectSession, run_ids: Sequence[str], reference: Reference = "gold", margin: float | None = None
+) -> dict[str, Any]:
     """Return the output of ``moot compare --json``. Differences are second minus first, shares are from 0 to 1.
 
     For two runs: ``runs documents shared same reports n macro_f1 micro_f1 accuracy labels mcnemar sentence``, and also
@@ -398,7 +513,7 @@ def comparison_report(session: ProjectSession, run_ids: Sequence[str], reference
     the first, and ``cochran`` is the test for any difference. Without a reference label on a shared document, n is 0
     and only results from the verdicts are included. Raises UsageError like ``comparison``.
     """
-    found = comparison(session, run_ids, reference)
+    found = comparison(session, run_ids, reference, margin)
     shared = [_two(session, found, place, reference) for place in range(len(found.pairs))]
     common = {
         "runs": list(run_ids),
@@ -435,10 +550,13 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
         "agreement": _agreement(one[whole], two[whole]),
         **{key: _difference(estimate) for key, estimate in pair.scores.overall.items()},
         "labels": {
-            test.name: _difference(test.f1)
-            | {"mcnemar": plain(test.test), "p_adjusted": test.adjusted, "sentence": test.sentence}
+            test.name: _difference(test.difference)
+            | {"mcnemar": plain(test.test), "p_adjusted": test.adjusted, "positives": test.positives}
+            | {"verdict": test.verdict, "sentence": test.sentence}
             for test in pair.labels
         },
+        "main": plain(pair.main),
+        "equivalence": plain(pair.equivalence),
         "mcnemar": plain(pair.documents) | plain(pair.discordance),
         "tests": {"paired_t": plain(pair.paired), "welch": plain(pair.welch), "hedges_g": pair.size},
         "changes": plain(pair.flip_table.whole),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from core.annotations import VERDICT, Reference
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import UsageError
+from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation import arrays, coverage, stages
@@ -25,6 +26,8 @@ from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.session import ProjectSession
 from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
+from core.stats.arrays import Mask
+from core.stats.estimation import Design
 from core.stats.flips import Trace
 from core.stats.intervals import Interval
 from core.stats.metrics import Scores
@@ -54,14 +57,47 @@ class FieldOverlap:
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What the intervals of a score rest on: independent documents, groups of them, or a sample of reviewed ones."""
+
+    design: Literal["documents", "groups", "sample", "by_hand"]
+    units: int
+    """independent documents, groups, or random draws"""
+    population: int | None = None
+    """of a sample: the documents that it represents"""
+
+    @classmethod
+    def of(cls, design: Design, known: Mask) -> Self:
+        """Return the basis of a score; ``known`` marks the documents with a reference."""
+        if design.sample is None:
+            return cls("documents" if design.groups is None else "groups", design.units(known))
+        return cls("by_hand" if design.by_hand else "sample", design.sample.drawn, design.sample.population)
+
+    @property
+    def sentence(self) -> str:
+        """The basis in plain words; empty for independent documents."""
+        match self.design:
+            case "groups":
+                return f"intervals over {format_count(self.units, 'independent group')}"
+            case "sample":
+                everything = format_count(self.population or 0, "document")
+                return f"estimated for {everything} from {format_count(self.units, 'random draw')}"
+            case "by_hand":
+                return "documents chosen by hand: no interval for the others"
+            case _:
+                return ""
+
+
+@dataclass(frozen=True, slots=True)
 class EvaluationReport:
-    """One annotator of a run against one reference. Intervals are 95% over documents."""
+    """One annotator of a run against one reference. Intervals are 95% over independent documents or groups."""
 
     run: RunRow
     reference: Reference
     annotator: str
     scores: Scores
     """every metric, over all labels and per label"""
+    basis: Basis
     coverage: Coverage
     """the documents of the run that its scores are based on, and the others by the reason why they are left out"""
     strict: Mapping[str, float | None]
@@ -116,11 +152,15 @@ def evaluate(
     check_reference(session, reference)
     codebook = run.settings.codebook
     gold, predicted = arrays.paired_arrays(session, run, annotator, reference)
+    loaded = arrays.verdict_arrays(session, run, reference)
+    complete: Mask = np.all(~np.isnan(loaded.of(VERDICT)), axis=1)
+    design = arrays.sampling_design(session, run, reference, loaded.documents, complete)
     return EvaluationReport(
         run=run,
         reference=reference,
         annotator=annotator,
-        scores=score(codebook, gold, predicted, intervals=intervals),
+        scores=score(codebook, gold, predicted, intervals=intervals, design=design),
+        basis=Basis.of(design, np.any(~np.isnan(gold), axis=1)),
         coverage=coverage.of_run(session, run, reference),
         strict=metrics.strict_scores(codebook.kind, gold, predicted, codebook.names),
         **(_several_raters(session, run, annotator) if reference == "gold" else {}),
@@ -128,9 +168,11 @@ def evaluate(
     )
 
 
-def score(codebook: Codebook, reference: Grid, annotations: Grid, *, intervals: bool = True) -> Scores:
+def score(
+    codebook: Codebook, reference: Grid, annotations: Grid, *, intervals: bool = True, design: Design | None = None
+) -> Scores:
     """Return the scores of values ``[document, item]`` against a reference."""
-    return metrics.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals)
+    return metrics.score(codebook.kind, reference, annotations, codebook.names, intervals=intervals, design=design)
 
 
 def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> dict[str, Scores]:
@@ -152,6 +194,7 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
         "protocol": settings.protocol,
         "roles": {role: role_model.spec for role, role_model in settings.role_models.items()},
         **metrics.to_json(scores),
+        "basis": plain(report.basis),
         "strict": metrics.nested(report.strict, scores.kind),
     }
     if report.raters:

@@ -16,10 +16,13 @@ from core.runs import RunRow
 from core.services import cache
 from core.services.classifier_training import decision_matrix
 from core.services.evaluation import arrays
+from core.services.evaluation.scores import score
 from core.services.review import queue
 from core.services.session import ProjectSession
 from core.stats import sampling
+from core.stats.estimation import Design
 from core.stats.intervals import Estimate
+from core.stats.metrics import Scores
 from core.stats.sampling import Sample
 
 TARGET_WIDTH = 0.06
@@ -105,11 +108,18 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     away = {verdicts.rows[document] for document in (*guarded, *discarded) if document in verdicts.rows}
     rows, audits, reference = _reviewed(session, codebook, verdicts, away)
     here = np.setdiff1d(np.arange(len(verdicts.values)), np.array(sorted(away), dtype=np.int64))
-    sample = Sample(audits, len(here))
+    sample = Sample.of_audits(audits, len(here))
     everything = _expand(codebook, verdicts.values[here])
     y, f = _expand(codebook, reference), _expand(codebook, verdicts.values[rows])
+    right = _share_correct(reference, verdicts.values[rows])
+    design = Design(sample=sample, order=np.arange(len(rows)))
+    scores = None
+    if codebook.kind != "rating" and not design.by_hand:
+        scores = score(codebook, reference, verdicts.values[rows], design=design)
     labels = tuple(
-        _label_estimate(codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()))
+        _label_estimate(
+            codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()), scores
+        )
         for column in range(len(codebook.labels))
         if len(here)
     )
@@ -120,8 +130,8 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         audits=sample.drawn,
         guarded=len(guarded),
         share=share,
-        right=sampling.share(sample, _share_correct(reference, verdicts.values[rows])),
-        f1=_macro_f1(codebook, sample, y, f),
+        right=scores["accuracy"] if scores else sampling.share(sample, right),
+        f1=scores["macro_f1"] if scores else Estimate(None, None),
         labels=labels,
         sample=sample,
         low=float(scale.min) if scale else 0.0,
@@ -164,7 +174,7 @@ def _reviewed(
 
 
 def _label_estimate(
-    codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float
+    codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float, scores: Scores | None
 ) -> LabelEstimate:
     label = codebook.labels[column]
     step = 0.5 / (codebook.scale.max - codebook.scale.min) if codebook.scale else 0.5
@@ -172,25 +182,12 @@ def _label_estimate(
         id=label.id,
         name=label.name,
         colour=label.colour,
-        right=sampling.share(sample, np.abs(y - f) < step),
-        f1=Estimate(None, None) if codebook.kind == "rating" else sampling.ratio(sample, *_f1_parts(y, f)),
+        right=scores.labels[label.name]["accuracy"] if scores else sampling.share(sample, np.abs(y - f) < step),
+        f1=scores.labels[label.name]["f1"] if scores else Estimate(None, None),
         naive=naive,
         sampled=sampling.share(sample, y),
         powered=sampling.powered(sample, y, f, naive),
     )
-
-
-def _f1_parts(y: _Numbers, f: _Numbers) -> tuple[_Numbers, _Numbers]:
-    """Return 2 tp and 2 tp + fp + fn for each document."""
-    return 2 * y * f, y + f
-
-
-def _macro_f1(codebook: Codebook, sample: Sample, reference: _Numbers, said: _Numbers) -> Estimate:
-    """Return the mean F1 of the labels that reviewed documents have, as on Evaluate."""
-    if codebook.kind == "rating":
-        return Estimate(None, None)
-    present = [column for column in range(reference.shape[1]) if reference[:, column].any()]
-    return sampling.average(sample, [_f1_parts(reference[:, column], said[:, column]) for column in present])
 
 
 def _share_correct(reference: _Numbers, said: _Numbers) -> _Numbers:

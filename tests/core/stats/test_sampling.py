@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from core.stats import sampling
+from core.stats.estimation import Design
 from core.stats.intervals import Estimate
+from core.stats.metrics import score
 from core.stats.sampling import Sample
 
 
@@ -19,7 +21,7 @@ def test_each_audit_speaks_for_what_was_left() -> None:
     (2 + 7 * 1) / 10 = 0.9. Their mean is 0.5. Weights: the queue's first counts in both audits (2 / 2 = 1), the first
     audit (9 + 1) / 2 = 5, the queue's second 1 / 2, the second audit 7 / 2.
     """
-    sample = Sample(np.array([False, True, False, True]), 10)
+    sample = Sample.of_audits(np.array([False, True, False, True]), 10)
     assert sample.estimates([1, 0, 1, 1]).tolist() == pytest.approx([0.1, 0.9])
     assert sampling.share(sample, [1, 0, 1, 1]).value == pytest.approx(0.5)
     assert sample.weights.tolist() == pytest.approx([1, 5, 0.5, 3.5])
@@ -35,50 +37,65 @@ def test_unbiased_over_every_order_of_chance() -> None:
     for first in range(3):
         queued = next(number for number in range(3) if number != first)
         (last,) = {0, 1, 2} - {first, queued}
-        sample = Sample(np.array([True, False, True]), 3)
+        sample = Sample.of_audits(np.array([True, False, True]), 3)
         total += float(sampling.share(sample, reference[[first, queued, last]]).value or 0)
         cases += 1
     assert total / cases == pytest.approx(1 / 3)
 
 
 def test_nothing_is_claimed_from_too_little() -> None:
-    nothing = Sample(np.zeros(0, dtype=bool), 40)
+    nothing = Sample.of_audits(np.zeros(0, dtype=bool), 40)
     assert sampling.share(nothing, []) == Estimate(None, None)
-    assert sampling.ratio(nothing, [], []) == Estimate(None, None)
     assert sampling.powered(nothing, [], [], 0.5) == Estimate(None, None)
-    queue_only = Sample(np.zeros(9, dtype=bool), 40)
+    queue_only = Sample.of_audits(np.zeros(9, dtype=bool), 40)
     assert sampling.share(queue_only, np.ones(9)).value is None
-    few = Sample(np.ones(sampling.LEAST - 1, dtype=bool), 40)
+    few = Sample.of_audits(np.ones(sampling.LEAST - 1, dtype=bool), 40)
     assert sampling.share(few, np.ones(sampling.LEAST - 1)) == Estimate(1.0, None)
     with pytest.raises(ValueError, match="3 reviewed of 2"):
-        Sample(np.ones(3, dtype=bool), 2)
+        Sample.of_audits(np.ones(3, dtype=bool), 2)
 
 
 def test_no_error_seen_is_not_no_error() -> None:
-    found = sampling.share(Sample(np.ones(30, dtype=bool), 1000), np.ones(30))
+    found = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 1000), np.ones(30))
     assert found.value == pytest.approx(1.0)
     assert found.interval is not None
     assert 0.85 < found.interval.low < 0.97
-    everything = sampling.share(Sample(np.ones(30, dtype=bool), 30), np.ones(30))
+    everything = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 30), np.ones(30))
     assert everything.interval is not None
     assert everything.interval.low == pytest.approx(1.0)
 
 
-def test_f1_without_anything_to_find_is_undefined() -> None:
-    sample = Sample(np.ones(10, dtype=bool), 50)
-    assert sampling.ratio(sample, np.zeros(10), np.zeros(10)) == Estimate(None, None)
-    assert sampling.average(sample, [(np.zeros(10), np.zeros(10))]) == Estimate(None, None)
+def test_every_draw_of_unequal_probability_counts() -> None:
+    """Two strata, one drawn four times as often: the mean over many reviews is the truth, and its interval covers it."""
+    rng = np.random.default_rng(3)
+    values = np.concatenate([rng.random(1800) < 0.05, rng.random(200) < 0.6]).astype(float)
+    chance = np.concatenate([np.ones(1800), np.full(200, 4.0)])
+    found, covered = [], 0
+    for _ in range(200):
+        left, order, probabilities = chance.copy(), [], []
+        for _ in range(150):
+            each = left / left.sum()
+            document = int(rng.choice(len(each), p=each))
+            order.append(document)
+            probabilities.append(each[document])
+            left[document] = 0.0
+        estimate = sampling.share(Sample(np.array(probabilities), 2000), values[order])
+        assert estimate.interval is not None
+        found.append(estimate.value)
+        covered += float(values.mean()) in estimate.interval
+    assert np.mean(found) == pytest.approx(values.mean(), abs=0.006)
+    assert covered >= 183  # 95% of 200 is 190, standard deviation 3
 
 
 def test_how_many_more() -> None:
     """100 audits of many: half the width takes four times as many, 300 more."""
-    sample = Sample(np.ones(100, dtype=bool), 1_000_000)
+    sample = Sample.of_audits(np.ones(100, dtype=bool), 1_000_000)
     now = sampling.share(sample, np.arange(100) % 2)
     assert now.interval is not None
     width = now.interval.high - now.interval.low
     assert sampling.more(sample, width / 2, now) == pytest.approx(300, abs=1)
     assert sampling.more(sample, width, now) == 0
-    small = Sample(np.ones(100, dtype=bool), 120)
+    small = Sample.of_audits(np.ones(100, dtype=bool), 120)
     assert sampling.more(small, 0.001, sampling.share(small, np.arange(100) % 2)) == 20
     assert sampling.more(sample, 0.1, Estimate(0.5, None)) is None
     with pytest.raises(ValueError, match="width"):
@@ -106,28 +123,32 @@ def _reviews(
         audit = bool(rng.random() < share)
         taken[following(shuffled if audit else ranked)] = audit
     order = np.array(list(taken))
-    return reference.astype(float), verdict.astype(float), order, Sample(np.array(list(taken.values())), documents)
+    return (
+        reference.astype(float),
+        verdict.astype(float),
+        order,
+        Sample.of_audits(np.array(list(taken.values())), documents),
+    )
 
 
-REPEATED = 500
-ERROR = (0.95 * 0.05 / REPEATED) ** 0.5  # standard error of a coverage of 95%: about 1%
+REPEATED = 300
+ERROR = (0.95 * 0.05 / REPEATED) ** 0.5  # standard error of a coverage of 95%: 1.3%
 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
-    """500 studies of 1,500 documents, 15% of the verdicts wrong, 400 reviewed (150 when all are audits)."""
+    """300 studies of 1,500 documents, 15% of the verdicts wrong, 400 reviewed (150 when all are audits)."""
     covered = dict.fromkeys(("accuracy", "f1", "sample", "powered"), 0)
     off: dict[str, list[float]] = {name: [] for name in covered}
     widths: dict[str, list[float]] = {name: [] for name in covered}
     for seed in range(REPEATED):
         y, f, order, sample = _reviews(1500, 0.3, 0.85, 150 if share == 1.0 else 400, share, seed)
         tp, wrong = y * f, (y != f).astype(float)
+        design = Design(sample=sample, order=np.arange(len(order)))
+        scores = score("multilabel", y[order][:, None], f[order][:, None], ["a"], design=design)
         found = {
-            "accuracy": (sampling.share(sample, 1 - wrong[order]), 1 - wrong.mean()),
-            "f1": (
-                sampling.ratio(sample, 2 * tp[order], (2 * tp + wrong)[order]),
-                2 * tp.sum() / (2 * tp + wrong).sum(),
-            ),
+            "accuracy": (scores["accuracy"], 1 - wrong.mean()),
+            "f1": (scores["macro_f1"], 2 * tp.sum() / (2 * tp + wrong).sum()),
             "sample": (sampling.share(sample, y[order]), y.mean()),
             "powered": (sampling.powered(sample, y[order], f[order], float(f.mean())), y.mean()),
         }

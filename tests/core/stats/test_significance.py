@@ -13,7 +13,17 @@ from statsmodels.stats.contingency_tables import cochrans_q as theirs
 from statsmodels.stats.contingency_tables import mcnemar as mcnemar_theirs
 from statsmodels.stats.multitest import multipletests
 
-from core.stats.significance import cochrans_q, discordance, holm, independent_d, mcnemar, mcnemar_of, paired_t, welch_t
+from core.stats.significance import (
+    cochrans_q,
+    discordance,
+    holm,
+    independent_d,
+    mcnemar,
+    mcnemar_of,
+    paired_t,
+    sign_flip,
+    welch_t,
+)
 
 # F1 of five iterations as printed in the ECJ paper (tables 9 and 10): single model, ECJ, and the t of table 4.
 ECJ = {
@@ -89,14 +99,45 @@ def test_a_missing_iteration_takes_its_partner_with_it() -> None:
             test([[1.0]], [[1.0]])
 
 
-def test_mcnemar_with_chi_squared() -> None:
-    # 121 against 59: (62 - 1)^2 / 180 = 20.67
-    result = mcnemar(121, 59, 314)
+def test_mcnemar_with_chi_squared_beyond_ten_thousand_discordant_pairs() -> None:
+    # 5100 against 5000: (100 - 1)^2 / 10100 = 0.9704
+    result = mcnemar(5100, 5000, 20000)
     assert not result.exact
-    assert result.statistic == pytest.approx(20.672, abs=1e-3)
-    assert result.p == pytest.approx(float(stats.chi2.sf(20.6722, 1)), rel=1e-4)
+    assert result.statistic == pytest.approx(0.9704, abs=1e-4)
+    assert result.p == pytest.approx(float(stats.chi2.sf(0.97040, 1)), rel=1e-4)
     assert result.direction == "loss"
-    assert result.significant()
+    assert mcnemar(5000, 5000, 20000).exact
+
+
+def test_exchange_of_groups() -> None:
+    """Three groups gain 3, 2 and -1: of the eight sums of signs 4 is reached by +-(3 + 2 - 1) and +-(3 + 2 + 1)."""
+    assert sign_flip(np.array([3, 2, -1, 0])) == pytest.approx(4 / 8)
+    assert sign_flip(np.array([], dtype=np.int64)) == 1.0
+    reference, first, second = np.ones(8, dtype=int), np.array([1, 0, 0, 0, 0, 0, 0, 0]), np.ones(8, dtype=int)
+    alone = mcnemar_of(reference, first, second)
+    whole = mcnemar_of(reference, first, second, groups=np.zeros(8, dtype=np.int64))
+    assert (alone.p, alone.groups) == (pytest.approx(2 / 128), None)
+    assert (whole.p, whole.groups) == (1.0, 1)  # one group has one sign
+
+
+@given(st.lists(st.sampled_from([-1, 1]), min_size=1, max_size=40))
+def test_exchange_of_single_cases_is_the_exact_mcnemar_test(gains: list[int]) -> None:
+    first, second = gains.count(-1), gains.count(1)
+    assert sign_flip(np.array(gains)) == pytest.approx(mcnemar(first, second, len(gains)).p)
+
+
+def test_cluster_exchange_keeps_its_level() -> None:
+    """Two equally good annotators on groups of eight documents that share their errors: at most 6% false positives."""
+    rng = np.random.default_rng(4)
+    groups = np.repeat(np.arange(40), 8)
+    wrong, plain = 0, 0
+    for _ in range(400):
+        one, two = ((rng.random(40) < 0.7)[groups] for _ in range(2))
+        gold = np.ones(320, dtype=int)
+        wrong += (mcnemar_of(gold, one, two, groups=groups).p or 1) < 0.05
+        plain += (mcnemar_of(gold, one, two).p or 1) < 0.05
+    assert wrong <= 32  # 5% of 400 is 20, standard deviation 4.4
+    assert plain > 100  # documents are not independent
 
 
 def test_mcnemar_exact() -> None:
@@ -106,8 +147,7 @@ def test_mcnemar_exact() -> None:
     assert result.p == pytest.approx(18 / 256)
     assert not result.significant()
     assert mcnemar(12, 12, 30).exact
-    assert not mcnemar(12, 13, 30).exact
-    assert mcnemar(12, 13, 30).p == pytest.approx(1.0)  # (1 - 1)^2
+    assert mcnemar(12, 13, 30).p == pytest.approx(1.0)
 
 
 def test_mcnemar_degenerate() -> None:

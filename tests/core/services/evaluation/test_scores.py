@@ -13,6 +13,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
+from core.formatting import format_interval
 from core.runs import RunSettings
 from core.services.evaluation import report as html_report
 from core.services.evaluation import scores
@@ -113,7 +114,7 @@ def printed(session, run_id, heading, name):
 def shown(metric, estimate):
     """Return a score as every page shows it."""
     interval = estimate.interval
-    return metric.format(estimate.value) + (f"\n{interval.low:.3f} to {interval.high:.3f}" if interval else "")
+    return metric.format(estimate.value) + (f"\n{format_interval(interval.low, interval.high)}" if interval else "")
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
@@ -159,7 +160,8 @@ def test_new_metric_is_one_entry(session, run_id, monkeypatch):
         ("multilabel",),
         lambda s: s.tn / (s.tn + s.fp),
         per_label=True,
-        interval=lambda counts, level: wilson(counts.tn, counts.tn + counts.fp, level),
+        interval="share",
+        cases=lambda s: s.tn + s.fp,
     )
     monkeypatch.setattr(metrics, "METRICS", (*metrics.METRICS, specificity))
     session.run_name = lambda id: f"Run {id}"

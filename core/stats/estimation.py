@@ -1,0 +1,195 @@
+"""Uncertainty of a metric: how its documents were selected, which of them depend on each other, and its interval.
+
+A metric is a function of the weights of documents. Its *influence* of a document is its derivative by that weight. To
+first order the metric varies like the weighted sum of its influences, so the variance of a sum under the design gives
+the variance of any metric (the infinitesimal jackknife: Efron, The Jackknife, the Bootstrap and Other Resampling Plans,
+1982, chapter 6; Deville 1999, Survey Methodology 25).
+
+Intervals are formed so that they stay within the possible range and have a width at its ends:
+
+- a share has Wilson's interval with the *effective* number of cases, p (1 - p) / variance (Korn and Graubard 1998,
+  Survey Methodology 24, who do so for Clopper-Pearson);
+- F1 is transformed to the share F* (Hand, Christen and Kirielle 2021, Mach. Learn. 110);
+- a correlation has the interval of its Fisher transformation;
+- a mean of several metrics and a difference of two combine the intervals of their parts by their correlations (MOVER:
+  Zou and Donner 2008, Stat. Med. 27; for two paired shares this is Newcombe's method 10 of 1998).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import atanh, sqrt, tanh
+from statistics import NormalDist
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.intervals import Interval, wilson
+from core.stats.sampling import LEAST, Sample
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
+Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
+"""The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
+
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """How the documents of a score were selected, and which of them depend on each other.
+
+    Without arguments, documents are independent and represent a larger population. ``groups`` is ``[document]``: equal
+    codes mark dependent documents (of one author, thread or product); these groups are then the independent units.
+    ``sample`` describes reviewed documents that represent a finite collection, and ``order`` gives the row of each of
+    them. Then the selection alone is random, and groups do not matter.
+    """
+
+    groups: npt.NDArray[np.int64] | None = None
+    sample: Sample | None = None
+    order: npt.NDArray[np.int64] | None = None
+
+    @property
+    def plain(self) -> bool:
+        """True if documents are independent and have equal weights."""
+        return self.groups is None and self.sample is None
+
+    @property
+    def by_hand(self) -> bool:
+        """True for a sample with too few random draws: its documents count as themselves, without an interval."""
+        return self.sample is not None and not self.sample.complete and self.sample.drawn < LEAST
+
+    def weights(self, documents: int) -> Numbers:
+        """Return the weight of each document, ``[document]``; 0 for one outside the sample."""
+        if self.sample is None or self.order is None or self.by_hand:
+            return np.ones(documents)
+        found = np.zeros(documents)
+        found[self.order] = self.sample.weights
+        return found
+
+    def units(self, rows: npt.NDArray[np.bool_]) -> int:
+        """Return the number of independent units among these documents: documents, groups, or random draws."""
+        if self.sample is not None and self.order is not None:
+            known = self.sample.draws | self.sample.complete
+            return int((rows[self.order] & known).sum())
+        return len(np.unique(self.groups[rows])) if self.groups is not None else int(rows.sum())
+
+    def roots(self, influence: Numbers) -> Numbers:
+        """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``."""
+        if self.sample is not None and self.order is not None:
+            each = self.sample.estimates(influence[self.order]) * self.sample.population
+            count = len(each)
+            return np.asarray((each - each.mean(axis=0)) / sqrt(max(1, count * (count - 1))))
+        if self.groups is None:
+            return influence
+        _, codes = np.unique(self.groups, return_inverse=True)
+        sums = np.zeros((int(codes.max(initial=-1)) + 1, influence.shape[1]))
+        np.add.at(sums, codes, influence)
+        used = len(np.unique(codes[np.any(influence != 0, axis=1)]))
+        return np.asarray(sums * sqrt(used / max(1, used - 1)))
+
+    def quantile(self, units: int, level: float) -> float | None:
+        """Return the quantile of the two-sided interval; None if there are too few units."""
+        from scipy.special import stdtrit
+
+        if not 0 < level < 1:
+            raise ValueError(f"a confidence level lies between 0 and 1, not at {level}")
+        if self.plain:
+            return NormalDist().inv_cdf(0.5 + level / 2) if units else None
+        if self.by_hand or units < 2:
+            return None
+        if self.sample is not None and self.sample.complete:
+            return 0.0
+        return float(stdtrit(units - 1, 0.5 + level / 2))
+
+    def floor(self, units: int, base: float) -> float:
+        """Return the variance of half an error more than was observed, in a share with ``base`` weighted cases.
+
+        Few random draws without an error do not prove that no errors exist.
+        """
+        if self.sample is None or units < 2 or base <= 0 or self.sample.complete:
+            return 0.0
+        return 0.5 * (self.sample.largest_weight / base) ** 2 / (units * (units - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A metric with its variance, as an interval needs it.
+
+    ``cases`` is the number of cases of a share: the largest effective number, and ``units`` the number of independent
+    units among them, which is used where the variance is 0.
+    """
+
+    shape: Shape
+    value: float
+    variance: float
+    cases: float
+    units: float
+
+
+def interval(part: Part, quantile: float, level: float) -> Interval | None:
+    """Return the interval of a metric; None if its variance is 0 and its shape gives no other width."""
+    match part.shape:
+        case "share":
+            return _wilson(part.value, _effective(part.value, part), quantile, level)
+        case "f1":
+            star = part.value / (2 - part.value)
+            slope = 2 / (2 - part.value) ** 2
+            scaled = Part("share", star, part.variance * slope**2, part.cases, part.units)
+            found = _wilson(star, _effective(star, scaled), quantile, level)
+            return found and Interval(2 * found.low / (1 + found.low), 2 * found.high / (1 + found.high), level)
+        case "correlation":
+            if part.variance <= _NOTHING or abs(part.value) >= 1 - _NOTHING:
+                return None
+            half = quantile * sqrt(part.variance) / (1 - part.value**2)
+            return Interval(tanh(atanh(part.value) - half), tanh(atanh(part.value) + half), level)
+        case "mean" | "signed":
+            if part.variance <= _NOTHING:
+                return None
+            half = quantile * sqrt(part.variance)
+            low = part.value - half
+            return Interval(max(0.0, low) if part.shape == "mean" else low, part.value + half, level)
+
+
+def combine(values: Numbers, lows: Numbers, highs: Numbers, correlation: Numbers, level: float) -> Interval:
+    """Return the interval of a sum of terms from their values, intervals and correlations (MOVER)."""
+    below, above = values - lows, highs - values
+    total = float(values.sum())
+    low = total - sqrt(max(0.0, float(below @ correlation @ below)))
+    high = total + sqrt(max(0.0, float(above @ correlation @ above)))
+    return Interval(low, high, level)
+
+
+def difference(
+    first: tuple[float, Interval], second: tuple[float, Interval], correlation: float, level: float
+) -> Interval:
+    """Return the interval of ``second`` minus ``first``, each a value with its interval (MOVER)."""
+    signs = np.array([[1.0, -correlation], [-correlation, 1.0]])
+    (before, one), (after, two) = first, second
+    below = np.array([after - two.low, one.high - before])
+    above = np.array([two.high - after, before - one.low])
+    value = after - before
+    low = value - sqrt(max(0.0, float(below @ signs @ below)))
+    return Interval(low, value + sqrt(max(0.0, float(above @ signs @ above))), level)
+
+
+def correlations(roots: Numbers) -> Numbers:
+    """Return the correlation matrix of metrics from the roots of their covariance; 0 for one without variance."""
+    spread = np.sqrt((roots**2).sum(axis=0))
+    scaled = np.divide(roots, spread, out=np.zeros_like(roots), where=spread > _NOTHING)
+    found: Numbers = np.clip(scaled.T @ scaled, -1.0, 1.0)
+    np.fill_diagonal(found, 1.0)
+    return found
+
+
+def _effective(share: float, part: Part) -> float:
+    if part.variance <= _NOTHING**2 or not _NOTHING < share < 1 - _NOTHING:
+        return part.units
+    return min(part.cases, share * (1 - share) / part.variance)
+
+
+def _wilson(share: float, cases: float, quantile: float, level: float) -> Interval | None:
+    """Return Wilson's interval of a share of ``cases`` cases; None without cases."""
+    exact = round(share * cases)
+    successes = exact if abs(share * cases - exact) < 1e-9 else share * cases
+    return wilson(min(successes, cases), cases, level, quantile=quantile) if cases > 0 else None
