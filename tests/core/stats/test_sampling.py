@@ -66,7 +66,7 @@ def test_no_error_seen_is_not_no_error() -> None:
 
 
 def test_every_draw_of_unequal_probability_counts() -> None:
-    """Two strata, one drawn four times as often: the mean over many reviews is the truth, and its interval covers it."""
+    """Two strata, one drawn four times as often: estimates are right on average, and intervals cover."""
     rng = np.random.default_rng(3)
     values = np.concatenate([rng.random(1800) < 0.05, rng.random(200) < 0.6]).astype(float)
     chance = np.concatenate([np.ones(1800), np.full(200, 4.0)])
