@@ -129,17 +129,17 @@ DEFAULT_PERSONAS = PersonaSet(
     groups=(
         Group(
             name="Readers",
-            characteristics="Two readers without a stake of their own.",
+            characteristics="Two readers without a personal interest.",
             personas=(
                 Persona(
                     name="General public",
                     demographics="Somebody from the general public who comes across such texts.",
-                    dimension="Whether it serves an ordinary reader: clear, to the point, true to what it is about.",
+                    dimension="Usefulness to an ordinary reader: clear, concise and true to its subject.",
                 ),
                 Persona(
                     name="Critic",
                     demographics="A critic who looks at such texts for a living.",
-                    dimension="Whether it stands up to a second look: errors, gaps and claims that nothing carries.",
+                    dimension="Soundness on a second reading: errors, gaps and unsupported claims.",
                 ),
             ),
         ),

@@ -39,6 +39,8 @@ class Preferences(BaseModel):
     """``connection/model`` to its price, or ``connection/*`` for all models of a connection."""
     ceiling: float | None = Field(default=None, ge=0)
     """Price limit in dollars per million completion tokens; models above it are not offered."""
+    pace: float | None = Field(default=None, ge=0)
+    """Words per second of the built-in model in the studio; None until the user chose a pace or watched a run."""
     presets: dict[str, RoleModels] = Field(default_factory=dict)
 
     def with_recent(self, path: Path) -> Preferences:

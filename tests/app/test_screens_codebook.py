@@ -113,7 +113,7 @@ def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> Non
 
 def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     at = open_room("codebook")
-    at.segmented_control(key="book-kind").set_value("rating").run()
+    at.selectbox(key="book-kind").set_value("rating").run()
     at.number_input(key="book-min").set_value(9).run()
     assert "min must be below" in html(at)
     at.number_input(key="book-min").set_value(0).run()

@@ -23,7 +23,7 @@ def test_the_first_minute(workspace: Workspace) -> None:
     at = open_room("home")
     shown = html(at)
     assert "Let models debate the label" in shown
-    assert "several of 5 labels, 96 reviews" in shown
+    assert "96 reviews, 5 labels, several per text" in shown
     assert "word-list baseline" in shown
     at.button(key="open-hotel-aspects").click().run()
     shown = html(at)

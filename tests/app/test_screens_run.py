@@ -69,7 +69,7 @@ def test_before_the_first_run(session: ProjectSession) -> None:
     shown = html(at := screen())
     assert "No verdicts yet" in shown
     assert "Ready: 12 documents, 2 labels and 3 roles." in shown
-    assert "No cost. The built-in baseline writes 40 words per second" in shown
+    assert "Free. The built-in baseline writes 40 words per second" in shown
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
     assert "<td>36</td>" in shown  # 12 documents times 3 asks

@@ -77,7 +77,7 @@ def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
 
     # who sits where, and how fast the built-in model speaks
     visit(page, "Models")
-    pace = page.get_by_role("spinbutton", name="Pace in words a second")
+    pace = page.get_by_role("spinbutton", name="Pace (words per second)")
     pace.fill("20")
     pace.press("Tab")
 

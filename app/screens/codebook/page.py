@@ -26,7 +26,7 @@ from core.services.data import overview
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
-KINDS = {"multilabel": "several", "choice": "one", "rating": "ratings"}
+KINDS = {"multilabel": "Multiple labels", "choice": "Single choice", "rating": "Ratings"}
 GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}
 NOTE = "codebook-note"
 
@@ -182,10 +182,8 @@ def whole(fields: Fields, standing: CodebookStatus) -> None:
     book = standing.codebook
     with panel("All labels", key="whole"):
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
-        st.segmented_control(
-            "Label type", list(KINDS), format_func=KINDS.__getitem__, required=True,
-            **fields.bind("book-kind", book.kind, part("kind")),
-        )  # fmt: skip
+        kind = fields.bind("book-kind", book.kind, part("kind"))
+        st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
         if book.scale is not None:
             low, high = st.columns(2)
             low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))

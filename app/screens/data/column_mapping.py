@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Any
 
 import streamlit as st
 
-from app.state import DataState, reset_widgets, with_value
+from app.state import DataState, bound, reset_widgets
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -40,64 +41,47 @@ def columns(draft: ImportDraft, keep: Keep) -> None:
     """Draw text, id, context and group columns."""
     table, mapping = draft.table, draft.mapping
 
-    def changed(part: str) -> Any:
-        return st.session_state[f"map-{part}"]
-
-    def set_text() -> None:
-        text = changed("text")
+    def set_text(text: str) -> None:
         context = tuple(name for name in mapping.context if name != text)
         gold = tuple(source for source in mapping.gold if source.column != text)
         keep(_mapped(draft, text=text, context=context, gold=gold))
 
-    def set_context() -> None:
-        keep(_mapped(draft, context=tuple(changed("context"))))
-
-    def set_id() -> None:
-        keep(_mapped(draft, id=changed("id") or None))
-
     left, middle, right = st.columns((1, 1, 1.4))
-    left.selectbox("Text", table.columns, key=with_value("map-text", mapping.text), on_change=set_text)
+    left.selectbox("Text", table.columns, **bound("map-text", mapping.text, set_text))
     middle.selectbox(
-        "Id",
-        ["", *table.columns],
-        format_func=lambda name: name or "Row numbers",
-        key=with_value("map-id", mapping.id or ""),
-        on_change=set_id,
-    )
+        "Id", ["", *table.columns], format_func=lambda name: name or "Row numbers",
+        **bound("map-id", mapping.id or "", lambda name: keep(_mapped(draft, id=name or None))),
+    )  # fmt: skip
     right.multiselect(
-        "Context",
-        [name for name in table.columns if name != mapping.text],
-        key=with_value("map-context", list(mapping.context)),
-        on_change=set_context,
-        placeholder="Optional further text",
-        select_all=False,
-    )
+        "Context", _other_columns(draft), placeholder="Optional further text", select_all=False,
+        **bound("map-context", list(mapping.context), lambda names: keep(_mapped(draft, context=tuple(names)))),
+    )  # fmt: skip
     _groups(draft, keep)
+
+
+def _other_columns(draft: ImportDraft) -> list[str]:
+    """Return all columns but the text."""
+    return [name for name in draft.table.columns if name != draft.mapping.text]
 
 
 def _groups(draft: ImportDraft, keep: Keep) -> None:
     """Draw group and order columns, collapsed: few files have them."""
     mapping = draft.mapping
 
-    def changed(part: str) -> None:
-        chosen = st.session_state[f"map-{part}"] or None
-        keep(_mapped(draft, **({"group": chosen, "order": None} if part == "group" else {part: chosen})))
+    def set_group(name: str) -> None:
+        keep(_mapped(draft, group=name or None, order=None))
 
+    options: dict[str, Any] = {"options": ["", *draft.table.columns], "format_func": lambda name: name or "None"}
     with st.expander("Grouped rows", expanded=mapping.group is not None):
         left, right = st.columns(2)
-        for column, part, title, enabled in (
-            (left, "group", "Group column, such as a chat or an abstract", True),
-            (right, "order", "Order column within the group (numbers)", mapping.group is not None),
-        ):
-            column.selectbox(
-                title,
-                ["", *draft.table.columns],
-                format_func=lambda name: name or "None",
-                key=with_value(f"map-{part}", getattr(mapping, part) or ""),
-                on_change=changed,
-                args=(part,),
-                disabled=not enabled,
-            )
+        left.selectbox(
+            "Group column, such as a chat or an abstract", **options,
+            **bound("map-group", mapping.group or "", set_group),
+        )  # fmt: skip
+        right.selectbox(
+            "Order column within the group (numbers)", disabled=mapping.group is None, **options,
+            **bound("map-order", mapping.order or "", lambda name: keep(_mapped(draft, order=name or None))),
+        )  # fmt: skip
 
 
 def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
@@ -130,32 +114,25 @@ def gold(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> None:
 
 def _by_column(draft: ImportDraft, kind: str, keep: Keep) -> None:
     """Draw columns that hold or list labels (several: one per rater), or that are labels themselves."""
-    key = f"map-gold-{kind}"
 
-    def changed() -> None:
-        names = st.session_state[key]
+    def change(names: list[str]) -> None:
         several = kind != "label" and len(names) > 1
         sources = tuple(GoldSource(name, kind, rater=name if several else GOLD_RATER) for name in names)  # type: ignore[arg-type]
         keep(_mapped(draft, gold=sources))
 
     st.multiselect(
-        "Label columns" if kind == "label" else "Column (several: one per rater)",
-        [name for name in draft.table.columns if name != draft.mapping.text],
-        key=with_value(key, [source.column for source in draft.mapping.gold]),
-        on_change=changed,
-        placeholder="Choose columns",
-        select_all=False,
-    )
+        "Label columns" if kind == "label" else "Column (several: one per rater)", _other_columns(draft),
+        placeholder="Choose columns", select_all=False,
+        **bound(f"map-gold-{kind}", [source.column for source in draft.mapping.gold], change),
+    )  # fmt: skip
 
 
 def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
     more: list[str] = st.session_state.get(RATERS, [])
     raters = list(dict.fromkeys((*(draft.mapping.raters or (GOLD_RATER,)), *more)))
     named = {(source.rater, label_name(source, codebook)): source.column for source in draft.mapping.gold}
-    options = ["", *(name for name in draft.table.columns if name != draft.mapping.text)]
 
-    def changed(rater: str, label: str, key: str) -> None:
-        column = st.session_state[key]
+    def change(rater: str, label: str, column: str) -> None:
         others = [one for one in draft.mapping.gold if (one.rater, label_name(one, codebook)) != (rater, label)]
         if column:
             others.append(GoldSource(column, "label", label, rater))
@@ -167,18 +144,16 @@ def _by_label(draft: ImportDraft, codebook: Codebook, keep: Keep) -> None:
         for start in range(0, len(codebook.labels), 4):
             row = codebook.labels[start : start + 4]
             for cell, label in zip(st.columns(4), row, strict=False):
-                key = f"map-gold-{number}-{label.id}"
                 with cell:
                     st.html(f'<div class="moot-fieldname">{swatch_html(label.colour)}{escape(label.name)}</div>')
                     st.selectbox(
-                        f"Gold of label {start + 1}",
-                        options,
+                        f"Gold of label {start + 1}", ["", *_other_columns(draft)], label_visibility="collapsed",
                         format_func=lambda name: name or "No gold",
-                        key=with_value(key, named.get((rater, label.name), "")),
-                        on_change=changed,
-                        args=(rater, label.name, key),
-                        label_visibility="collapsed",
-                    )
+                        **bound(
+                            f"map-gold-{number}-{label.id}", named.get((rater, label.name), ""),
+                            partial(change, rater, label.name),
+                        ),
+                    )  # fmt: skip
 
     def add_rater() -> None:
         name = " ".join(st.session_state[NEW_RATER].split())
@@ -209,18 +184,17 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
         return
     rating = codebook is not None and codebook.kind == "rating"
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
-    what = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
+    problem = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
     st.html(
-        f'<div class="moot-fieldname">Values that are {what} <small>{len(built.unknown_gold):,} '
-        "left; without a meaning they are no gold</small></div>"
+        f'<div class="moot-fieldname">Values that are {problem} <small>{len(built.unknown_gold):,} '
+        "left; without a meaning they are not used as gold</small></div>"
     )
 
     meanings = importing.gold_value_options(draft, codebook)
     titles = ["No gold", *meanings]
 
-    def set_meaning(text: str, key: str) -> None:
+    def set_meaning(text: str, choice: str) -> None:
         values = {one: value for one, value in draft.mapping.value_map.items() if one != text}
-        choice = st.session_state[key]
         if choice in meanings:
             values[text] = meanings[choice]
         keep(_mapped(draft, value_map=values))
@@ -230,13 +204,11 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
             st.html(f'<div class="moot-cell"><b>{escape(_short(text))}</b> {escape(words)}</div>', width="stretch")
             if not meanings:
                 continue
-            key = f"map-value-{number}"
-            value = known.get(text.strip().casefold())
-            shown = next((title for title, meaning in meanings.items() if meaning == value), "No gold")
-            options: dict[str, Any] = {
-                "key": with_value(key, shown if text.strip().casefold() in known else "No gold"),
-                "on_change": set_meaning,
-                "args": (text, key),
+            shown = "No gold"
+            if (folded := text.strip().casefold()) in known:
+                shown = next((title for title, meaning in meanings.items() if meaning == known[folded]), shown)
+            options = {
+                **bound(f"map-value-{number}", shown, partial(set_meaning, text)),
                 "label_visibility": "collapsed",
             }
             name = f"Meaning of value {number + 1}"

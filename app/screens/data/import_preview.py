@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from app import context
 from app.screens.data import column_mapping
 from app.screens.data.overview import distribution_charts, document_table, profile_bins
-from app.state import DataState, state, with_value
+from app.state import DataState, bound, state
 from app.widgets import layout
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -64,11 +65,8 @@ class ImportPage:
         if error is not None:
             error_box(error)
         if submitted and preview is not None:
-            try:
+            with error_boxes():
                 self.start(preview)
-            except MootError as problem:
-                error_box(problem)
-            else:
                 st.rerun()
         left, right = st.columns((1.55, 1), gap="medium")
         with left:
@@ -149,55 +147,46 @@ class ImportPage:
         draft, table = self.draft, self.draft.table
         cells = iter(st.columns(3))
 
-        def reread(part: str) -> None:
+        def reread(part: str, chosen: str) -> None:
             try:
-                chosen = {part: st.session_state[f"read-{part}"] or None}
-                context.update_pending_import(importing.reread_file(draft, self.codebook, **chosen))
+                context.update_pending_import(importing.reread_file(draft, self.codebook, **{part: chosen or None}))
             except MootError as error:
                 state.set_notice("error", error.message, f"{error.remedy} The preview still shows the last reading.")
 
-        def choice(
-            part: str, label: str, chosen: str | None, options: Sequence[str], name: Callable[[str], str], found: str
-        ) -> None:
-            shown = list(dict.fromkeys([*options, *([chosen] if chosen else [])]))
+        def choice(part: str, options: Sequence[str], found: str) -> None:
+            chosen = getattr(draft, part)
             next(cells).selectbox(
-                label,
-                ["", *shown],
-                format_func=lambda one: name(one) if one else f"{name(found) or 'none'} (detected)",
-                key=with_value(f"read-{part}", chosen or ""),
-                on_change=reread,
-                args=(part,),
+                part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [chosen])])],
+                format_func=lambda one: DELIMITERS.get(one, one) or f"{DELIMITERS.get(found, found)} (detected)",
                 accept_new_options=part != "sheet",
-            )
+                **bound(f"read-{part}", chosen or "", partial(reread, part)),
+            )  # fmt: skip
 
         if table.encoding:
-            choice("encoding", "Encoding", draft.encoding, ENCODINGS, str, table.encoding)
+            choice("encoding", ENCODINGS, table.encoding)
         if table.format in ("csv", "tsv"):
-            choice(
-                "delimiter", "Delimiter", draft.delimiter, list(DELIMITERS), lambda one: DELIMITERS.get(one, one),
-                table.delimiter,
-            )  # fmt: skip
+            choice("delimiter", list(DELIMITERS), table.delimiter or "none")
         if len(table.sheets) > 1:
-            choice("sheet", "Sheet", draft.sheet, table.sheets, str, table.sheets[0])
+            choice("sheet", table.sheets, table.sheets[0])
 
     def row_options(self, duplicates: int, empties: int) -> None:
         """Ask how to handle duplicate and empty texts, if there are any."""
 
-        def changed(part: str) -> None:
-            context.update_pending_import(replace(self.draft, **{part: st.session_state[f"rows-{part}"]}))
+        def choice(part: str, title: str, options: dict[str, str]) -> None:
+            def change(value: Any) -> None:
+                context.update_pending_import(replace(self.draft, **{part: value}))
 
-        def ask(part: str, title: str, options: dict[str, str]) -> None:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(f'<div class="moot-cell">{escape(title)}</div>', width="stretch")
                 st.segmented_control(
                     title, list(options), format_func=options.__getitem__, required=True, label_visibility="collapsed",
-                    key=with_value(f"rows-{part}", getattr(self.draft, part)), on_change=changed, args=(part,),
+                    **bound(f"rows-{part}", getattr(self.draft, part), change),
                 )  # fmt: skip
 
         if duplicates:
-            ask("duplicates", f"Duplicate texts: {duplicates:,}", {"keep": "Keep all", "first": "Keep the first"})
+            choice("duplicates", f"Duplicate texts: {duplicates:,}", {"keep": "Keep all", "first": "Keep the first"})
         if empties:
-            ask("empties", f"Empty texts: {empties:,}", {"drop": "Reject", "keep": "Keep"})
+            choice("empties", f"Empty texts: {empties:,}", {"drop": "Reject", "keep": "Keep"})
 
     def new_codebook(self, preview: ImportPreview) -> None:
         """Draw the labels of a codebook that is made from the gold columns."""
@@ -218,9 +207,8 @@ class ImportPage:
         if session is not None and not count and self.draft.destination == "add":
             return
 
-        def changed() -> None:
+        def change(chosen: importing.Destination) -> None:
             column_mapping.reset()
-            chosen = st.session_state["data-destination"]
             codebook = None if chosen == "new" or session is None else codebooks.known(session)
             mapping = importing.propose_mapping(self.draft.table, codebook)
             context.update_pending_import(replace(self.draft, destination=chosen, mapping=mapping))
@@ -230,8 +218,7 @@ class ImportPage:
         with panel("Destination", caption, key="where"):
             st.segmented_control(
                 "Destination", options, format_func=DESTINATIONS.__getitem__, required=True,
-                label_visibility="collapsed", key=with_value("data-destination", self.draft.destination),
-                on_change=changed,
+                label_visibility="collapsed", **bound("data-destination", self.draft.destination, change),
             )  # fmt: skip
             if self.draft.destination == "new":
                 if not state.data.new_project:

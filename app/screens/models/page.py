@@ -32,6 +32,10 @@ def main() -> None:
         planning.save_plan(session, changed)
         state.models.note_plan_saved()
 
+    def set_pace(pace: int) -> None:
+        planning.set_pace(session, float(pace))
+        state.models.note_plan_saved()
+
     def refresh() -> None:
         for name in in_use:
             models.forget_listing(name)
@@ -68,8 +72,8 @@ def main() -> None:
             )
             st.number_input(
                 "Pace (words per second)", min_value=0, max_value=1000, step=10,
-                help="Speed of the built-in model in the studio, so that you can follow a debate. 0 is instant.",
-                **bound("pace", round(plan.pace), lambda pace: save(replace(plan, pace=float(pace)))),
+                help="Speed of the built-in model in the studio. 0 is instant, the default after your first run.",
+                **bound("pace", round(plan.pace), set_pace),
             )  # fmt: skip
             line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
         with st.container(border=True, key="add"):

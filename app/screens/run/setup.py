@@ -202,10 +202,10 @@ def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
         return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
     if plan.pace > 0 and any(role.role_model.connection == BUILTIN for role in pilot.roles):
         return (
-            f"No cost. The built-in baseline writes {plan.pace:g} words per second so that you can follow. For full "
-            "speed, set its pace to 0 on the Models page."
+            f"Free. The built-in baseline writes {plan.pace:g} words per second, so that you can follow. Set its pace "
+            "on the Models page."
         )
-    return "No cost."
+    return "Free."
 
 
 # -- comparison

@@ -61,9 +61,11 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
         _savings(run, costs.reused_replies(session, run_id), costs.adaptive_savings(session, run))
 
     def follow() -> None:
-        """Show the next active run when the shown run is done."""
-        others = [other for other in session.active_runs() if other != run_id]
-        if others and session.state(run_id) == "done":
+        """When the shown run is done, show the next active run."""
+        if session.state(run_id) != "done":
+            return
+        planning.note_run_watched(session, run)
+        if others := [other for other in session.active_runs() if other != run_id]:
             state.select_run(others[0])
 
     roles = protocols.roles_of(run.settings)

@@ -9,6 +9,7 @@ from pathlib import Path
 from core import resources
 from core.codebook import Codebook
 from core.errors import ProjectError, UsageError
+from core.formatting import format_count
 from core.services import personas, preferences
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file, store_documents
@@ -27,9 +28,9 @@ class SampleCard:
     @property
     def description(self) -> str:
         """A one-line description."""
-        how = {"multilabel": "several of", "choice": "one of", "rating": "ratings on"}[self.codebook.kind]
-        what = "dimensions" if self.codebook.kind == "rating" else "labels"
-        return f"{how} {len(self.codebook.labels)} {what}, {self.documents} {self.sample.unit}"
+        noun = "dimension" if self.codebook.kind == "rating" else "label"
+        kind = {"multilabel": ", several per text", "choice": ", one per text", "rating": ""}[self.codebook.kind]
+        return f"{self.documents} {self.sample.unit}, {format_count(len(self.codebook.labels), noun)}{kind}"
 
 
 def sample_cards() -> tuple[SampleCard, ...]:

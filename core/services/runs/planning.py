@@ -24,7 +24,7 @@ from core.engine.thread import EngineThread
 from core.errors import CodebookError, InputError, MootError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
-from core.services import capability_cache, examples, templates
+from core.services import capability_cache, examples, preferences, templates
 from core.services.runs.configuration import name_run
 from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.preview import context_overflows, simulate_asks
@@ -43,8 +43,8 @@ PANEL = "panel"
 """Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
 """Project setting that stores the last plan."""
-DEFAULT_STUDIO_PACE = 40.0
-"""Default speed of the built-in model in the studio, in words per second: slow enough to follow."""
+FIRST_PACE = 40.0
+"""Speed of the built-in model until the user has watched a run, in words per second: slow enough to follow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,15 +324,29 @@ def load_plan(session: ProjectSession) -> Plan:
 
     A stored plan that this version cannot read is ignored.
     """
+    pace = preferences.load().pace
+    default = Plan(pace=FIRST_PACE if pace is None else pace)
     data = session.store.settings.get(PLAN_SETTING)
     try:
-        plan = Plan.from_json(data) if data else Plan(pace=DEFAULT_STUDIO_PACE)
+        plan = Plan.from_json(data) if data else default
         protocols.find(plan.protocol, plan.params)
     except (TypeError, ValueError, KeyError, UsageError):
-        return Plan(pace=DEFAULT_STUDIO_PACE)
+        return default
     if plan.protocol == PANEL and (saved := session.store.personas.latest()) is not None:
         plan = replace(plan, params={**plan.params, "personas": saved.personas.text})
     return plan
+
+
+def set_pace(session: ProjectSession, pace: float) -> None:
+    """Set the speed of the built-in model in words per second for the project's next run and for new projects."""
+    preferences.save(preferences.load().model_copy(update={"pace": pace}))
+    save_plan(session, replace(load_plan(session), pace=pace))
+
+
+def note_run_watched(session: ProjectSession, run: RunRow) -> None:
+    """Make the built-in model instant after the user has watched a run, unless the user has chosen a pace."""
+    if run.settings.pace > 0 and preferences.load().pace is None:
+        set_pace(session, 0.0)
 
 
 def baseline_warnings(settings: RunSettings) -> list[str]:

@@ -60,10 +60,10 @@ def test_no_such_sample(workspace: Workspace) -> None:
 
 def test_cards_tell_what_is_in_a_sample() -> None:
     assert [card.description for card in sample_projects.sample_cards()] == [
-        "several of 5 labels, 96 reviews",
-        "one of 3 labels, 66 sentences",
-        "one of 3 labels, 33 pairs of sentences",
-        "ratings on 4 dimensions, 44 questions and answers",
+        "96 reviews, 5 labels, several per text",
+        "66 sentences, 3 labels, one per text",
+        "33 pairs of sentences, 3 labels, one per text",
+        "44 questions and answers, 4 dimensions",
     ]
 
 

@@ -1,4 +1,4 @@
-"""A comparison: plans put together, estimated with what they share, started at once, shared turns paid once."""
+"""Plans: comparisons of several plans, and the pace of the built-in model."""
 
 from __future__ import annotations
 
@@ -61,3 +61,14 @@ def test_a_member_that_cannot_run_says_why(session: ProjectSession) -> None:
     assert "no connection 'gone'" in shown.members[1].problem
     with pytest.raises(UsageError, match="annotators cannot be 99"):
         planning.add_to_comparison(session, planning.Plan(protocol="discussion", params={"annotators": 99}))
+
+
+def test_the_built_in_model_is_instant_once_a_run_was_watched(session: ProjectSession) -> None:
+    plan = planning.load_plan(session)
+    assert plan.pace == planning.FIRST_PACE
+    (run,) = planning.create_runs(session, planning.project_settings(session, plan), ["d0"])
+    planning.note_run_watched(session, run)
+    assert planning.load_plan(session).pace == 0.0
+    planning.set_pace(session, 25.0)
+    planning.note_run_watched(session, run)
+    assert planning.load_plan(session).pace == 25.0, "a chosen pace stays"
