@@ -8,7 +8,7 @@ import { disputedItems } from "./labels.js";
 
 /** @typedef {{ id: string, fields: Record<string, string>, note: string }} DocumentData */
 /**
- * A turn as the studio sends it (`core/studio/board.py`). `text` is the part of the reply from `offset` to `end`, in code
+ * A turn as the studio sends it (`core/services/live_run.py`). `text` is the part of the reply from `offset` to `end`, in code
  * points; `attempt` counts its attempts. `labels` are the labels that the reply assigns, or null if it has no list.
  *
  * @typedef {object} TurnEvent
@@ -28,6 +28,7 @@ import { disputedItems } from "./labels.js";
  * @property {boolean} done
  * @property {string[] | null} [labels]
  * @property {Values | null} [values]
+ * @property {string[]} [unknown] Names in the reply that are not in the codebook.
  * @property {Evidence[]} [evidence]
  * @property {number} [completion_tokens]
  * @property {number | null} [cost_usd]

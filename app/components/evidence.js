@@ -44,12 +44,13 @@ export function toUtf16(text) {
 }
 
 /**
- * Split a text at its spans. Where spans overlap, the shortest one counts. `ending` are the spans that end with a part.
+ * Split a text at its spans. `covering` are the spans of a part, the shortest one first; `ending` are those that end
+ * with it.
  *
  * @template {Span} S
  * @param {string} text
  * @param {S[]} spans
- * @returns {{ text: string, span: S | null, ending: S[] }[]}
+ * @returns {{ text: string, covering: S[], ending: S[] }[]}
  */
 export function splitAtSpans(text, spans) {
   const valid = spans.filter(({ start, end }) => start >= 0 && start < end && end <= text.length);
@@ -59,29 +60,27 @@ export function splitAtSpans(text, spans) {
     const start = points[index];
     const covering = valid.filter((span) => span.start <= start && span.end >= end);
     covering.sort((a, b) => a.end - a.start - (b.end - b.start));
-    return {
-      text: text.slice(start, end),
-      span: covering[0] ?? null,
-      ending: valid.filter((span) => span.end === end),
-    };
+    return { text: text.slice(start, end), covering, ending: valid.filter((span) => span.end === end) };
   });
 }
 
 /**
- * Create a document, field by field. Evidence is tinted, underlined and numbered in the colours of its labels.
+ * Create a document, field by field. Evidence is tinted, underlined and numbered in the colours of its labels. A passage
+ * that serves several labels has the tint of the `argued` one, else of the shortest quote, and the line of another one.
  *
  * @param {Record<string, string>} fields
  * @param {Iterable<Evidence>} evidence
  * @param {Labels} labels
  * @param {Set<string>} disputed Items whose evidence is underlined with dashes.
+ * @param {string} [argued] The item that is being argued or decided.
  * @returns {Node[]}
  */
-export function documentNodes(fields, evidence, labels, disputed) {
+export function documentNodes(fields, evidence, labels, disputed, argued = "") {
   const names = Object.keys(fields);
   const found = [...evidence].filter(isSupported);
   return names.flatMap((name) => {
     const own = names.length > 1 ? found.filter(({ field }) => field === name) : found;
-    const body = el("div", "document", ...fieldNodes(fields[name], own, labels, disputed));
+    const body = el("div", "document", ...fieldNodes(fields[name], own, labels, disputed, argued));
     return names.length > 1 ? [el("h3", "", name), body] : [body];
   });
 }
@@ -91,9 +90,10 @@ export function documentNodes(fields, evidence, labels, disputed) {
  * @param {Evidence[]} evidence
  * @param {Labels} labels
  * @param {Set<string>} disputed
+ * @param {string} argued
  * @returns {Node[]}
  */
-function fieldNodes(text, evidence, labels, disputed) {
+function fieldNodes(text, evidence, labels, disputed, argued) {
   const position = toUtf16(text);
   const unique = new Map(evidence.map(({ item, start, end }) => [`${item}:${start}:${end}`, { item, start, end }]));
   const spans = [...unique.values()].map(({ item, start, end }) => ({
@@ -103,10 +103,17 @@ function fieldNodes(text, evidence, labels, disputed) {
     disputed: disputed.has(item),
   }));
   return splitAtSpans(text, spans).map((part) => {
-    if (!part.span) return document.createTextNode(part.text);
-    const { label } = part.span;
-    const node = el("span", `evidence l${label.colour}${part.span.disputed ? " disputed" : ""}`, part.text);
-    node.title = label.name + (part.span.disputed ? " (disputed)" : "");
+    const main = part.covering.find(({ label }) => label.id === argued) ?? part.covering[0];
+    if (!main) return document.createTextNode(part.text);
+    const { label } = main;
+    const node = el("span", `evidence l${label.colour}${main.disputed ? " disputed" : ""}`, part.text);
+    const names = part.covering.map((span) => span.label.name + (span.disputed ? " (disputed)" : ""));
+    node.title = [...new Set(names)].join(", ");
+    const other = part.covering.find((span) => span.label.id !== label.id);
+    if (other) {
+      node.classList.add("shared");
+      node.style.setProperty("--other", `var(--l${other.label.colour})`);
+    }
     const digits = new Set(part.ending.map((span) => span.label.digit).filter(Boolean));
     if (digits.size) node.append(el("sup", "", [...digits].join(",")));
     return node;

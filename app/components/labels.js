@@ -19,6 +19,7 @@ import { formatRating, MISSING } from "./format.js";
  * @typedef {Map<string, Label>} Labels
  */
 
+const CHOICE_ITEM = "label"; // the item of a codebook of kind "choice"
 const COLOURS = 8;
 const MOST_SWATCHES = 8;
 
@@ -43,7 +44,8 @@ export function createLabels(rows) {
  * @returns {Label}
  */
 export function findLabel(labels, id) {
-  return labels.get(id) ?? { id, name: String(id), colour: 0, digit: "" };
+  const name = id === CHOICE_ITEM ? "Label" : `not in codebook: ${id}`;
+  return labels.get(id) ?? { id, name, colour: 0, digit: "" };
 }
 
 /**

@@ -665,8 +665,9 @@ class LiveRunView {
     const scrolled = this.shownDocument === id ? this.document.scrollTop : 0;
     this.shownDocument = id;
     const fields = debate?.document?.fields ?? {};
+    const argued = debate?.orderedTurns.at(-1)?.item;
     this.document.replaceChildren(
-      ...documentNodes(fields, debate?.evidence ?? [], this.run.labels, debate?.disputed ?? new Set()),
+      ...documentNodes(fields, debate?.evidence ?? [], this.run.labels, debate?.disputed ?? new Set(), argued),
     );
     this.document.scrollTop = scrolled;
   }

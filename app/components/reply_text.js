@@ -30,7 +30,7 @@ export function isData(text) {
  * @returns {Node[]}
  */
 export function replyNodes(text, labels, evidence = [], disputed = new Set()) {
-  return splitAtSpans(text, findMarks(text, labels, evidence)).map(({ text: part, span }) => {
+  return splitAtSpans(text, findMarks(text, labels, evidence)).map(({ text: part, covering: [span] }) => {
     if (!span) return document.createTextNode(part);
     if (!span.evidence) return el("b", "", span.bold);
     const { item } = span.evidence;

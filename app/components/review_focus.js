@@ -117,6 +117,7 @@ class FocusView {
     /** @type {ReviewDocument | null} */
     this.document = null;
     this.position = 0; // The label that has the focus.
+    this.drawnPosition = 0; // The one when the document was drawn: its evidence comes first.
     /** The open parts of the side panel. @type {Set<SideName>} */
     this.openParts = new Set();
     /** The user's choice; without one, the queue gives way to the side panel on a narrow screen. @type {boolean | null} */
@@ -156,6 +157,7 @@ class FocusView {
       this.press(() => this.toggleQueue()),
     );
     this.middle = el("section", "panel middle");
+    this.text = el("div", "text");
     this.form = el("section", "panel form");
     /** @type {Map<SideName, SidePart>} */
     this.sideParts = new Map([
@@ -710,13 +712,12 @@ class FocusView {
       this.middle.replaceChildren(this.emptyNode());
       return;
     }
-    const { id, note, fields, evidence, hidden, error, reasons } = document;
-    const disputed = disputedItems(Object.values(document.roles));
+    const { id, note, hidden, error, reasons } = document;
     const badges = el("span", "row push badges", ...reasonBadges(reasons, this.findRow(id)?.sampling));
     const blind = document.second_reading
       ? "Second reading: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
       : "Blind: the verdict is shown after you have decided every label.";
-    const text = el("div", "text", ...documentNodes(fields, evidence, info.labels, disputed));
+    this.drawText(document);
     this.middle.replaceChildren(
       el("div", "panel-head", el("span", "mono bold", id), el("span", "secondary small ellipsis", note), badges),
       el(
@@ -724,11 +725,19 @@ class FocusView {
         "scroll",
         hidden && el("div", "veil", icon("eye"), blind),
         error && el("div", "veil wrong", error),
-        text,
+        this.text,
         !hidden && evidenceTable(document, info),
       ),
       this.sideButtons,
     );
+  }
+
+  /** @param {ReviewDocument} document */
+  drawText({ fields, evidence, roles }) {
+    const { labels } = this.info;
+    this.drawnPosition = this.position;
+    const focused = [...labels.keys()][this.position];
+    this.text.replaceChildren(...documentNodes(fields, evidence, labels, disputedItems(Object.values(roles)), focused));
   }
 
   emptyNode() {
@@ -831,6 +840,7 @@ class FocusView {
       this.note = null;
       return;
     }
+    if (this.drawnPosition !== this.position) this.drawText(document);
     const scrollTop = this.form.querySelector(".scroll")?.scrollTop ?? 0;
     const wasFocused = this.note !== null && this.isFocused(this.note);
     const note = this.noteField(document);

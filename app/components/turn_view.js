@@ -172,11 +172,14 @@ function progressNodes(turn) {
  * @param {TurnEvent} turn
  * @returns {Node[]}
  */
-function detailNodes({ reasoning, problem }) {
+function detailNodes({ reasoning, problem, unknown }) {
   const nodes = [];
   if (reasoning) {
     const summary = el("summary", "", `Reasoning, ${formatCount(reasoning.length)} characters`);
     nodes.push(el("details", "reasoning", summary, el("div", "", reasoning)));
+  }
+  if (unknown?.length) {
+    nodes.push(el("div", "decision", el("span", "tiny unres", `not in codebook: ${unknown.join(", ")}`)));
   }
   if (problem) {
     const badge = el("span", "badge unres", icon("help"), "unreadable");

@@ -136,3 +136,9 @@ test("the label table shows marks and evidence", () => {
   assert.deepEqual(cells(), ["1 kept", "removed", "unresolved"]);
   assert.equal(labelTable(debate, run, new Set()).querySelectorAll("th .avatar").length, 2); // the critic assigned none
 });
+
+test("names outside the codebook are listed with the turn", () => {
+  const view = makeView();
+  view.showTurn(makeTurn(0, "extractor", { labels: ["a"], unknown: ["Parking", "View"] }));
+  assert.deepEqual(texts(view.node, ".decision .unres"), ["not in codebook: Parking, View"]);
+});

@@ -20,17 +20,17 @@ test("positions count code points in Python and UTF-16 units here", () => {
   assert.equal(toUtf16("plain")(3), 3);
 });
 
-test("where spans overlap, the shortest one counts", () => {
+test("where spans overlap, the shortest one comes first", () => {
   const outer = { start: 0, end: 6 };
   const inner = { start: 2, end: 4 };
   const parts = splitAtSpans("abcdefgh", [outer, inner]);
   assert.deepEqual(
-    parts.map(({ text, span }) => [text, span]),
+    parts.map(({ text, covering }) => [text, covering]),
     [
-      ["ab", outer],
-      ["cd", inner],
-      ["ef", outer],
-      ["gh", null],
+      ["ab", [outer]],
+      ["cd", [inner, outer]],
+      ["ef", [outer]],
+      ["gh", []],
     ],
   );
   assert.deepEqual(parts[1].ending, [inner]);
@@ -53,6 +53,17 @@ test("evidence is marked after an emoji, with the digit of its label", () => {
   const node = draw(documentNodes({ text: "😀 rude staff" }, evidence, labels, new Set(["b"])));
   assert.deepEqual(texts(node, ".evidence"), ["rude2"]);
   assert.ok(node.querySelector(".evidence.l2.disputed"));
+});
+
+test("a passage that serves two labels has the colour of the label that is argued", () => {
+  const evidence = [makeEvidence("a", "rude", 0), makeEvidence("b", "rude", 0)];
+  const colour = (argued) => {
+    const node = draw(documentNodes({ text: "rude staff" }, evidence, labels, new Set(), argued));
+    const marked = node.querySelector(".evidence.shared");
+    return [marked.className, marked.style.getPropertyValue("--other")];
+  };
+  assert.deepEqual(colour("a"), ["evidence l1 shared", "var(--l2)"]);
+  assert.deepEqual(colour("b"), ["evidence l2 shared", "var(--l1)"]);
 });
 
 test("fields have headings if there are several", () => {

@@ -10,8 +10,9 @@ test("labels have colours and keys", () => {
   assert.deepEqual([many.get("8").digit, many.get("9").digit], ["9", ""]);
 });
 
-test("an unknown label has no colour", () => {
-  assert.equal(findLabel(createLabels(LABELS), "gone").colour, 0);
+test("a label outside the codebook has no colour and is shown as such", () => {
+  const { name, colour } = findLabel(createLabels(LABELS), "gone");
+  assert.deepEqual([name, colour], ["not in codebook: gone", 0]);
 });
 
 test("labels are present by kind of codebook", () => {
