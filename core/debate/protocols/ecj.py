@@ -89,8 +89,6 @@ def doubt(first_replies: Sequence[Reply], codebook: Codebook) -> str:
             return "a reply could not be read"
         if reading.undecided or any(item not in reading.values for item in codebook.items):
             return "a label was left open"
-        if reading.unknown:
-            return "a name is not in the codebook"
         if any(not quote.supported for quote in reply.evidence):
             return "a quote is not in the text"
     if any(dict(reply.reading.values) != dict(first_replies[0].reading.values) for reply in first_replies[1:]):

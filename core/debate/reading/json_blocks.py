@@ -4,29 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-_START = re.compile(r"\{(?=\s{0,200}[\"'}])|\[(?=\s{0,200}\{\s{0,200}[\"'])")
-_KEY = re.compile(r"""["'](?:labels?|aspects?|ratings)["']\s{0,20}:""", re.IGNORECASE)
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]|\n[^\S\n]*\n|\n[^\S\n]*```')
+_START = re.compile(r"\{(?=\s{0,200}[\"'}\w])|\[(?=\s{0,200}\{\s{0,200}[\"'])")
+_KEY = re.compile(r"""["']?\b(?:labels?|aspects?|ratings)["']?\s{0,20}:""", re.IGNORECASE)
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]|\n[^\S\n]*\n|\n[^\S\n]*```')
 _BRACKETS = re.compile(r"[{\[]")
-_LOOSE = re.compile(
-    r"""("(?:[^"\\]|\\.)*+")                                           # JSON's own strings stay as they are
-    |'((?:[^'\\]|\\.|'(?!\s*[:,}\]]))*+)'(?=\s*[:,}\]])                # in single quotes, apostrophes inside
-    |\b(True|False|None)\b
-    |,(?=\s*[}\]])                                                    # a comma after the last entry""",
-    re.VERBOSE | re.DOTALL,
-)
-_ESCAPED = re.compile(r"\\.|\"", re.DOTALL)
-_REQUOTED = {'"': '\\"', "\\'": "'"}
-_CONSTANTS = {"True": "true", "False": "false", "None": "null"}
+_WORD = re.compile(r"\w+")
+_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 
-# Bounds on what a reply full of braces can cost. A reply that exceeds them has no JSON worth the name.
+# Bounds on the work for a reply full of braces. A reply that exceeds them has no JSON worth reading.
 _FAILURES = 500
+_REPAIRS = 5
+_REPAIRED_CHARACTERS = 8_000
+_REPAIRED_BRACKETS = 400
 _REGION = 20_000
-_SHORT = 2_000
 _DEPTH_SKIPPED = 500
 _WRAPPERS = 3
 
@@ -41,17 +34,21 @@ class Block:
     error: str = ""
 
 
+class _Ambiguous(ValueError):
+    """An object with one key twice."""
+
+
 def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
     """Return the outermost JSON values in order, and the start of JSON that the text's end cuts off (-1 if none).
 
-    An object may be written as in Python or JavaScript: with single quotes, a comma after the last entry, True for
-    true. An unreadable object with a decision's key is a block with an error, up to its closing brace or the next blank
-    line, so that a part of it is never taken for the whole. Without such a key it is prose and skipped.
+    Broken JSON is repaired by ``json_repair`` if all brackets are closed and the repair keeps every word. An unreadable
+    object with a decision's key is a block with an error, up to its closing brace or the next blank line, so that a
+    part of it is never taken for the whole. Without such a key it is prose and skipped.
     """
     blocks: list[Block] = []
     keys = [match.start() for match in _KEY.finditer(text)]
     written = len(text.rstrip())
-    position, failures, unclosed = 0, 0, -1
+    position, failures, repairs, unclosed = 0, 0, 0, -1
     while match := _START.search(text, position):
         start = match.start()
         if failures > _FAILURES:
@@ -64,56 +61,66 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
             continue
         except RecursionError:
             error, stop = "nested too deeply", _skip_brackets(text, start)
+        except _Ambiguous as failure:
+            error, stop = str(failure), start + 1
         except json.JSONDecodeError as failure:
             error, stop = f"{failure.msg} at its character {failure.pos - start + 1}", max(failure.pos, start + 1)
             if failure.msg.startswith("Unterminated") or failure.pos >= written:
                 unclosed = start
         failures += 1
-        end = _region_end(text, start) if keys and keys[-1] > start else start
-        if bisect_right(keys, start) < bisect_left(keys, end):
-            loose = _parse_loose(text[start:end])
-            position = end if loose is not None else max(end, stop)
-            blocks.append(Block(start, position, loose, error="" if loose is not None else error))
+        end, closed = _region(text, start)
+        repaired = None
+        if closed and repairs < _REPAIRS and ":" in text[start:end]:
+            repaired = _repair(text[start:end])
+            repairs += 1
+        if repaired is not None:
+            blocks.append(Block(start, end, repaired))
+            position = end
+        elif any(start < key < end for key in keys):
+            blocks.append(Block(start, max(end, stop), error=error))
+            position = max(end, stop)
         else:
-            loose = _parse_loose(text[start : _region_end(text, start, _SHORT)])
             position = stop
-            if loose is not None:
-                position = _region_end(text, start, _SHORT)
-                blocks.append(Block(start, position, loose))
     return tuple(blocks), unclosed
 
 
-def _parse_loose(written: str) -> dict[str, Any] | None:
-    """Return the object for the unambiguous forms beside JSON; None for anything else."""
+def _repair(written: str) -> Any:
+    """Return the data of a broken object, None if the repair would add, drop or reorder any word."""
+    import json_repair
+
+    if len(written) > _REPAIRED_CHARACTERS or len(_BRACKETS.findall(written)) > _REPAIRED_BRACKETS:
+        return None
     try:
-        data = _DECODER.decode(_LOOSE.sub(_as_json, written))
+        data: Any = json_repair.loads(written)
+        if not isinstance(data, dict | list) or not data:
+            return None
+        kept = json.dumps(data, ensure_ascii=False)
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) else None
+    return data if _words(kept) == _words(written) else None
 
 
-def _as_json(token: re.Match[str]) -> str:
-    string, single, constant = token.groups()
-    if single is not None:
-        inside = _ESCAPED.sub(lambda part: _REQUOTED.get(part[0], part[0]), single)
-        return f'"{inside}"'
-    return string or _CONSTANTS.get(constant, "")
+def _words(text: str) -> list[str]:
+    constants = {"none": "null"}
+    return [constants.get(word, word) for word in _WORD.findall(_ESCAPE.sub(" ", text).casefold())]
 
 
-def _region_end(text: str, start: int, longest: int = _REGION) -> int:
-    """Return the end of a broken object: the balancing brace, or a blank line or fence before it."""
-    depth, limit = 0, min(len(text), start + longest)
+def _region(text: str, start: int) -> tuple[int, bool]:
+    """Return the end of a broken object, and True if that is its closing bracket and not a blank line or a fence."""
+    opened: list[str] = []
+    limit = min(len(text), start + _REGION)
     for token in _TOKEN.finditer(text, start, limit):
         match token.group()[0]:
-            case "{":
-                depth += 1
-            case "}":
-                depth -= 1
-                if depth == 0:
-                    return token.end()
+            case "{" | "[":
+                opened.append(token.group())
+            case "}" | "]":
+                if opened.pop() != {"}": "{", "]": "["}[token.group()]:
+                    return token.end(), False
+                if not opened:
+                    return token.end(), True
             case "\n":
-                return token.start()
-    return limit
+                return token.start(), False
+    return limit, False
 
 
 def _skip_brackets(text: str, start: int) -> int:
@@ -128,7 +135,15 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) < 16 else float(digits)
 
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    for key, value in pairs:
+        if data[key] != value:
+            raise _Ambiguous(f'the key "{key[:80]}" occurs twice')
+    return data
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_integer, object_pairs_hook=_unique)
 
 
 def entry_name(entry: Any) -> str | int | float | None:

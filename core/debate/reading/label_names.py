@@ -15,17 +15,6 @@ IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
 
 _GAP = f"[{re.escape(IGNORED)}]*+"
 
-# What may follow a list entry. The patterns are made for folded text, in which a run of white space is one space, and
-# for re.VERBOSE.
-CLOSERS = rf"""[\])}}>_{re.escape(IGNORED)}]*+"""
-STOP = r"""(?:[.!?](?=["'”’»“*`_)\]]*+(?:\s|$|<))|\.{2,}|[。！？])"""
-AND = r"(?:(?:and|as\ well\ as|plus)\b|&)"
-COMMENT = r"""(?:[(\[]|:(?=\s|$|["“«])|\s[-–—]+\s|—|\s?(?:=|->|→)|\s(?:because|since|although|though|whereas|but|given
-    |based\ on|due\ to|rather\ than|in\ this|(?:is|are)\ (?:present|mentioned))\b)"""
-ENTRY_END = rf"""(?=
-    {CLOSERS}(?:\s?(?:$|[,;/|、،؛•·<]|{STOP}|{AND}(?=\s|$))|\s["“«‘'\#]|\s?{COMMENT}|\s[✓✔✗✘])
-)"""
-
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -50,7 +39,6 @@ class Names:
         self._written = {item: name for item, name, _ in labels}
         self._codes = {float(code): item for item, _, code in reversed(labels) if code is not None}
         keys = sorted(self._loose, key=lambda key: (-len(key), key))
-        self._entry = re.compile(f"(?:{'|'.join(map(_pattern, keys))}){ENTRY_END}", re.VERBOSE) if keys else None
         self._anywhere = re.compile("|".join(_bounded(keys))) if keys else None
 
     def written(self, item: str) -> str:
@@ -66,12 +54,9 @@ class Names:
         """Return the item with this numeric code, or None; the first of two labels with one code."""
         return self._codes.get(code)
 
-    def entry(self, folded: Folded, position: int) -> tuple[str, int] | None:
-        """Return the item whose name is a whole list entry at ``position``, and the end of that name.
-
-        ``Food quality`` is not an entry ``Food``: a separator, a stop, a comment or the end has to follow.
-        """
-        match = self._entry.match(folded.text, position) if self._entry else None
+    def at(self, folded: Folded, position: int) -> tuple[str, int] | None:
+        """Return the item whose name is at ``position`` as whole words, and the end of that name; the longest name."""
+        match = self._anywhere.match(folded.text, position) if self._anywhere else None
         if match is None or not folded.whole(*match.span()):
             return None
         item = self.find(match.group())

@@ -15,12 +15,25 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotations import Span, double_quoted, outermost
 
-Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided"]
+Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
+"""A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""
 
 _THOUGHTS = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
 _END_OF_THOUGHT = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+_CHOICE = rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|tag)"
+_TRANSLATED = (
+    r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
+    r"|decisão ++final|eindbeslissing|definitieve ++beslissing|ostateczna ++decyzja|(?:итоговое|окончательное)"
+    r" ++решение"
+    r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
+)
+_HEADINGS = (
+    rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected) ++)*{_CHOICE}|result|output|antwort|réponse"
+    rf"|respuesta|risposta"
+    r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
+)
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
 _START = r"(?<![^\W_])"
 
@@ -41,22 +54,38 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str]], ...]:
         rf"(?:(?:actually|clearly|explicitly) ++)?present{place}(?:{verb}| *+(?P<mark>:))"
     )
     # Without "present" it takes the article: "the labels are", "the final aspects of this text are".
+    fit = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
     named = (
-        rf"{_START}(?:(?:the|my) ++)(?:(?:final|correct|right|best|predicted|present|(?:most ++)?appropriate) ++)?"
-        rf"{_NOUN}{place}{verb}"
+        rf"{_START}(?:the|my) ++(?:(?:final|correct|right|best|predicted|present|overall|{fit}) ++)*+{_CHOICE}"
+        rf"{place}{verb}"
     )
     bare = rf"{_START}present ++{_NOUN}{place}(?:{verb}| *+(?P<mark>:))"
     final = (
-        rf"{_START}final ++(?:decision|verdict|answer|{_NOUN})(?: *+\([^()\n]{{0,60}}\))?"
+        rf"{_START}(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
         rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]) )"
     )
-    heading = r"^[ >#\d.)_-]*+final ++(?:decision|verdict|answer)[ ._]*+$"
+    heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice)|{_TRANSLATED})[ ._]*+$"
+    boxed = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
+    chosen = (
+        rf"{_START}(?:i|we)(?: ++(?:would|will|must|therefore|thus|hence|finally)|['’](?:d|ll))*+ ++"
+        r"(?:choose|select|pick|go ++with|decide ++(?:for|on)"
+        r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as) *+(?P<mark>:)?+"
+    )
+    noun = rf"(?:{own}|text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit)"
+    surely = r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely) ++)*+"
+    classed = (
+        rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
+        r"(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as *+(?P<mark>:)?+"
+    )
+    plainly = rf"{_START}(?:(?:this|the) ++{noun}|this|it) ++is ++{surely}(?:an? ++)?"
+    led = rf"^[ >#•\d.)_-]*+(?:{_HEADINGS})[ _]*+(?P<mark>[:=])"
     rating = rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{verb}| *+(?P<mark>:))|[ ._]*+$)"
     rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
     undecided = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
     forms: tuple[tuple[Kind, str], ...] = (
         ("aspects", present), ("aspects", bare), ("label", named), ("final", final), ("final", heading),
-        ("ratings", rating), ("ratings", rated), ("undecided", undecided),
+        ("ratings", rating), ("ratings", rated), ("undecided", undecided), ("label", boxed), ("label", chosen),
+        ("label", classed), ("sentence", plainly), ("heading", led),
     )  # fmt: skip
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE)) for kind, form in forms)
 
@@ -67,7 +96,8 @@ _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
 _REPORTED = re.compile(
-    r"\b(?:says?|said|saying|states?|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
+    r"\baccording to (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b|\b(?:says?|said|saying|states?"
+    r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|for example|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
 )
@@ -82,6 +112,8 @@ _OTHERWISE = re.compile(
     r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
     r"|these|those|each|every|any|no|not|non-?|(?:extractor|critic|opponent)(?:['’]s)?|their|his|her)[ -]*$"
 )
+_ENTRY_END = re.compile(r"[\s*_`\"'”’»)\]]*(?:$|[.,;:!?(–—<]|-\s|(?:because|since|as|but)\b)")
+_CONTRAST = re.compile(r"\bbut\b", re.IGNORECASE)
 _NOT_SO = re.compile(r" *+\b(?=(?:not|no longer|never|neither)\b)", re.IGNORECASE)
 
 _BEGINNINGS = (
@@ -111,12 +143,14 @@ class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
     ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces. ``torn``
-    is the start of a decision that is cut off at the text's end, or -1.
+    is the start of a decision that is cut off at the text's end, or -1. ``weak`` are markers that count only without
+    any other.
     """
 
     text: str
     lines: str
     markers: tuple[Marker, ...]
+    weak: tuple[Marker, ...]
     undecided: tuple[Marker, ...]
     blocks: tuple[Block, ...]
     quoted: tuple[Span, ...]
@@ -138,13 +172,14 @@ class MarkedReply:
         return start
 
 
+_WEAK = frozenset({"heading", "sentence"})
 _ANOTHERS = re.compile(
     r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|for example|e\.g\.|for instance)\b"
 )
 
 
-def is_reported(page: MarkedReply, start: int) -> bool:
-    """Return True if the text before ``start`` marks what follows as another role's, as supposed or as denied.
+def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
+    """Return True if the text before ``start`` marks what follows as another role's, as supposed or as ``denied``.
 
     That text is the words before ``start`` on its line, or the nearest line above that ends with a colon or is a
     heading.
@@ -157,7 +192,8 @@ def is_reported(page: MarkedReply, start: int) -> bool:
         if not before.endswith(":") and not before.lstrip().startswith("#"):
             return False
     before = before.casefold().rstrip(" :")
-    return any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED, _DENIED, _OTHERWISE))
+    signs = (_ANOTHERS, _REPORTED, _SUPPOSED, *((_DENIED, _OTHERWISE) if denied else ()))
+    return any(sign.search(before) for sign in signs)
 
 
 def without_reasoning(text: str) -> str:
@@ -193,11 +229,12 @@ def _opened(text: str, unit: str, may_leave_open: bool, denying: Names | None) -
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
     quoted = outermost(double_quoted(lines))
-    found = [m for m in _found(lines, unit, quoted, denying) if may_leave_open or m.kind != "undecided"]
+    found = [m for m in _found(lines, unit, quoted, denying, weak=False) if may_leave_open or m.kind != "undecided"]
     return MarkedReply(
         text=text,
         lines=lines,
         markers=_limited([marker for marker in found if marker.kind != "undecided"], lines),
+        weak=_limited(_found(lines, unit, quoted, denying, weak=True), lines),
         undecided=_limited([marker for marker in found if marker.kind == "undecided"], lines),
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
         quoted=quoted,
@@ -213,9 +250,11 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
     return "".join(parts) + lines[position:]
 
 
-def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None) -> list[Marker]:
+def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None, *, weak: bool) -> list[Marker]:
     markers: list[Marker] = []
     for kind, pattern in _markers(unit):
+        if (kind in _WEAK) != weak:
+            continue
         for match in pattern.finditer(lines):
             groups = match.groupdict()
             plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
@@ -254,7 +293,7 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
         return True
     if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]
-        if denying is None or denying.entry(fold(line), 0) is None:
+        if not _CONTRAST.search(line) and not (denying and _is_name(line, denying)):
             return False
     begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - _LOOK_BACK)
     before = lines[begin : marker.start]
@@ -267,6 +306,13 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
     return not (
         _REPORTED.search(before) or _SUPPOSED.search(before) or _DENIED.search(clause) or _OTHERWISE.search(before)
     )
+
+
+def _is_name(line: str, names: Names) -> bool:
+    """Return True if a line starts with a whole label name: "Not mentioned", but not "not mentioned in the text"."""
+    folded = fold(line)
+    named = names.at(folded, 0)
+    return named is not None and _ENTRY_END.match(folded.text, named[1]) is not None
 
 
 def is_inside(position: int, spans: Sequence[Span]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 from core.codebook import Codebook, Scale
 from core.debate.reading.json_blocks import entry_name
 from core.debate.reading.label_names import IGNORED, Names
-from core.debate.reading.markers import MarkedReply, Marker
+from core.debate.reading.markers import MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.normalise import Folded, fold
 from core.debate.turns import Reading
 from core.documents import Value
@@ -28,6 +28,10 @@ _NOTHING = re.compile(
 )
 _OTHER = re.compile(rf"(?P<name>[^:=|,;\d]{{1,80}}?)\s?[:=|]{_WRAPPED}[-+−]?\d")
 _NEXT = re.compile(r"[,;|]\s")
+_PLAIN = re.compile(
+    r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
+    r"(?:(?:/|out of)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
+)
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
 
@@ -47,6 +51,28 @@ def ratings_of(
         position = end + 1
     rated = all(label.id in collected.seen or label.id in open_items for label in codebook.labels)
     return collected.reading(), following < len(page.text) or (rated and ended)
+
+
+def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+    """Return the ratings on lines ``Dimension: number`` of a whole reply, and the end of the last one (-1 if none).
+
+    A line counts only if nothing but a remark follows its number; none counts if one of them is reported.
+    """
+    collected = _Collected(codebook, names)
+    position, end = 0, -1
+    while position <= len(page.text):
+        stop = page.line_end(position)
+        line, start = page.text[position:stop], position
+        position = stop + 1
+        before = len(collected.seen), sum(map(len, collected.seen.values()))
+        if not _PLAIN.fullmatch(line) or line.count("|") > 3:
+            continue
+        collected.line(line)
+        if before != (len(collected.seen), sum(map(len, collected.seen.values()))):
+            if is_reported(page, start) or is_inside(start, page.quoted):
+                return Reading(), -1
+            end = stop
+    return collected.reading(), end
 
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
@@ -82,10 +108,10 @@ class _Collected:
         while True:
             if ordinal := _ORDINAL.match(folded.text, position):
                 position = ordinal.end()
-            entry = self.names.entry(folded, position)
+            entry = self.names.at(folded, position)
             while entry is None and position < len(folded.text) and folded.text[position] in _DECORATION:
                 position += 1
-                entry = self.names.entry(folded, position)
+                entry = self.names.at(folded, position)
             between = _BETWEEN.match(folded.text, entry[1]) if entry else None
             if entry is None or between is None:
                 if other := _OTHER.match(folded.text, position):

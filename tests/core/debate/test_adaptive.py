@@ -34,7 +34,7 @@ def heard(text: str, kind: str = "multilabel") -> Reply:
         ([says("multilabel", "Service")], "has no quote"),
         ([SURE, says("multilabel", "Service", "Price")], "differ"),
         ([SURE.replace("kind", "rude and slow all day")], "not in the text"),
-        ([f"{SURE}, Sauna"], "not in the codebook"),
+        ([f"{SURE}, Sauna"], "could not be read"),
         (["Hard to say."], "could not be read"),
         ([f"Undecided: Price\n{SURE}"], "left open"),
     ],

@@ -185,9 +185,13 @@ def test_json(text: str, expected: set[str]) -> None:
         "{'labels': ['Price']}",
         """{'labels': [{'label': 'Price', 'quotes': ['the hotel's "best" price, True']}], 'sure': True, 'x': None}""",
         r"{'labels': ['Price'], 'note': 'it\'s \"so\"'}",
+        "{labels: [Price]}",
+        '{"labels": ["Price"] "note": "no comma"}',
+        '{"note": "he said "hi"", "labels": ["Price"]}',
+        '{"labels": [{"label": "Price" "quotes": []}]}',
     ],
 )
-def test_json_as_python_or_javascript_write_it(text: str) -> None:
+def test_broken_json_is_repaired_if_no_word_is_lost(text: str) -> None:
     assert names(text) == {"Price"}
 
 
@@ -195,11 +199,11 @@ def test_json_as_python_or_javascript_write_it(text: str) -> None:
     "text",
     [
         '{"labels": ["Price"',
-        '{"labels": ["Price" "Food"]}',
+        '{"labels": ["Price", ...]',
+        '{"labels": ["Price" /* not Food */]}',
+        '{"labels": ["Price"], "labels": ["Food"]}',
+        '{"labels": ["Price", "Fo',
         "{'labels': ['Price']",
-        '{"note": "he said "hi"", "labels": ["Price"]}',
-        # The first entry lacks a comma: what follows must not be taken for the whole decision.
-        '{"labels": [{"label": "Price" "quotes": []}, {"label": "Food", "quotes": ["x"]}]}',
         'Final Decision: Price\n{"labels": [}',
     ],
 )
@@ -255,7 +259,7 @@ def test_the_last_decision_wins() -> None:
         ("<think>The aspects present in this review are: #Food</think>\nFinal Decision: Price", {"Price"}),
         ("<think>a</think><thinking>b\n</thinking> Final Decision: Price", {"Price"}),
         ("Some servers keep the opening tag. Final Decision: Food\n</think>\nFinal Decision: Price", {"Price"}),
-        ("Final Decision: Price, though the text has <think> and </think> in it", {"Price"}),
+        ("Final Decision: Price, because the text has <think> and </think> in it", {"Price"}),
     ],
 )
 def test_thinking_is_ignored(text: str, expected: set[str]) -> None:
@@ -269,7 +273,7 @@ def test_empty(text: str) -> None:
 
 def test_unknown_names_are_reported_as_written() -> None:
     reading = read("Final Decision: Price, Food quality, #Wi-Fi (slow)", "labels", HOTEL)
-    assert present(reading) == {"Price"}
+    assert not reading.readable
     assert reading.unknown == ("Food quality", "Wi-Fi")
 
     reading = read('{"labels": ["Pool", 3, {"x": 1}]}', "labels", HOTEL)
@@ -285,12 +289,17 @@ def test_unknown_names_are_reported_as_written() -> None:
         ("Final Decision: Food\nThe aspects present in this review are Pool and Spa.", '"Pool", "Spa"'),
         ("Final Decision: Service-level", "Service-level"),
         ("Final Decision: none, Food", 'says none and also names "Food"'),
-        ("Final Decision: none and Pool", 'says none and also names "Pool"'),
+        ("Final Decision: none and Pool", 'not in the codebook: "Pool"'),
         ("Final Decision:", "names no label"),
         ("Final Decision: not Food", "names no label"),
         ("Final Decision: possibly Food", "not say plainly"),
         ("Final Decision: Food or Price", "not say plainly"),
         ("Final Decision: all of them", "all of them"),
+        ("Final Decision: Food, possibly Price", "not say plainly"),
+        ("Final Decision: Food, Price (not explicitly mentioned but implied)", "not say plainly"),
+        ("Final Decision: Food, but also Price", "not say plainly"),
+        ("Final Decision:\n- **Service**: friendly, Food", "not say plainly"),
+        ("Final Decision: Food, Price, not Price", 'different things about "Price"'),
         ("No marker, but #Food is there.", NO_DECISION),
     ],
 )
@@ -322,11 +331,6 @@ def test_problems_say_what_is_wrong(text: str, said: str) -> None:
             {"Price", "Service"},
         ),
         ('{"labels": {"Food": true, "Price": null}}', {"Food"}, {"Price"}),
-        # Named, but in words that take it back: neither present nor absent.
-        ("Final Decision: Food, possibly Price", {"Food"}, {"Price"}),
-        ("Final Decision: Food, Price (not explicitly mentioned but implied)", {"Food"}, {"Price"}),
-        ("Final Decision: Food, but also Price", {"Food"}, {"Price"}),
-        ("Final Decision: Food, Price, not Price", {"Food"}, {"Price"}),
     ],
 )
 def test_what_is_left_open(text: str, expected: set[str], open_items: set[str]) -> None:
@@ -348,12 +352,12 @@ def test_all_left_open_needs_no_decision() -> None:
     assert reading.readable
     assert set(reading.undecided) == set(HOTEL.items)
     assert not reading.values
-    assert problem("Undecided: #Price") == NO_DECISION
+    assert "names no label" in problem("Undecided: #Price")
 
 
 def test_a_label_may_be_called_undecided() -> None:
     codebook = make("For", "Against", "Undecided")
-    assert names("Final Decision:\n- **Undecided**: no side taken\n- For", codebook) == {"Undecided", "For"}
+    assert names("Final Decision:\n- **Undecided**: neutral wording\n- For", codebook) == {"Undecided", "For"}
 
 
 TRICKY = (
@@ -370,7 +374,7 @@ TRICKY = (
     [
         "The aspects present in this text are: #{0}, #Zebra.",
         "**Final Decision:** The present aspects are: {0}, Zebra",
-        "Final Decision:\n- **{0}**: some words, Food\n- Zebra",
+        "Final Decision:\n- **{0}**: some words, more words\n- Zebra",
         'Final Decision: "{0}" and "Zebra"',
         '{{"labels": [{{"label": "{0}", "quotes": []}}, "Zebra"]}}',
         "Final Decision: \u200f{0}\u200f (why), Zebra",

@@ -1,0 +1,154 @@
+"""The grammar of a decision for one label: "X", "Label: X", "the label is X because ...", "not Y but X"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from core.debate.reading.label_names import Names
+from core.debate.reading.normalise import fold
+from core.debate.reading.statements import Residue
+from core.debate.reading.tokens import Token, every, tokenise
+
+_NAMED = ("name", "code")
+_LEADING = frozenset(
+    {"label", "class", "category", "code", "number", "option", "a", "an", "therefore", "thus", "hence", "so", "best"}
+)
+_CONTRAST = re.compile(r"(?:(?:and|but) )?(?:not|nor)|rather than|instead of|as opposed to|over$")
+_BESIDE = frozenset({"link", "why", "bracket", "quote", "stop", "semicolon", "comma", "struck", "verb", "fill", "mark"})
+
+# Words after a decision that may take it back.
+_HEDGED_AT_ONCE = re.compile(
+    r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|unclear|uncertain|leaning"
+    r"|likely"
+    r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually|[^\w\s]*\?)"
+)
+_TAKEN_BACK = re.compile(
+    r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
+    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|scratch that|i take that back|that(?:['’]s| is"
+    r"| was) (?:wrong|incorrect|not right))"
+    r"|(?:^|[.!\n—-]\s*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b"
+)
+_OTHERWISE = re.compile(
+    r"\b(?:however|actually|wait|instead|correction|on (?:second thoughts?|reflection)|better"
+    r"|more (?:accurate|appropriate)\w*|best|should|could|might|may|lean(?:s|ing)?|possibly|perhaps|equally"
+    r"|alternativ\w*|reconsider\w*|revis\w+"
+    r"|changed?|final(?:ly)?|therefore|correct|answer|label|re-?reading|overall)\b"
+)
+_DENYING = re.compile(
+    r"\b(?:not|neither|nor|never|no|without|rather than|instead of|lacks?|less|than|opposed to|cannot)\b|n['’]t\b"
+)
+_DENIAL = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
+"""A name like "Not mentioned" inside a longer phrase."""
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
+    """Return the one label that a line decides for, or None if it does not start with a decision.
+
+    Raises ``Residue`` if the words after the label name another one, or take it back.
+    """
+    first, _, after = text.partition("\n")
+    tokens = tokenise(first, names, codes=codes)
+    at = 0
+    while at < len(tokens) and (tokens[at].kind in ("fill", "no") or tokens[at].text in _LEADING):
+        if tokens[at].kind == "no" and (at + 1 >= len(tokens) or tokens[at + 1].kind != "code"):
+            break
+        at += 1
+    if at < len(tokens) and (tokens[at].text in ("not", "neither") or tokens[at].kind in ("neg", "negation")):
+        found = _contrasted(tokens[at:])
+        if found is None:
+            return None
+        item, end = found
+    elif at < len(tokens) and tokens[at].kind in _NAMED:
+        item, end = tokens[at].item, at + 1
+        while end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item == item:
+            end += 1
+        end = _past_contrast(tokens, end, item)
+    else:
+        return None
+    rest = tokens[end:]
+    if rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
+        raise Residue(first)
+    others = [token.item for token in _listed(rest) if token.item != item]
+    if others:
+        raise Residue(f"more than one label: {_names(names, [item, *others])}")
+    start = rest[0].start if rest else len(first)
+    check_explanation(first[start:] + "\n" + after, item, names)
+    return item
+
+
+def check_explanation(text: str, item: str, names: Names) -> None:
+    """Raise ``Residue`` if the words after a decision hedge it, or speak for another label."""
+    folded = re.sub(r"[^\S\n]+", " ", text.casefold())
+    if _HEDGED_AT_ONCE.match(folded.partition("\n")[0]) or _TAKEN_BACK.search(folded):
+        raise Residue(text)
+    for sentence in _SENTENCE.split(text):
+        mentioned = [
+            mention
+            for mention in names.mentions(fold(sentence))
+            if mention.item != item and not _DENIAL.match(sentence, mention.start, mention.end + 2)
+        ]
+        if not mentioned:
+            continue
+        before = sentence[: mentioned[0].start].casefold()
+        if not _DENYING.search(before) and (_OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")):
+            raise Residue(sentence)
+
+
+def _listed(tokens: Sequence[Token]) -> list[Token]:
+    """Return the names that stand beside the chosen one as alternatives, before any comment starts."""
+    found: list[Token] = []
+    for token in tokens:
+        if token.kind in _NAMED:
+            found.append(token)
+        elif token.kind == "bracket":
+            found += [inner for inner in every(token.inner) if inner.kind in _NAMED]
+        elif token.kind not in ("comma", "and", "or", "semicolon", "fill", "hedge") and not (
+            token.kind == "link" and not found
+        ):
+            break
+    return found
+
+
+def _past_contrast(tokens: Sequence[Token], at: int, item: str) -> int:
+    """Return the position after "rather than Y" or ", not Y"."""
+    start = at
+    while at < len(tokens) and tokens[at].kind in ("comma", "and"):
+        at += 1
+    if at >= len(tokens) or not _CONTRAST.match(tokens[at].text.strip(" ,")):
+        return start
+    at += 1
+    named = False
+    while at < len(tokens) and (
+        tokens[at].kind in ("comma", "or", "and", "fill", "neg", *_NAMED) or tokens[at].text in ("a", "an")
+    ):
+        if tokens[at].item == item:
+            return start
+        named = named or tokens[at].kind in _NAMED
+        at += 1
+    return at if named else start
+
+
+def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
+    """Return the label of "not Y but X" or "neither Y nor Z but X", and the position after it."""
+    denied: list[str] = []
+    for at, token in enumerate(tokens):
+        if token.kind in _NAMED:
+            denied.append(token.item)
+        elif token.text in ("but", "but rather") and denied:
+            end = at + 1
+            while end < len(tokens) and (
+                tokens[end].kind == "fill" or tokens[end].text in ("rather", "a", "an", "is", "instead")
+            ):
+                end += 1
+            if end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item not in denied:
+                return tokens[end].item, end + 1
+            return None
+        elif token.kind not in ("neg", "negation", "comma", "or", "and", "fill") and token.text not in ("a", "an"):
+            return None
+    return None
+
+
+def _names(names: Names, items: Sequence[str]) -> str:
+    return ", ".join(f'"{names.written(item)}"' for item in dict.fromkeys(items))

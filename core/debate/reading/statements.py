@@ -1,0 +1,508 @@
+"""The grammar of a decision on several labels: what lines of text state about each label, or the words left over.
+
+A line is read completely or not at all. It consists of label names with separators, answers ("Food: yes"), headings
+("Present: A, B", "Reject #A", a check mark), predicates ("A and B are absent"), denials ("but not A", "~~A~~") and
+"none". A comment beside a name counts as read if it names no label, and takes nothing back. The rest is residue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NoReturn
+
+from core.debate.reading.label_names import Names
+from core.debate.reading.tokens import ANSWERS, Token, Value, every, tokenise
+
+_HEDGES = frozenset({"hedge", "or", "question"})
+_DENIALS = frozenset({"neg", "no", "absent", "none", "negation", "open", "mark", "closed", "rest"})
+_BREAKS = frozenset({"comma", "semicolon"})
+_STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
+_PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
+"""What may stand between the word of a heading and its colon."""
+_STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
+_BOX = r"\[[ xX✓✔]?\]|[✓✔✅✗✘❌☑☐]"
+BULLET = re.compile(
+    rf"(?P<indent>(?:[^\S\n]|>)*+)(?:(?P<mark>[-+*–—](?=\s)|[•‣◦·]"
+    rf"|\d{{1,3}}[.)](?!\d)|\(\d{{1,3}}\)|#{{1,6}}(?=\s))\s*|(?={_BOX}))"
+)
+_RULE = re.compile(r"[\s|:+=-]*")
+_NEUTRAL_COLUMN = re.compile(
+    r"\W*(?:decision|verdict|final|answer|value|status|presence|label|yes ?/ ?no|y/n|(?:is|was) it|applies"
+    r"|in (?:the )?text)\b"
+)
+_TITLE = re.compile(r"\s*(?:#{1,6}\s|[*_]{2})")
+_TICK = re.compile(r"\s*[xX×•]\s*")
+_LONGEST_WORDS, _LONGEST_NAME = 400, 5
+"""Most characters of a residue that are kept, and most words of an unknown name."""
+
+
+class Residue(Exception):
+    """The words of a decision that have no place in it; ``unknown`` are those that look like names of labels."""
+
+    def __init__(self, words: str, unknown: Iterable[str] = ()) -> None:
+        super().__init__(words)
+        self.words, self.unknown = " ".join(words[:_LONGEST_WORDS].split())[:200], tuple(unknown)
+
+
+class Statements:
+    """What consecutive lines state about the labels of a codebook.
+
+    ``values`` are the values stated of each label, ``line_values`` those of the last line. ``explicit`` are the labels
+    with an answer, a heading or a predicate; ``none`` is set by "none". A heading without names applies to the lines
+    below it.
+    """
+
+    def __init__(self, names: Names) -> None:
+        self._names = names
+        self.values: dict[str, set[Value]] = {}
+        self.line_values: dict[str, set[Value]] = {}
+        self.explicit: set[str] = set()
+        self.none = False
+        self.headed = self.answered = False
+        self.unfinished = False
+        self.heading: Value | str = "default"
+        self._signs: set[str] = set()
+        self._columns: list[Value | str] | None = None
+
+    def read(self, line: str) -> bool:
+        """Read one line. Return False for a line without any statement. Raises ``Residue``; nothing is read then."""
+        before = (
+            {item: set(given) for item, given in self.values.items()},
+            set(self.explicit),
+            self.none,
+            self.heading,
+        )
+        self.line_values = {}
+        try:
+            return self._row(line) if self._in_table(line) else self._line(line)
+        except Residue:
+            self.values, self.explicit, self.none, self.heading = before
+            raise
+
+    @property
+    def contradicted(self) -> list[str]:
+        """Labels with more than one value."""
+        return [item for item, values in self.values.items() if len(values) > 1]
+
+    def _in_table(self, line: str) -> bool:
+        bars = line.count("|")
+        return bars > 1 or (bars == 1 and (self._columns is not None or not _name_labels(tokenise(line, self._names))))
+
+    def _state(self, item: str, value: Value, *, explicit: bool = True) -> None:
+        self.values.setdefault(item, set()).add(value)
+        self.line_values.setdefault(item, set()).add(value)
+        if explicit:
+            self.explicit.add(item)
+
+    def _line(self, line: str) -> bool:
+        self._columns = None
+        bullet = BULLET.match(line)
+        rest = line[bullet.end() :] if bullet else line
+        tokens = tokenise(rest, self._names)
+        if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
+            self._signs.add(bullet["mark"])
+            if len(self._signs) > 1:
+                raise Residue(line)  # as in a diff: plus and minus may mean present and absent
+        stated = inline = False
+        for sentence in _split(tokens):
+            if inline:
+                self.heading = "unknown"  # "Absent: A. B" leaves it unclear whether B is absent, too.
+            reader = _Sentence(self, sentence, rest, bullet=bullet is not None)
+            if reader.states_something():
+                if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not _TITLE.match(line):
+                    raise Residue(line)  # "Not mentioned." may be about a label named above
+                reader.read()
+                stated, inline = True, inline or reader.inline_heading
+        if inline:
+            self.heading = "unknown"
+        self.unfinished = stated and tokens[-1].kind in ("comma", "and")
+        return stated
+
+    def _row(self, line: str) -> bool:
+        """Read a row of a table: a name with its answer or with ticks, or lists in columns for present and absent."""
+        if _RULE.fullmatch(line):
+            return False
+        texts = line.strip().strip("|").split("|")
+        cells = [tokenise(text, self._names) for text in texts]
+        named = next((index for index, cell in enumerate(cells) if _only_names(cell)), None)
+        if self._columns is None and named is None:
+            self._columns = [_column(text, cell) for text, cell in zip(texts, cells, strict=True)]
+            return False
+        columns = [*(self._columns or []), *["neutral"] * len(cells)][: len(cells)]
+        if all(isinstance(column, bool) for column in columns):
+            for column, cell in zip(columns, cells, strict=True):
+                if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
+                    raise Residue(line)
+                for token in cell:
+                    if token.kind == "name":
+                        self._state(token.item, column is True)
+            return True
+        own = cells[named][0].item if named is not None else ""
+        answers: list[Value] = []
+        for index in range(0 if named is None else named + 1, len(cells)):
+            column, cell = columns[index], cells[index]
+            answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
+            if answer == "none":
+                if named is not None and _takes_back(cell, own, implicit=False):
+                    raise Residue(line)
+            elif column == "other" or (column is False and columns.count(True) == 0):
+                raise Residue(line)  # another role's answers, or "Absent: no"
+            elif isinstance(column, bool) and answer is not None:
+                answers.append(column == answer)
+            else:
+                answers.append(answer if isinstance(answer, bool) else None)
+        if named is None and not answers:
+            return False
+        if (
+            named is None
+            or len(set(answers)) != 1
+            or len(answers) > max(1, len([c for c in columns if c in (True, False)]))
+        ):
+            raise Residue(line, [texts[0].strip(" *_#")] if named is None else ())
+        for token in cells[named]:
+            if token.kind == "name":
+                self._state(token.item, answers[0])
+        return True
+
+
+class _Sentence:
+    """One sentence of a line, read once from left to right."""
+
+    def __init__(self, out: Statements, tokens: Sequence[Token], text: str, *, bullet: bool) -> None:
+        self.out, self.tokens, self.text, self.bullet = out, tokens, text, bullet
+        self.single = _is_single(tokens)
+        self.pending: list[str] = []
+        self.answered = self.prefixed = self.inline_heading = self.rest = False
+        self.position = 0
+
+    def states_something(self) -> bool:
+        """Return True if the sentence names a label, denies all of them, or is a heading for the lines below."""
+        if _name_labels(self.tokens):
+            return True
+        first = [token for token in self.tokens if token.kind not in ("fill", "and", "verb")]
+        if not first or first[0].kind in ("none", "rest", "struck"):
+            return bool(first)
+        return first[0].kind in ANSWERS and all(token.kind in ("link", "bracket", "none") for token in first[1:])
+
+    def read(self) -> None:
+        tokens = self.tokens
+        while self.position < len(tokens):
+            token = tokens[self.position]
+            match token.kind:
+                case "name":
+                    self.pending.append(token.item)
+                    self.position += 1
+                    self._after_name()
+                case "no" | "neg" if token.kind == "neg" or self._kind(1) in ("name", "fill"):
+                    self._denial(token)
+                case "yes" | "no" | "present" | "absent" | "open" | "mark":
+                    self._answer_or_heading(token)
+                case "struck":
+                    self._struck(token)
+                case "rest":
+                    self._flush()
+                    self.rest = True
+                    self.position += 1
+                case "none":
+                    self._none()
+                case "semicolon":
+                    self._flush()
+                    self.position += 1
+                case "comma" | "and" | "fill" | "closed" | "quote":
+                    self.position += 1
+                case "bracket" if not _name_labels(token.inner):
+                    self.position += 1
+                case "link" | "verb" if self.rest or self._kind(1) in ANSWERS:
+                    self.position += 1
+                    if token.kind == "verb" and self.pending:
+                        self._answer(plural=token.text not in ("is", "was", "ist", "est", "es", "è"))
+                case _:
+                    self._fail()
+        self._flush()
+        if self.rest:
+            self._fail()
+
+    def _kind(self, ahead: int) -> str:
+        at = self.position + ahead
+        return self.tokens[at].kind if at < len(self.tokens) else ""
+
+    def _fail(self) -> NoReturn:
+        raise Residue(self.text, unknown_names(self.tokens, self.text))
+
+    def _after_name(self) -> None:
+        """Read what belongs to the name before: an answer, a comment, both, or nothing."""
+        own = self.pending[-1]
+        while token := self._token():
+            following = self._kind(1)
+            if token.kind in ("bracket", "quote"):
+                self._remark(token, own)
+            elif token.kind == "link" and following in ANSWERS:
+                self.position += 1
+                self._answer(plural=False)
+            elif token.kind == "link" and following == "none":
+                self.position += 2
+                self._resolve(False, plural=False)
+                self._comment(own, implicit=False)
+            elif token.kind == "link" and following in ("", "quote", *_BREAKS):
+                self.position += 1
+            elif token.kind in ("link", "why"):
+                self._comment(own, implicit=True)
+            elif token.kind == "comma" and following == "why":
+                self.position += 1
+            elif token.kind == "verb" and following in ANSWERS:
+                self.position += 1
+                self._answer(plural=token.text not in ("is", "was", "ist", "est", "es", "è"))
+            elif token.kind in ANSWERS and not self._heads() and not (token.kind == "no" and following == "name"):
+                self._answer(plural=False)
+            else:
+                return
+
+    def _token(self) -> Token | None:
+        return self.tokens[self.position] if self.position < len(self.tokens) else None
+
+    def _heads(self) -> bool:
+        """Return True if the answer word here starts a new list: "Present: A Absent: B", "✓ A ✗ B"."""
+        return self._kind(1) == "link" or (self.prefixed and self.tokens[self.position].kind == "mark")
+
+    def _remark(self, token: Token, own: str) -> None:
+        value = _sole_answer(token.inner)
+        if token.kind == "bracket" and value != "none":
+            self.pending.remove(own)
+            self.out._state(own, value if not isinstance(value, str) else None)
+        elif token.kind == "bracket" and _takes_back(token.inner, "", implicit=True):
+            self._fail()
+        self.position += 1
+
+    def _answer(self, *, plural: bool) -> None:
+        """Read an answer and its comment. ``plural`` predicates are about all names before them."""
+        token = self.tokens[self.position]
+        own = self.pending[-1] if self.pending else ""
+        self.position += 1
+        self._resolve(token.value, plural=plural)
+        if self._kind(0) not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
+            self._fail()
+        if self._kind(0) == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
+            self._fail()  # "yes/no"
+        self._comment(own, implicit=False)
+
+    def _resolve(self, value: Value, *, plural: bool) -> None:
+        if (len(self.pending) > 1 and not plural) or not self.pending or (self.rest and value is not False):
+            self._fail()
+        for item in self.pending:
+            self.out._state(item, value)
+        self.pending, self.answered, self.rest = [], True, False
+        self.out.answered = True
+
+    def _comment(self, own: str, *, implicit: bool) -> None:
+        """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""
+        start = self.position
+        kind = self._kind(0)
+        if not kind or (kind in _BREAKS and self._next_is_entry(start)) or kind in ("and", "neg", "name", "closed"):
+            return
+        end = start
+        while end < len(self.tokens):
+            whole = (self.single or (self.bullet and implicit)) and self.tokens[end].kind != "semicolon"
+            if not whole and self.tokens[end].kind in _BREAKS and self._next_is_entry(end):
+                break
+            end += 1
+        if _takes_back(self.tokens[start:end], own, implicit=implicit):
+            self._fail()
+        self.position = end
+
+    def _next_is_entry(self, at: int) -> bool:
+        while at < len(self.tokens) and self.tokens[at].kind in (*_BREAKS, "and", "fill"):
+            at += 1
+        return at < len(self.tokens) and self.tokens[at].kind in _STARTERS
+
+    def _answer_or_heading(self, token: Token) -> None:
+        """Read a heading ("Absent: A"), or the predicate after "the rest"."""
+        if self.rest:
+            if token.value is not False:
+                self._fail()
+            self.position += 1
+            self._resolve(False, plural=True) if self.pending else None
+            self.rest = False
+            self._comment("", implicit=False)
+            return
+        if self.pending and not self.prefixed and self.tokens[self.position - 1].kind in ("name", "and"):
+            self._fail()
+        self._flush()
+        self.position += 1
+        place = next((at for at in range(self.position, len(self.tokens)) if self.tokens[at].kind not in _PLACE), -1)
+        linked = place >= 0 and self.tokens[place].kind == "link"  # "Present in this review: A"
+        self.position = place if linked else self.position
+        while self._kind(0) in ("link", "verb", "fill"):
+            self.position += 1
+        if token.kind in ("yes", "no", "open") and not linked:
+            self._fail()
+        if not self._kind(0) or self._kind(0) not in ("name", "none", "struck", "rest", "closed", "quote"):
+            if self._kind(0):
+                self._fail()
+        else:
+            self.inline_heading = True
+        self.out.heading = token.value
+        self.out.headed = True
+        self.prefixed = token.kind == "mark"
+
+    def _denial(self, token: Token) -> None:
+        self._flush()
+        self.position += 1
+        denied: list[str] = []
+        joined: set[str] = set()
+        while current := self._token():
+            if current.kind == "name":
+                denied.append(current.item)
+            elif current.kind in ("comma", "and", "or", "neg"):
+                joined.add(current.text.split()[-1] if current.kind == "neg" else current.kind)
+            elif current.kind == "bracket" and not _takes_back(current.inner, "", implicit=True):
+                pass
+            elif current.kind != "fill":
+                break
+            self.position += 1
+        if self._kind(0) not in ("", "semicolon", "why", "link"):
+            self._fail()
+        unclear = len(denied) > 1 and not _STRONG.match(token.text) and not joined & {"or", "nor"}
+        if not denied or unclear:
+            self._fail()
+        self._comment(denied[-1], implicit=False)
+        for item in denied:
+            self.out._state(item, False)
+
+    def _struck(self, token: Token) -> None:
+        kinds = {inner.kind for inner in token.inner}
+        if not kinds <= {"name", "comma", "and", "fill", "bracket", "link", "quote"}:
+            self._fail()
+        for inner in token.inner:
+            if inner.kind == "name":
+                self.out._state(inner.item, False)
+        self.position += 1
+
+    def _none(self) -> None:
+        self._flush()
+        self.position += 1
+        if self._kind(0) in ("verb", "name") or self._kind(0) in ANSWERS:
+            self._fail()
+        if self.out.heading in ("default", True):
+            self.out.none = True
+        elif self.out.heading == "unknown":
+            self._fail()
+        start = self.position
+        if self._kind(0) in ("and", "or") or (self._kind(0) == "comma" and self._kind(1) in ("word", "or")):
+            self._fail()  # "none and Pool"
+        while (
+            self._kind(0)
+            and self._kind(0) != "semicolon"
+            and not (
+                self._kind(0) in ("name", "present", "absent", "mark")
+                and self.tokens[self.position - 1].kind in (*_BREAKS, "and")
+            )
+        ):
+            self.position += 1
+        if _takes_back(self.tokens[start : self.position], "", implicit=False):
+            self._fail()
+
+    def _flush(self) -> None:
+        """Give the pending names the value of the heading; "A, B: absent" leaves A unclear."""
+        if not self.pending:
+            return
+        heading = self.out.heading
+        if self.answered or (isinstance(heading, str) and heading == "unknown"):
+            self._fail()
+        for item in self.pending:
+            self.out._state(item, True if isinstance(heading, str) else heading, explicit=not isinstance(heading, str))
+        self.pending = []
+
+
+def unknown_names(tokens: Iterable[Token], text: str) -> list[str]:
+    """Return the entries of a list that are no names of the codebook, as written, without their comments."""
+    found: list[str] = []
+    entry: list[Token] = []
+    for token in [*tokens, Token("comma", 0, 0)]:
+        if token.kind not in (*_BREAKS, "and", "stop"):
+            entry.append(token)
+            continue
+        end = next(
+            (at for at, part in enumerate(entry) if part.kind in ("link", "bracket", "quote", "why", "verb")),
+            len(entry),
+        )
+        words = entry[:end]
+        if (
+            any(part.kind == "word" for part in words)
+            and len(words) <= _LONGEST_NAME
+            and not _HEDGES & {w.kind for w in words}
+        ):
+            found.append(text[words[0].start : words[-1].end].strip(" *_#\"'`"))
+        entry = []
+    return found
+
+
+def is_comment(text: str, names: Names) -> bool:
+    """Return True if a text names no label, denies nothing and hedges nothing."""
+    return not _takes_back(tokenise(text, names), "", implicit=True)
+
+
+def _takes_back(tokens: Sequence[Token], own: str, *, implicit: bool) -> bool:
+    words = [token.text for token in tokens if token.kind != "link"]
+    if implicit and len(words) == 1 and words[0][:1].isdigit():
+        return True  # "Food: 4"
+    dangerous = _HEDGES | _DENIALS if implicit else _HEDGES
+    return any(
+        token.kind in dangerous or (token.kind in ("name", "struck") and token.item != own) for token in every(tokens)
+    )
+
+
+def _sole_answer(tokens: Sequence[Token]) -> Value | str:
+    """Return the answer that tokens consist of, with an optional comment; "none" if they are not an answer."""
+    kept = [token for token in tokens if token.kind != "fill"]
+    if len(kept) > 2 and kept[1].kind == "comma" and kept[2].kind in ANSWERS:
+        return "none"  # "yes/no"
+    if not kept or kept[0].kind not in ANSWERS:
+        return "none"
+    if len(kept) > 1 and (
+        kept[1].kind not in ("link", "why", "bracket", "quote", "comma", "stop", "semicolon")
+        or _takes_back(kept[1:], "", implicit=False)
+    ):
+        return "none"
+    return kept[0].value
+
+
+def sole_answer(text: str, names: Names) -> Value | str:
+    """Return the answer that a text consists of, with an optional comment; "none" if it is not an answer."""
+    return _sole_answer(tokenise(text, names))
+
+
+def _only_names(cell: Sequence[Token]) -> bool:
+    kinds = {token.kind for token in cell}
+    return "name" in kinds and kinds <= {"name", "comma", "and", "semicolon"}
+
+
+def _column(text: str, cell: Sequence[Token]) -> Value | str:
+    answer = next((token.value for token in cell if token.kind in ("present", "absent")), None)
+    if answer is not None and not any(token.kind in ("word", "neg") for token in cell):
+        return answer
+    return "neutral" if _NEUTRAL_COLUMN.match(text.casefold()) else "other"
+
+
+def _name_labels(tokens: Iterable[Token]) -> bool:
+    return any(token.kind == "name" for token in every(tokens))
+
+
+def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Yield the sentences of a line."""
+    sentence: list[Token] = []
+    for token in tokens:
+        if token.kind != "stop":
+            sentence.append(token)
+        elif sentence:
+            yield sentence
+            sentence = []
+    if sentence:
+        yield sentence
+
+
+def _is_single(sentence: Sequence[Token]) -> bool:
+    """Return True if a sentence is about the one label that it starts with."""
+    named = {token.item for token in every(sentence) if token.kind == "name"}
+    first = next((token.kind for token in sentence if token.kind not in ("fill", "mark")), "")
+    return len(named) == 1 and first == "name"

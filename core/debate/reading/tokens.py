@@ -1,0 +1,194 @@
+"""Tokens of a decision: label names first, then the few words that a decision consists of.
+
+Everything that is neither a name nor one of these words is a ``word``. ``core.debate.reading.statements`` decides where
+words may stand: in a comment, but not in a list of labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from core.debate.reading.label_names import Names
+from core.debate.reading.normalise import Folded, fold
+from core.debate.reading.quotations import double_quoted, outermost, single_quoted
+
+Value: TypeAlias = bool | None
+"""Present, absent, or left open by the agent."""
+
+_KEPT = (
+    r"present|mentioned|discussed|addressed|included?|includes|keep|kept|accept(?:ed)?|relevant|applicable"
+    r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen|positive"
+)
+_NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:\w+ly|at\ all|to\ be)\ )?"
+# Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
+# German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
+_VOCABULARY = {
+    "closed": r"none\ of\ the\ (?:others?|rest|remaining(?:\ \w+)?)|nothing\ else|no\ others?"
+    r"|no\ (?:other|further|additional)\ (?:aspects?|labels?|categor(?:y|ies)|topics?|themes?)",
+    "rest": r"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ (?:aspects?|labels?|categories|topics?))?"
+    r"|remaining(?:\ \w+)?)"
+    r"|everything\ else|all\ others?",
+    "none": r"none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
+    "|other|five"
+    r"|categories|topics?))*+))?|no\ (?:(?:relevant|listed|such|specific|given)\ )?(?:aspects?|labels?|categor(?:y|ies)"
+    r"|topics?|themes?|codes?)(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
+    r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
+    "absent": rf"{_NOT}(?:{_KEPT})|(?:does|do|did)(?:\ not|n['’]t)\ (?:apply|appear|occur)|absent|missing|excluded?"
+    "|reject(?:ed|s)?"
+    r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
+    r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
+    r"|non\ (?:présente?s?|mentionnée?s?)|ausentes?|no\ (?:presentes?|mencionad[oa]s?)|assent[ei]"
+    r"|non\ (?:present[ei]|menzionat[oiae])|niet\ (?:aanwezig|genoemd|vermeld)|afwezig|não\ (?:presentes?"
+    r"|mencionad[oa]s?)"
+    r"|nieobecn\w+|отсутству\w+|不存在|未提及|没有提到|言及なし|存在しない",
+    "present": rf"{_KEPT}|vorhanden|erwähnt|enthalten|zutreffend|présente?s?|mentionnée?s?|presentes?|mencionad[oa]s?"
+    r"|present[ei]|menzionat[oiae]|aanwezig|genoemd|obecn\w+|присутству\w+|存在|提及|あり",
+    "open": r"undecided|unclear|unsure|uncertain|unknown|null|n/?a|\?{1,3}",
+    "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
+    r"|rejecting|omitting|apart\ from|other\ than|minus"
+    r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
+    "yes": r"yes|y|true|1|ja|oui|sí|sì|sim|tak|是|はい|да",
+    "no": r"no|n|false|0|nein|non|não|nee|nie|否|いいえ|не",
+    "hedge": r"maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
+    "|impli(?:ed|citly|cit)"
+    r"|indirect(?:ly)?|questionable|doubtful|might|may|could|should|would|but|however|although|though|yet|unless|if"
+    r"|rather"
+    r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
+    r"|aber",
+    "negation": r"nothing|nobody|nowhere|never|neither|hardly|barely|scarcely|lacks?|lacking|fails?|wrong|incorrect"
+    "|cannot"
+    r"|\w+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
+    "or": r"or|either|oder|ou|oppure",
+    "and": r"and|as\ well\ as|plus|also|und|et|e|en|и|和|と",
+    "why": r"because|since|as|for|which|whereas|while|given|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
+    "|so|that",
+    "verb": r"is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn",
+    "fill": r"the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
+    "|finally|following"
+    r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
+}
+_LEXER = re.compile(
+    r"(?P<tag></?[a-z]{1,20}>)"
+    r"|(?P<yes_mark>[✓✔✅☑]|\[[x✓✔]\])|(?P<no_mark>[✗✘❌☐]|\[\ ?\])"
+    r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|\.{2,}|[。！])"
+    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s))|(?P<amp>&(?=\s))"
+    r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
+    + "".join(
+        f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"
+        for kind, pattern in _VOCABULARY.items()
+    )
+    + r"|(?P<question>\?)|(?P<word>[^\W_]+(?:['’.][^\W_]+)*)",
+    re.DOTALL,
+)
+_ALIASES = {"amp": "and", "tail": "word", "yes_mark": "mark", "no_mark": "mark"}
+_NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?(?![^\W_]|[.,]\d)")
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_LISTED = frozenset({"name", "comma", "and", "semicolon", "fill", "code"})
+
+ANSWERS = frozenset({"yes", "no", "present", "absent", "open", "mark"})
+_TRUE, _FALSE = frozenset({"yes", "present"}), frozenset({"no", "absent"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token, from ``start`` to ``end`` in the line.
+
+    ``item`` is the label of a ``name`` or ``code``. ``inner`` are the tokens in a ``bracket``, a ``quote`` or a
+    ``struck`` passage.
+    """
+
+    kind: str
+    start: int
+    end: int
+    text: str = ""
+    item: str = ""
+    inner: tuple[Token, ...] = ()
+
+    @property
+    def value(self) -> Value:
+        """The value of a token whose kind is in ``ANSWERS``."""
+        if self.kind == "mark":
+            return self.text in "✓✔✅☑" or self.text[:2] in ("[x", "[✓", "[✔")
+        return True if self.kind in _TRUE else False if self.kind in _FALSE else None
+
+
+def tokenise(text: str, names: Names, *, codes: bool = False) -> tuple[Token, ...]:
+    """Return the tokens of one line. With ``codes`` a number that is a label's code is a token, too.
+
+    A quotation or bracket that contains only label names is replaced by them. The time is proportional to the length.
+    """
+    folded = fold(text)
+    return tuple(_scan(folded, 0, len(folded.text), names, codes, _groups(folded.text)))
+
+
+def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:
+    """Yield tokens with those inside brackets and, with ``quotes``, inside quotations."""
+    for token in tokens:
+        yield token
+        if token.kind in ("bracket", "struck") or (quotes and token.kind == "quote"):
+            yield from every(token.inner, quotes=quotes)
+
+
+def _groups(text: str) -> dict[int, tuple[int, str]]:
+    """Return the end and the kind of each quotation, bracket and struck passage by its start."""
+    quoted = outermost(double_quoted(text))
+    found = {span.start: (span.end, "quote") for span in (*quoted, *single_quoted(text, quoted))}
+    opened: list[int] = []
+    for position, character in enumerate(text):
+        if character in _CLOSING:
+            opened.append(position)
+        elif character in ")]}" and opened and _CLOSING[text[opened[-1]]] == character:
+            found[opened.pop()] = (position + 1, "bracket")
+    strikes = [match.start() for match in re.finditer("~~", text)]
+    found |= {start: (end + 2, "struck") for start, end in zip(strikes[::2], strikes[1::2], strict=False)}
+    return found
+
+
+def _scan(
+    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: dict[int, tuple[int, str]], depth: int = 0
+) -> Iterator[Token]:
+    text, position = folded.text, start
+    while position < end:
+        if text[position] == " ":
+            position += 1
+            continue
+        if (named := names.at(folded, position)) and named[1] <= end:
+            yield Token("name", *folded.source(position, named[1]), item=named[0])
+            position = named[1]
+            continue
+        if (
+            codes
+            and (number := _NUMBER.match(text, position, end))
+            and (position == 0 or not text[position - 1].isalnum())
+        ):
+            item = names.find_code(float(number.group()))
+            if item is not None:
+                yield Token("code", *folded.source(position, number.end()), item=item)
+                position = number.end()
+                continue
+        match = _LEXER.match(text, position, end)
+        group = groups.get(position)
+        if (
+            group is not None
+            and group[0] <= end
+            and depth < 3
+            and not (match and match.lastgroup in ("yes_mark", "no_mark"))
+        ):
+            width = 2 if group[1] == "struck" else 1
+            inner = tuple(_scan(folded, position + width, group[0] - width, names, codes, groups, depth + 1))
+            kinds = {token.kind for token in inner}
+            if group[1] != "struck" and kinds <= _LISTED and ("name" in kinds or (kinds == {"code"})):
+                yield from inner
+            else:
+                yield Token(group[1], *folded.source(position, group[0]), inner=inner)
+            position = group[0]
+        elif match is None:
+            position += 1  # decoration
+        else:
+            kind = match.lastgroup or ""
+            if kind != "tag":
+                yield Token(_ALIASES.get(kind, kind), *folded.source(position, match.end()), match.group())
+            position = match.end()
