@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import time
 from pathlib import Path
 
 import platformdirs
@@ -31,7 +32,10 @@ class Preferences(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    recent: tuple[str, ...] = ()
+    recent: dict[str, float] = Field(default_factory=dict)
+    """Path of a project to the Unix time at which it was last opened, the latest first."""
+    archived: tuple[str, ...] = ()
+    """Paths of projects that are not offered."""
     connections: tuple[Connection, ...] = Field(default=())
     limits: dict[str, Limits] = Field(default_factory=dict)
     """Connection name to its limits."""
@@ -45,8 +49,23 @@ class Preferences(BaseModel):
 
     def with_recent(self, path: Path) -> Preferences:
         """Return a copy with this project first, at most ``RECENT`` projects in all."""
-        others = tuple(other for other in self.recent if other != str(path))
-        return self.model_copy(update={"recent": (str(path), *others)[:RECENT]})
+        others = {other: at for other, at in self.recent.items() if other != str(path)}
+        recent = {str(path): time.time(), **others}
+        return self.model_copy(update={"recent": dict(list(recent.items())[:RECENT])}).with_archived(path, False)
+
+    def with_archived(self, path: Path, archived: bool) -> Preferences:
+        """Return a copy in which a project is archived or not."""
+        others = tuple(other for other in self.archived if other != str(path))
+        return self.model_copy(update={"archived": (*others, str(path)) if archived else others})
+
+    def with_moved(self, path: Path, target: Path | None) -> Preferences:
+        """Return a copy in which a project has another path, or (None) is not listed."""
+        recent = {
+            str(target) if other == str(path) else other: at
+            for other, at in self.recent.items()
+            if other != str(path) or target is not None
+        }
+        return self.model_copy(update={"recent": recent}).with_archived(path, False)
 
     def with_connection(self, place: Connection) -> Preferences:
         """Return a copy with this connection added or replaced."""

@@ -1,13 +1,17 @@
-"""Projects: create, open, list recent ones, and summarise the next steps."""
+"""Projects: create, open, rename, duplicate, archive, delete and restore, list them, and summarise the next steps."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
+import sys
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
+from uuid import uuid4
 
 from core.codebook import Label
 from core.debate import protocols
@@ -18,11 +22,14 @@ from core.services import bundle, preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.runs import planning
 from core.services.samples import SUFFIX
-from core.services.session import ProjectSession
+from core.services.session import PROJECT_SUFFIXES, ProjectSession
 from core.services.workspace import Workspace
 from core.store.codebooks import CodebookVersion
+from core.store.lock import Ownership
 
 NAME_LIMIT = 80
+ORIGIN = "origin.txt"
+"""File in a folder of the bin with the path that the project had."""
 
 StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage = Literal["data", "codebook", "models", "run", "review"]
@@ -37,7 +44,7 @@ class Recent:
 
     path: Path
     size: int
-    changed_at: float
+    opened_at: float
     open: bool = False
     documents: int | None = None
     reviewed: int | None = None
@@ -66,17 +73,10 @@ class Overview:
 
     name: str
     documents: int
-    rejected: int
-    version: int | None
-    draft: bool
     labels: tuple[Label, ...]
-    protocol: str
-    role_models: tuple[tuple[str, str], ...]
-    """(role, connection/model), in speaking order."""
-    runs: int
+    draft: bool
     last_run: RunRow | None
     last_state: State | None
-    reviewed: int
     steps: tuple[Step, ...]
 
     @property
@@ -108,8 +108,8 @@ def open_project(workspace: Workspace, path: Path) -> ProjectSession:
     return workspace.open(path, create=False)
 
 
-def project_path(name: str) -> Path:
-    """Return the path of a new project in the projects folder.
+def project_path(name: str, folder: Path | None = None) -> Path:
+    """Return the path of a new project in a folder, by default the projects folder.
 
     Raises UsageError for an invalid name and for one that is taken.
     """
@@ -120,7 +120,7 @@ def project_path(name: str) -> Path:
         raise UsageError(f"'{name}' is not a valid file name.", 'Leave out / \\ : * ? " < > | and a dot at either end.')
     if len(name.encode()) > NAME_LIMIT:
         raise UsageError(f"The name is longer than {NAME_LIMIT} characters.", "Choose a shorter one.")
-    path = preferences.projects_folder() / f"{name}{SUFFIX}"
+    path = (folder or preferences.projects_folder()) / f"{name}{SUFFIX}"
     if any(other.name.casefold() == path.name.casefold() for other in _files(path.parent)):
         raise UsageError(f"Project '{name}' already exists.", "Open it, or choose another name.")
     return path
@@ -140,42 +140,182 @@ def project_from_bundle(workspace: Workspace, file: BinaryIO, file_name: str) ->
     return workspace.open(bundle.open_bundle(file, path))
 
 
-def free_name(wanted: str) -> str:
-    """Return a valid project name close to ``wanted`` (such as a file name) that is not taken."""
+def free_name(wanted: str, folder: Path | None = None) -> str:
+    """Return a valid project name close to ``wanted`` (such as a file name) that is not taken in the folder."""
     stem = _UNSAFE.sub(" ", Path(wanted).stem)
     name = " ".join(stem.split()).strip(". ")[: NAME_LIMIT // 4] or "project"
     for number in range(1, 10_000):
         candidate = name if number == 1 else f"{name} {number}"
         try:
-            return project_path(candidate).stem
+            return project_path(candidate, folder).stem
         except UsageError:
             continue
     return name  # pragma: no cover
 
 
+# -- lists
+
+
 def recent(workspace: Workspace) -> tuple[Recent, ...]:
-    """Return open and recently opened projects, the latest first."""
+    """Return open and recently opened projects, the latest first, without archived ones."""
     sessions = {session.path: session for session in workspace.sessions()}
-    rows = []
-    for path in dict.fromkeys([*workspace.recent(), *sessions]):
-        try:
-            stat = path.stat()
-        except OSError:
-            continue
-        session = sessions.get(path)
-        rows.append(
-            _known(session, stat.st_size, stat.st_mtime) if session else Recent(path, stat.st_size, stat.st_mtime)
-        )
-    return tuple(rows)
+    return tuple(filter(None, (_recent(path, sessions) for path in dict.fromkeys([*workspace.recent(), *sessions]))))
 
 
-def _known(session: ProjectSession, size: int, changed_at: float) -> Recent:
+def archived() -> tuple[Recent, ...]:
+    """Return the archived projects that still exist, the one archived last first."""
+    return tuple(filter(None, (_recent(Path(path), {}) for path in reversed(preferences.load().archived))))
+
+
+def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
+    """Archive a project, which closes it, or offer it again. Raises UsageError while one of its runs is active."""
+    if archived:
+        _release(workspace, path)
+    preferences.save(preferences.load().with_archived(path, archived))
+
+
+def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | None:
+    try:
+        size = path.stat().st_size
+    except OSError:
+        return None
+    opened_at = preferences.load().recent.get(str(path), 0.0)
+    session = sessions.get(path)
+    if session is None:
+        return Recent(path, size, opened_at)
     last, state = _last(session)
-    return Recent(
-        session.path, size, changed_at, open=True,
-        documents=session.store.documents.count(), reviewed=_reviewed(session),
-        last_run=last, last_state=state,
-    )  # fmt: skip
+    documents, reviewed = session.store.documents.count(), _reviewed(session)
+    return Recent(path, size, opened_at, True, documents, reviewed, last, state)
+
+
+# -- files
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedProject:
+    """A project in the bin: a folder with its files."""
+
+    folder: Path
+    origin: Path
+    size: int
+
+    @property
+    def name(self) -> str:
+        """Name of the project."""
+        return self.origin.stem
+
+
+def rename_project(workspace: Workspace, path: Path, name: str) -> Path:
+    """Rename a project and return its new path. An open project is closed and opened again.
+
+    Raises UsageError for an invalid or taken name and while a run is active, and ProjectLocked if another Moot has the
+    project open.
+    """
+    target = project_path(name, path.parent)
+    was_open = _release(workspace, path)
+    _move(path, target)
+    preferences.save(preferences.load().with_moved(path, target))
+    if was_open:
+        workspace.open(target, create=False)
+    return target
+
+
+def duplicate_project(workspace: Workspace, path: Path) -> Path:
+    """Copy a project beside it, under a free name, and return the path of the copy. Raises as ``rename_project``."""
+    target = project_path(free_name(path.name, path.parent), path.parent)
+    was_open = _release(workspace, path)
+    for file in _files_of(path):
+        shutil.copy2(file, target.with_name(target.name + file.name.removeprefix(path.name)))
+    preferences.save(preferences.load().with_recent(target).with_recent(path))
+    if was_open:
+        workspace.open(path, create=False)
+    return target
+
+
+def delete_project(workspace: Workspace, path: Path) -> DeletedProject:
+    """Move a project to the bin, from which it can be restored. Raises as ``rename_project``."""
+    _release(workspace, path)
+    folder = _bin() / uuid4().hex[:12]
+    folder.mkdir(parents=True)
+    (folder / ORIGIN).write_text(str(path), encoding="utf-8")
+    _move(path, folder / path.name)
+    preferences.save(preferences.load().with_moved(path, None))
+    return _deleted(folder)
+
+
+def deleted_projects() -> tuple[DeletedProject, ...]:
+    """Return the projects in the bin, the one deleted last first."""
+    folders = [folder for folder in _files(_bin()) if (folder / ORIGIN).is_file()]
+    return tuple(map(_deleted, sorted(folders, key=lambda folder: -folder.stat().st_mtime)))
+
+
+def restore_project(deleted: DeletedProject) -> Path:
+    """Move a project from the bin back to its folder, under a free name, and return its path."""
+    origin = deleted.origin
+    folder = origin.parent if origin.parent.is_dir() else preferences.projects_folder()
+    target = project_path(free_name(origin.name, folder), folder)
+    _move(deleted.folder / origin.name, target)
+    shutil.rmtree(deleted.folder)
+    preferences.save(preferences.load().with_recent(target))
+    return target
+
+
+def empty_bin() -> None:
+    """Delete the projects in the bin for good."""
+    for deleted in deleted_projects():
+        shutil.rmtree(deleted.folder)
+
+
+def reveal_project(path: Path) -> None:
+    """Show a project in the file manager. Raises UsageError if there is none."""
+    commands = {"darwin": ["open", "-R", str(path)], "win32": ["explorer", f"/select,{path}"]}
+    try:
+        subprocess.Popen(
+            commands.get(sys.platform, ["xdg-open", str(path.parent)]),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError as error:
+        raise UsageError("No file manager was found.", f"The project is {path}.") from error
+
+
+def _release(workspace: Workspace, path: Path) -> bool:
+    """Close a project, so that its files can be moved, and return True if it was open.
+
+    Raises UsageError while a run is active, and ProjectLocked if another Moot has the project open.
+    """
+    session = next((session for session in workspace.sessions() if session.path == path), None)
+    if session is None:
+        Ownership(path).forget()
+        return False
+    if session.active_runs():
+        raise UsageError(f"A run of {session.name} is active.", "Stop the run first.")
+    workspace.close_project(path)
+    return True
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the existing files of a closed project, without those of its lock."""
+    files = [path.with_name(path.name + suffix) for suffix in PROJECT_SUFFIXES if not suffix.startswith(".lock")]
+    return [file for file in files if file.exists()]
+
+
+def _move(path: Path, target: Path) -> None:
+    for file in _files_of(path):
+        shutil.move(file, target.with_name(target.name + file.name.removeprefix(path.name)))
+    for suffix in PROJECT_SUFFIXES:
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _bin() -> Path:
+    return preferences.projects_folder() / ".bin"
+
+
+def _deleted(folder: Path) -> DeletedProject:
+    origin = Path((folder / ORIGIN).read_text(encoding="utf-8"))
+    return DeletedProject(folder, origin, sum(file.stat().st_size for file in _files_of(folder / origin.name)))
+
+
+# -- next steps
 
 
 def overview(session: ProjectSession) -> Overview:
@@ -187,46 +327,24 @@ def overview(session: ProjectSession) -> Overview:
     draft = store.codebooks.draft() is not None
     labels = version.codebook.labels if version else ()
     plan = planning.load_plan(session)
-    card = protocols.find(plan.protocol, plan.params)
-    roles = [role.name for role in card.roles(card.parse_params(plan.for_protocol().params))]
+    spec = protocols.find(plan.protocol, plan.params)
+    roles = spec.roles(spec.parse_params(plan.for_protocol().params))
+    role_models = [plan.role_model(role.name) for role in roles]
     last, state = _last(session)
     reviewed = _reviewed(session)
     return Overview(
-        name=session.name,
-        documents=documents,
-        rejected=rejected,
-        version=version.version if version else None,
-        draft=draft,
-        labels=labels,
-        protocol=plan.protocol,
-        role_models=tuple((role, plan.role_model(role).spec) for role in roles),
-        runs=len(store.runs.all()),
-        last_run=last,
-        last_state=state,
-        reviewed=reviewed,
-        steps=_steps(
-            (
-                ("data", "Data", documents > 0, _data_words(documents, rejected)),
-                (
-                    "codebook",
-                    "Codebook",
-                    bool(labels),
-                    _codebook_words(version, draft=draft),
-                ),
-                (
-                    "models",
-                    "Models",
-                    all(plan.role_model(role).model for role in roles),
-                    _role_model_words([plan.role_model(role) for role in roles]),
-                ),
-                ("run", "Run", last is not None and state == "done", _run_words(last, state)),
-                ("review", "Review", documents > 0 and reviewed >= documents, _review_words(last, reviewed)),
-            )
+        session.name, documents, labels, draft, last, state,
+        _steps(
+            ("data", "Data", documents > 0, _data_words(documents, rejected)),
+            ("codebook", "Codebook", bool(labels), _codebook_words(version, draft=draft)),
+            ("models", "Models", all(one.model for one in role_models), _role_model_words(role_models)),
+            ("run", "Run", state == "done", _run_words(last, state)),
+            ("review", "Review", 0 < documents <= reviewed, _review_words(last, reviewed)),
         ),
-    )
+    )  # fmt: skip
 
 
-def _steps(rows: tuple[tuple[StepPage, str, bool, str], ...]) -> tuple[Step, ...]:
+def _steps(*rows: tuple[StepPage, str, bool, str]) -> tuple[Step, ...]:
     """Return the steps; the first one that is not done is due now."""
     steps = []
     due = False

@@ -28,13 +28,17 @@ STOPPED = StopReason("user", "stopped by you")
 Listener = Callable[[Event], None]
 
 
+PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
+"""Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
+
+
 def check_output_path(project: Path, path: Path) -> Path:
     """Return ``path`` if an export may be written there.
 
     Raises ExportError for the project file and the files that belong to it (lock, write-ahead log, reply log): writing
     there would destroy the project.
     """
-    own = {project.with_name(project.name + end) for end in ("", ".wal", ".replies", ".lock", ".lock.json")}
+    own = {project.with_name(project.name + suffix) for suffix in PROJECT_SUFFIXES}
     if path.expanduser().resolve() in own:
         raise ExportError(f"{path} belongs to the open project.", "Write to another file.")
     return path

@@ -62,8 +62,9 @@ class Workspace:
             session.close()
 
     def recent(self) -> tuple[Path, ...]:
-        """Return the recently opened projects that still exist, the latest first."""
-        return tuple(path for path in map(Path, preferences.load().recent) if path.is_file())
+        """Return the recently opened projects that still exist and are not archived, the latest first."""
+        kept = preferences.load()
+        return tuple(Path(path) for path in kept.recent if path not in kept.archived and Path(path).is_file())
 
     def connections(self) -> tuple[Connection, ...]:
         """Return all connections: the presets and the user's own."""

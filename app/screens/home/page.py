@@ -12,6 +12,7 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.screens.home import sections
+from app.screens.home.project_list import project_list
 from app.state import DataState, state
 from app.widgets.alerts import error_box
 from app.widgets.common import heading, report_to
@@ -105,12 +106,12 @@ def main() -> None:
                         with cell:
                             sections.sample_card(card, partial(open_sample, card.sample.key))
             with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
-                heading("Recent projects")
+                heading("Projects")
                 st.space("stretch")
                 with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
                     st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
                     st.form_submit_button("Create", type="primary", on_click=make_new)
-            sections.recent_table(projects.recent(workspace), session.path if session else None, open_recent)
+            project_list(workspace, session.path if session else None, open_recent)
         with right:
             with panel("Example debate", note="a hotel review", key="example"):
                 sections.example()

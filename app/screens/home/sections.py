@@ -1,24 +1,16 @@
-"""Parts of the Home page: example debate, sample cards, recent projects, next steps."""
+"""Parts of the Home page: example debate, sample cards, next steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from html import escape
-from pathlib import Path
 
 import streamlit as st
 
-from app.widgets.alerts import Tone, badge_html
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.palette import role_token
-from core.formatting import format_bytes, format_date, format_percent
 from core.services.data.sample_projects import SampleCard
-from core.services.projects import Overview, Recent, Step
-
-WIDTHS = (3, 1, 0.9, 1.7, 1.4, 0.9)
-TONES: dict[str, Tone] = {
-    "running": "run", "queued": "run", "done": "right", "paused": "unres", "stopped": "stale", "failed": "wrong",
-}  # fmt: skip
+from core.services.projects import Overview, Step
 
 
 def headline() -> None:
@@ -62,48 +54,6 @@ def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
         tags(card.codebook.labels)
         st.space("stretch")
         st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
-
-
-def recent_table(rows: Sequence[Recent], here: Path | None, chosen: Callable[[Path], None]) -> None:
-    """Draw the recent projects, the latest first, each with a button that opens it."""
-    for column, (head, kind) in zip(
-        st.columns(WIDTHS, wrap=False),
-        (("Project", ""), ("documents", " num"), ("reviewed", " num"), ("last run", ""), ("changed", ""), ("", "")),
-        strict=True,
-    ):
-        column.html(f'<div class="moot-th{kind}">{head}</div>')
-    for number, row in enumerate(rows):
-        with st.container(key=f"recent-{number}"):
-            cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
-            cells[0].html(
-                f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
-            )
-            cells[1].html(_number(row.documents))
-            cells[2].html(_number(row.reviewed))
-            cells[3].html(f'<div class="moot-cell">{_run(row)}</div>')
-            cells[4].html(f'<div class="moot-cell">{format_date(row.changed_at)}</div>')
-            if row.path == here:
-                cells[5].html('<div class="moot-cell">open</div>')
-            else:
-                cells[5].button("Open", key=f"open-recent-{number}", on_click=chosen, args=(row.path,))
-
-
-def _number(number: int | None) -> str:
-    return f'<div class="moot-cell num">{"" if number is None else f"{number:,}"}</div>'
-
-
-def _run(row: Recent) -> str:
-    if not row.open:
-        return f"not open, {format_bytes(row.size)}"
-    if row.last_run is None or row.last_state is None:
-        return "no runs"
-    run = row.last_run
-    words: str = row.last_state
-    if row.last_state == "running" and run.documents:
-        words = f"running {format_percent((run.verdicts + run.unresolved + run.failed) / run.documents)}"
-    elif row.last_state == "paused" and run.stop_code == "budget":
-        words = "paused: budget spent"
-    return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
 
 
 def steps(overview: Overview, go: Callable[[Step], None]) -> None:

@@ -87,7 +87,7 @@ def test_what_is_next(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "empty")
     first = projects.overview(session)
     assert [step.state for step in first.steps] == ["now", "later", "done", "later", "later"]
-    assert (first.documents, first.version, first.runs, first.reviewed) == (0, None, 0, 0)
+    assert (first.documents, first.labels, first.last_run) == (0, (), None)
 
     session.store.documents.add([Document("a", {"text": "x"})])
     session.store.codebooks.save_draft({"name": "begun"})
@@ -150,3 +150,62 @@ def test_a_path_that_is_not_there(workspace: Workspace, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         projects.open_project(workspace, tmp_path / "no.duckdb")
     assert not (tmp_path / "no.duckdb").exists()
+
+
+def test_rename_moves_the_files_and_opens_the_project_again(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "draft")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    with pytest.raises(UsageError, match="not a valid file name"):
+        projects.rename_project(workspace, session.path, "a/b")
+    path = projects.rename_project(workspace, session.path, "Hotel letters")
+    assert path.name == "Hotel letters.duckdb"
+    assert [(row.name, row.open, row.documents) for row in projects.recent(workspace)] == [("Hotel letters", True, 1)]
+    assert not [file for file in path.parent.iterdir() if file.name.startswith("draft")]
+
+
+def test_duplicate_copies_the_documents(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "one")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    copy = projects.duplicate_project(workspace, session.path)
+    assert [row.name for row in projects.recent(workspace)] == ["one", "one 2"]
+    assert workspace.open(copy).store.documents.count() == 1
+
+
+def test_a_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "one")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    deleted = projects.delete_project(workspace, session.path)
+    assert not session.path.exists()
+    assert projects.recent(workspace) == ()
+    assert [(one.name, one.origin) for one in projects.deleted_projects()] == [("one", session.path)]
+    projects.create_project(workspace, "one")  # the name was taken again meanwhile
+    path = projects.restore_project(deleted)
+    assert path.stem == "one 2"
+    assert workspace.open(path).store.documents.count() == 1
+    assert projects.deleted_projects() == ()
+    projects.delete_project(workspace, path)
+    projects.empty_bin()
+    assert projects.deleted_projects() == ()
+
+
+def test_an_archived_project_is_closed_and_listed_apart(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "old")
+    projects.set_archived(workspace, session.path, True)
+    assert workspace.sessions() == ()
+    assert projects.recent(workspace) == ()
+    assert [row.name for row in projects.archived()] == ["old"]
+    projects.set_archived(workspace, session.path, False)
+    assert [row.name for row in projects.recent(workspace)] == ["old"]
+
+
+def test_a_project_of_another_process_is_not_moved(workspace: Workspace, tmp_path: Path) -> None:
+    held = tmp_path / "held.duckdb"
+    with Project.open(held), pytest.raises(ProjectLocked):
+        projects.rename_project(workspace, held, "mine")
+    assert held.is_file()
+
+
+def test_reveal_without_a_file_manager_names_the_file(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match="No file manager"):
+        projects.reveal_project(Path("/somewhere/x.duckdb"))
