@@ -44,6 +44,14 @@ SHOWN_CUES = 5
 @click.option(
     "--theta", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Ambiguity threshold, 0 to 1."
 )
+@click.option(
+    "--epsilon",
+    type=click.FloatRange(0, 1),
+    default=0.15,
+    show_default=True,
+    help="Alternative annotator test: how much worse than a person the model may be. Its authors advise 0.2 for "
+    "experts, 0.15 for trained annotators and 0.1 for crowd workers.",
+)
 @json_option
 def evaluate_command(
     project: Path,
@@ -54,6 +62,7 @@ def evaluate_command(
     page: Path | None,
     prepass: str | None,
     theta: float,
+    epsilon: float,
     as_json: bool,
 ) -> None:
     """Score runs against reference labels: metrics per label, effect of the debate, stability."""
@@ -65,7 +74,7 @@ def evaluate_command(
     with open_session(project) as session:
         chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
         check_annotator(session, chosen, annotator)
-        found = [full_report(session, row, reference, annotator, errors=errors) for row in chosen]
+        found = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in chosen]
         for report in found if prepass is not None else ():
             report["ambiguity"] = ambiguity.apart(session, report["run_id"], str(prepass), theta, annotator, reference)
         recommended = role_models(session, chosen, reference)

@@ -84,14 +84,17 @@ def alternative_test(
 ) -> Alternative:
     """Return the test result from values ``[document, item]``, NaN for none.
 
-    Agreement of two annotators on a document is the share of items with the same value among those that both labelled.
-    With ``measured`` (ratings) it is minus the root mean squared distance. Model and person are compared on the items
+    Agreement of an annotator with others on a document is the mean share of items with the same value among those that
+    both labelled. With ``measured`` (ratings) it is minus the root of the mean squared distance over the others, as in
+    the authors' code. Model and person are compared on the items
     that both labelled, so leaving hard items open is no advantage. For each person j over documents, W_f is 1 if the
     model agrees with the others at least as well as j, and W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is
     tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's for fewer than 30 documents). The false discovery
     rate over people is limited to q (Benjamini and Yekutieli 2001). Deviation: labels of a document are pooled into one
     agreement, where the authors have one label per document. Raises ValueError for shapes that differ.
     """
+    from scipy.stats import false_discovery_control
+
     said = ratings(model)
     grids = {name: ratings(values) for name, values in people.items()}
     if any(grid.shape != said.shape for grid in grids.values()):
@@ -108,7 +111,8 @@ def alternative_test(
     if not known:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
         return Alternative(epsilon, tuple(tested), None, None, False, why)
-    rejected = iter(_yekutieli([one.p for one in known if one.p is not None], q))
+    adjusted = false_discovery_control([one.p for one in known if one.p is not None], method="by")
+    rejected = iter((adjusted <= q).tolist())
     judged = tuple(replace(one, replaceable=next(rejected)) if one.p is not None else one for one in tested)
     rate = sum(one.replaceable for one in judged) / len(known)
     wins = [one.model_wins for one in known if one.model_wins is not None]
@@ -131,21 +135,19 @@ def _left_out(name: str, said: Ratings, grids: Mapping[str, Ratings], epsilon: f
 
 
 def _agreement(own: Ratings, others: Sequence[Ratings], measured: bool) -> Ratings:
-    """Return the mean agreement with the others who labelled the document, ``[document]``; NaN without others."""
-    each = np.stack([_alike(own, other, measured) for other in others])
-    there = ~np.isnan(each)
-    sums = np.where(there, each, 0.0).sum(axis=0)
+    """Return the agreement with the others who labelled the document, ``[document]``; NaN without others.
+
+    It is the mean over other people and items: of equal values, or of squared distances, of which minus the root is
+    taken.
+    """
+    stack = np.stack(others)
+    both = ~np.isnan(stack) & ~np.isnan(own)
+    each = np.where(both, (stack - own) ** 2 if measured else stack == own, 0.0)
+    size = both.sum(axis=2)
+    per_person = np.divide(each.sum(axis=2), size, out=np.zeros(size.shape), where=size > 0)
+    people = (size > 0).sum(axis=0)
     mean = np.full(len(own), np.nan)
-    np.divide(sums, there.sum(axis=0), out=mean, where=there.any(axis=0))
-    return mean
-
-
-def _alike(one: Ratings, other: Ratings, measured: bool) -> Ratings:
-    both = ~np.isnan(one) & ~np.isnan(other)
-    size = both.sum(axis=1)
-    score = np.where(both, (one - other) ** 2 if measured else one == other, 0.0).sum(axis=1)
-    mean = np.full(len(one), np.nan)
-    np.divide(score, size, out=mean, where=size > 0)
+    np.divide(per_person.sum(axis=0), people, out=mean, where=people > 0)
     return -np.sqrt(mean) if measured else mean
 
 
@@ -160,12 +162,3 @@ def _short_by(lead: Ratings, epsilon: float) -> float:
     if sd < 1e-12:  # equal on all of many documents
         return 0.0 if mean < epsilon else 1.0
     return float(stats.t.cdf((mean - epsilon) / (sd / sqrt(n)), n - 1))
-
-
-def _yekutieli(p_values: Sequence[float], q: float) -> list[bool]:
-    """Return the hypotheses rejected at false discovery rate q under any dependence."""
-    m = len(p_values)
-    harmonic = sum(1 / rank for rank in range(1, m + 1))
-    order = sorted(range(m), key=lambda place: p_values[place])
-    last = max((rank for rank, place in enumerate(order, 1) if p_values[place] <= rank * q / (m * harmonic)), default=0)
-    return [place in order[:last] for place in range(m)]

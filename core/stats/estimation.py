@@ -96,10 +96,10 @@ class Design:
             raise ValueError(f"a confidence level lies between 0 and 1, not at {level}")
         if self.plain:
             return NormalDist().inv_cdf(0.5 + level / 2) if units else None
-        if self.by_hand or units < 2:
-            return None
         if self.sample is not None and self.sample.complete:
             return 0.0
+        if self.by_hand or units < 2:
+            return None
         return float(stdtrit(units - 1, 0.5 + level / 2))
 
     def floor(self, units: int, base: float) -> float:

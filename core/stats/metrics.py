@@ -137,7 +137,8 @@ class Metric:
     interval: Shape | None = None
     """the shape of its interval; None for a metric that is shown without one"""
     cases: Callable[[Samples], Ratings] | None = None
-    """of a share: the weight of its cases, the denominator"""
+    """of a share: the weight of its cases, the denominator; of a correlation on a label: that of the cases that matter.
+    Few independent units among them widen the interval."""
     averages: tuple[Average, ...] = ()
     """of a score per label: its means over labels, which are metrics of their own"""
     average: Average | None = None
@@ -472,6 +473,11 @@ def _mean_of_cells(cells: Callable[[Ratings, Ratings], Ratings]) -> Callable[[Sa
     return compute
 
 
+def _given(s: Samples) -> Ratings:
+    """Return the weight of the documents that have the label in the reference or from the annotator."""
+    return s.tp + s.fp + s.fn
+
+
 def _all_cells(s: Samples) -> Ratings:
     return np.asarray(s.cells.sum(axis=1))
 
@@ -589,12 +595,20 @@ METRICS: tuple[Metric, ...] = _registry(
     ),
     Metric(
         "f1", "F1", CLASSIFICATION, _f1,
-        per_label=True, interval="f1", cases=lambda s: s.tp + s.fp + s.fn, averages=_ALL, headline=True,
+        per_label=True, interval="f1", cases=_given, averages=_ALL, headline=True,
     ),
-    Metric("mcc", "Matthews correlation", CLASSIFICATION, _MCC[0], per_label=True, interval="correlation"),
-    Metric("kappa", "Cohen's kappa", CLASSIFICATION, _KAPPA[0], per_label=True, interval="correlation"),
-    Metric("ac1", "Gwet's AC1", CLASSIFICATION, _AC1[0], per_label=True, interval="correlation"),
-    Metric("alpha", "Krippendorff's alpha", CLASSIFICATION, _ALPHA[0], per_label=True, interval="correlation"),
+    Metric(
+        "mcc", "Matthews correlation", CLASSIFICATION, _MCC[0], per_label=True, interval="correlation", cases=_given
+    ),
+    Metric(
+        "kappa", "Cohen's kappa", CLASSIFICATION, _KAPPA[0], per_label=True, interval="correlation", cases=_given
+    ),
+    Metric(
+        "ac1", "Gwet's AC1", CLASSIFICATION, _AC1[0], per_label=True, interval="correlation", cases=_given
+    ),
+    Metric(
+        "alpha", "Krippendorff's alpha", CLASSIFICATION, _ALPHA[0], per_label=True, interval="correlation", cases=_given
+    ),
     Metric("kl", "KL divergence", CLASSIFICATION, _KL[0], per_label=True, higher_is_better=False),
     # Multiple labels, over all of them
     Metric(
@@ -817,8 +831,10 @@ class _Data:
             if metric.interval in ("share", "f1"):
                 variance += self.design.floor(self.units, float(cases[place]))
             part = Part(metric.interval, value, variance, most, float(units[1][place]))
-            assert self.quantile is not None
-            found[-1] = estimation.interval(part, self.quantile, self.level)
+            quantile = self.quantile
+            if metric.cases is not None and not self.design.plain:
+                quantile = self.design.quantile(int(units[1][place]), self.level)
+            found[-1] = None if quantile is None else estimation.interval(part, quantile, self.level)
         return _Estimated(known, found, roots)
 
     def _roots(self, influence: Ratings, *, single: bool) -> Ratings:

@@ -23,7 +23,7 @@ from core.services.evaluation.model_recommendations import (
     suggestions,
 )
 from core.services.session import ProjectSession
-from core.stats.alt_test import Alternative, People
+from core.stats.alt_test import EPSILONS, Alternative, People
 
 PEOPLE: dict[People, str] = {
     "experts": "Experts 0.2",
@@ -53,7 +53,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             label_visibility="collapsed",
             key="models-people-kind",
         )
-        test = alt_test.may_replace(session, run, chosen)
+        test = alt_test.may_replace(session, run, EPSILONS[chosen])
         _alternative_test(test, coverage.describe(alt_test.counted_by(session, run)))
     with right:
         _drift(session, run)

@@ -206,7 +206,7 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
     debate = effect_of(session, run, reference)
     roles = role_scores(session, run, reference)
     left, right = st.columns([1.06, 1], gap="small") if debate.flip_table is not None else (st.container(), None)
-    on = coverage.describe(found.coverage, reference)
+    on = found.describe_basis()
     with (
         left,
         layout.panel(

@@ -19,7 +19,7 @@ from core.services.session import ProjectSession
 
 def draw(session: ProjectSession, found: EvaluationReport) -> None:
     """Draw the tab."""
-    on = coverage.describe(found.coverage, found.reference)
+    on = found.describe_basis()
     with layout.panel("Scores per dimension", "bias above 0 is lenient", counted=on, key="evaluate-table"):
         score_tables(found.scores, key="evaluate-tables")
     _confusion(session, found)

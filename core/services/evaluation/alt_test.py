@@ -12,7 +12,7 @@ from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, coverage
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
-from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, People, alternative_test
+from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource
 
@@ -23,8 +23,8 @@ EPSILON_WORDS = (
 
 
 @cached_until_commit
-def may_replace(session: ProjectSession, run: RunRow, people: People = "trained") -> Alternative:
-    """Run the alternative annotator test on the verdicts of a run.
+def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS["trained"]) -> Alternative:
+    """Run the alternative annotator test on the verdicts of a run, with an allowance of ``epsilon`` (0 to 1).
 
     The annotators are the raters of the gold labels, or the reviewers if there are fewer than three raters and more
     reviewers than raters. With too few of both, the result contains the reason and no winning rate.
@@ -33,7 +33,7 @@ def may_replace(session: ProjectSession, run: RunRow, people: People = "trained"
     return alternative_test(
         loaded.of(VERDICT),
         {_name(name): loaded.of(name) for name in chosen},
-        epsilon=EPSILONS[people],
+        epsilon=epsilon,
         measured=run.settings.codebook.kind == "rating",
     )
 

@@ -18,7 +18,6 @@ from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
     calibration,
-    coverage,
     debate_effect,
     drift,
     error_analysis,
@@ -33,6 +32,7 @@ from core.services.evaluation.repeated_runs import RepeatedRuns
 from core.services.evaluation.scores import EvaluationReport, evaluate, plain
 from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
+from core.stats.alt_test import EPSILONS
 from core.stats.intervals import Estimate
 from core.stats.metrics import Metric, Scores
 
@@ -44,6 +44,7 @@ def full_report(
     annotator: str = VERDICT,
     *,
     errors: bool = False,
+    epsilon: float = EPSILONS["trained"],
 ) -> dict[str, Any]:
     """Return one run of ``moot evaluate --json``: ``scores.to_json`` and every further analysis under its own key.
 
@@ -64,7 +65,7 @@ def full_report(
         "panel_styles": plain(panel_ablation.all_styles(session, run, reference)),
         "iterations": plain(repeated_runs.repeats(session, run, reference)) if several else None,
         "calibration": plain(calibration.certainty(session, run, reference)),
-        "alternative_test": plain(alt_test.may_replace(session, run)),
+        "alternative_test": plain(alt_test.may_replace(session, run, epsilon)),
         "drift": plain(drift.drifts(session, run)),
     }
     if errors:
@@ -155,7 +156,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         f'<p class="q">{escape(_about(full))}. Codebook version {run.settings.codebook_version}, '
         f"printed {format_timestamp(time.time())}.</p>",
         _key_numbers(found, full["cost"]["usd_per_document"]),
-        f'<p class="q">{escape(coverage.describe(found.coverage, reference))}.</p>',
+        f'<p class="q">{escape(found.describe_basis())}.</p>',
         f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
         _bars(scores, codebook) if codebook.kind != "rating" else "",
         _labels(scores),
@@ -165,9 +166,9 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         *_iterations(repeated_runs.repeats(session, run, reference)),
         "<h2>Alternative annotator test</h2>",
         f"<p>{escape(full['alternative_test']['sentence'])}</p>",
-        '<p class="q">Intervals are 95%: of shares of documents (accuracy, precision, recall and F1 of a label, exact '
-        "match) by Wilson, of the others by bootstrap over documents. A dash is an undefined score: a label without "
-        "positives has no recall and no F1 and is left out of the macro mean.</p>",
+        '<p class="q">Intervals are 95%: Wilson score intervals with the effective number of independent cases, '
+        "combined for means over labels. A dash is an undefined score: a label without positives has no recall and no "
+        "F1 and is left out of the macro mean.</p>",
     ]
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run.run_id)}'

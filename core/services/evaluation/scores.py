@@ -111,6 +111,11 @@ class EvaluationReport:
     overlap: Mapping[str, FieldOverlap] = field(default_factory=dict)
     """ratings of documents with several fields: ROUGE-L by field"""
 
+    def describe_basis(self) -> str:
+        """Return the documents that the scores are based on and how they were selected, in words."""
+        counted = coverage.describe(self.coverage, self.reference)
+        return f"{counted}; {self.basis.sentence}" if self.basis.sentence else counted
+
     @property
     def n(self) -> int:
         """Documents with a reference and a verdict."""

@@ -1,4 +1,96 @@
-from core.services.evaluation.compare import efficient
+"""One verdict on each difference between runs: interval, adjusted test, sentence and colour agree."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import pytest
+
+from core.documents import Document
+from core.services.evaluation import compare
+from core.services.evaluation.arrays import get_run
+from core.services.evaluation.compare import Equivalence, efficient
+from core.services.evaluation.report import full_report
+from core.stats.intervals import Interval
+from tests.core.services import sample_world
+from tests.core.services.sample_world import both
+from tests.core.store.helpers import hold_debate, make_settings
+
+
+def compared(project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None):
+    """Return a session and two or more finished runs on documents with these labels."""
+    project.store.documents.add(
+        Document(id, {"text": id}, gold={"gold": both(present)}, group=(groups or {}).get(id, ""))
+        for id, present in gold.items()
+    )
+    runs = []
+    for verdict in verdicts:
+        run = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
+
+        async def debates(run=run, verdict=verdict):
+            for id in gold:
+                lists = {"extractor": both(verdict.get(id, gold[id])), "critic": None, "judge": None}
+                await hold_debate(project, run, id, lists, both(verdict.get(id, gold[id])))
+
+        asyncio.run(debates())
+        runs.append(run)
+    return sample_world.session_on(project), runs
+
+
+def test_one_rare_document_does_not_make_a_run_better(project):
+    """Label A is present once; the second run finds it, the first does not."""
+    gold = {f"d{n}": "b" for n in range(30)} | {"d30": "ab"}
+    session, runs = compared(project, gold, {"d30": "b"}, {})
+    found = compare.comparison_report(session, runs, margin=0.02)
+    rare = found["labels"]["Alpha"]
+    assert (rare["difference"], rare["positives"], rare["verdict"]) == (1.0, 1, "unknown")
+    assert rare["interval"][0] < 0 < rare["interval"][1] <= 1
+    assert "better" not in rare["sentence"]
+    assert rare["sentence"].endswith("; only 1 positive.")
+    assert rare["mcnemar"]["p"] == 1.0
+    assert found["main"]["verdict"] == "none"
+    assert "better" not in found["sentence"]
+    assert found["equivalence"]["equivalent"] is False
+    assert full_report(session, get_run(session, runs[0]))["basis"] == {
+        "design": "documents", "units": 31, "population": None, "sentence": ""
+    }  # fmt: skip
+
+
+def test_a_clear_difference_is_called_better_by_all(project):
+    gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
+    session, runs = compared(project, gold, {f"d{n}": "" for n in range(20)}, {})
+    found = compare.comparison_report(session, runs)
+    assert found["main"]["verdict"] == "better"
+    assert found["main"]["adjusted"] < 0.05
+    assert found["sentence"].startswith(f"{runs[1]} is better on 60 shared documents: +")
+    for label in found["labels"].values():
+        assert (label["verdict"], label["p_adjusted"] < 0.05, label["interval"][0] > 0) == ("better", True, True)
+
+
+def test_dependent_documents_count_as_groups(project):
+    """All differences are in one group: for independent documents significant, for groups not."""
+    gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
+    groups = {id: "chat" if int(id[1:]) < 20 else f"g{int(id[1:]) // 4}" for id in gold}
+    session, runs = compared(project, gold, {f"d{n}": "" for n in range(20)}, {}, groups=groups)
+    found = compare.comparison_report(session, runs)
+    assert found["mcnemar"]["groups"] == 11
+    assert found["mcnemar"]["p"] == 1.0
+    assert found["main"]["verdict"] == "none"
+    assert "better" not in found["sentence"]
+    report = full_report(session, get_run(session, runs[0]))
+    assert report["basis"]["sentence"] == "intervals over 11 independent groups"
+    assert report["intervals"]["micro"]["f1"][1] - report["intervals"]["micro"]["f1"][0] > 0.3
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "equivalent", "non_inferior"),
+    [(-0.01, 0.01, True, True), (-0.01, 0.05, False, True), (-0.05, 0.01, False, False)],
+)
+def test_equivalence_within_a_margin(low, high, equivalent, non_inferior):
+    found = Equivalence(0.02, Interval(low, high, 0.9))
+    assert (found.equivalent, found.non_inferior) == (equivalent, non_inferior)
+    assert "2.0 points" in found.sentence
 
 
 def test_the_front() -> None:

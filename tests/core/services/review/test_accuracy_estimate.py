@@ -10,6 +10,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
+from core.services.evaluation.scores import evaluate
 from core.services.review import accuracy_estimate, queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.runs import planning
@@ -68,6 +69,12 @@ def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, R
     assert clean.sampled.interval is not None
     assert 0.5 in clean.powered.interval
     assert clean.naive == pytest.approx(0.75)
+    scored = evaluate(session, run, "reviewed")
+    assert scored.scores["accuracy"] == found.right  # one estimator, whatever the queue sent
+    assert scored.scores["macro_f1"] == found.f1
+    assert scored.scores.labels[found.labels[0].name]["f1"] == found.labels[0].f1
+    assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", found.audits, 48)
+    assert f"estimated for 48 documents from {found.audits} random draws" in scored.describe_basis()
     assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
@@ -97,6 +104,8 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
         review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
         found = accuracy_estimate.estimate_accuracy(session, run)
         assert (found.reviewed, found.audits, found.right.value) == (10, 0, None)
+        scored = evaluate(session, run, "reviewed")
+        assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
     finally:
         workspace.close()
 

@@ -1,0 +1,183 @@
+"""Coverage and width of the intervals that Evaluate and Compare show, and false positives of their verdicts.
+
+``python -m tests.benchmarks.coverage [REPEATS]`` prints one table per design, at a nominal level of 95%:
+
+- independent documents, with labels present in 2% to 50% of them;
+- groups of eight dependent documents;
+- reviewed documents from a queue that seeks errors, with 20% random audits;
+- two equally good annotators: how often they are called different.
+
+Truth is the value of a metric on a large population that was made by the same rules.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from core.services.evaluation.compare import MIN_POSITIVES, _verdict
+from core.stats import metrics
+from core.stats.estimation import Design
+from core.stats.sampling import Sample
+from core.stats.significance import holm, mcnemar_of
+
+PREVALENCE = (0.02, 0.1, 0.3, 0.5)
+LABELS = tuple(f"{share:.0%}" for share in PREVALENCE)
+OVERALL = ("macro_f1", "micro_f1", "macro_recall", "accuracy", "subset_accuracy")
+PER_LABEL = ("precision", "recall", "f1", "kappa")
+GROUP = 8
+Grid = np.ndarray
+
+
+def world(
+    documents: int, rng: np.random.Generator, *, groups: bool = False, annotators: int = 1
+) -> tuple[Grid, list[Grid]]:
+    """Return a reference and annotators with 15% false negatives and few false positives.
+
+    With ``groups`` eight documents in a row share nearly all of what decides their labels and errors.
+    """
+
+    def chance() -> Grid:
+        own = rng.standard_normal((documents, len(PREVALENCE)))
+        if groups:
+            shared = np.repeat(rng.standard_normal((-(-documents // GROUP), len(PREVALENCE))), GROUP, axis=0)[
+                :documents
+            ]
+            own = np.sqrt(0.7) * shared + np.sqrt(0.3) * own
+        return own
+
+    from scipy.stats import norm
+
+    present = norm.cdf(chance()) < np.array(PREVALENCE)
+    given = []
+    for _ in range(annotators):
+        missed, added = norm.cdf(chance()) < 0.15, norm.cdf(chance()) < 0.15 * np.array(PREVALENCE)
+        given.append(np.where(present, ~missed, added).astype(np.int8))
+    return present.astype(np.int8), given
+
+
+def truth(*, groups: bool) -> dict[str, float]:
+    """Return the values of the metrics on a large population."""
+    reference, (given,) = world(400_000, np.random.default_rng(99), groups=groups)
+    return values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
+
+
+def values(scores: metrics.Scores) -> dict[str, float]:
+    """Return the tabulated values by name."""
+    return {name: estimate.value or 0.0 for name, estimate in tabulated(scores)}
+
+
+def tabulated(scores: metrics.Scores) -> Iterator[tuple[str, metrics.Estimate]]:
+    """Yield the tabulated metrics with their names."""
+    for key in OVERALL:
+        yield key, scores[key]
+    for name, label in scores.labels.items():
+        for key in PER_LABEL:
+            yield f"{key} of {name}", label[key]
+
+
+class Table:
+    """Counts of intervals by name: how many cover the truth, and their widths."""
+
+    def __init__(self) -> None:
+        self.covered: dict[str, list[bool]] = defaultdict(list)
+        self.widths: dict[str, list[float]] = defaultdict(list)
+        self.missing: dict[str, int] = defaultdict(int)
+
+    def add(self, scores: metrics.Scores, true: Mapping[str, float]) -> None:
+        """Count the intervals of one study."""
+        for name, estimate in tabulated(scores):
+            interval = estimate.interval
+            if interval is None:
+                self.missing[name] += 1
+                continue
+            self.covered[name].append(true[name] in interval)
+            self.widths[name].append(interval.high - interval.low)
+
+    def show(self, title: str) -> None:
+        """Print the table."""
+        print(f"\n{title}\n{'metric':<22}{'coverage':>9}{'width':>8}{'no interval':>13}")
+        for name, covered in self.covered.items():
+            print(f"{name:<22}{np.mean(covered):>9.1%}{np.mean(self.widths[name]):>8.3f}{self.missing[name]:>13}")
+
+
+def independent(documents: int, repeats: int) -> Table:
+    """Return the coverage over independent documents."""
+    table, true = Table(), truth(groups=False)
+    for seed in range(repeats):
+        reference, (given,) = world(documents, np.random.default_rng(seed))
+        table.add(metrics.score("multilabel", reference, given, LABELS), true)
+    return table
+
+
+def grouped(groups: int, repeats: int) -> Table:
+    """Return the coverage over groups of dependent documents."""
+    table, true = Table(), truth(groups=True)
+    codes = np.repeat(np.arange(groups), GROUP)
+    for seed in range(repeats):
+        reference, (given,) = world(groups * GROUP, np.random.default_rng(seed), groups=True)
+        table.add(metrics.score("multilabel", reference, given, LABELS, design=Design(groups=codes)), true)
+    return table
+
+
+def reviewed(documents: int, reviews: int, repeats: int, *, audits: float) -> Table:
+    """Return the coverage over reviewed documents, most of which a queue selected for their errors."""
+    table = Table()
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        reference, (given,) = world(documents, rng)
+        true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
+        wrong = (reference != given).sum(axis=1)
+        queue = iter(np.argsort(-(wrong + 1.2 * rng.random(documents))).tolist())
+        chance = iter(rng.permutation(documents).tolist())
+        taken: dict[int, bool] = {}
+        while len(taken) < reviews:
+            audit = bool(rng.random() < audits)
+            taken[next(row for row in (chance if audit else queue) if row not in taken)] = audit
+        order = np.array(list(taken))
+        known = np.full(reference.shape, -1, dtype=np.int8)
+        known[order] = reference[order]
+        design = Design(sample=Sample.of_audits(list(taken.values()), documents), order=order)
+        table.add(metrics.score("multilabel", known, given, LABELS, design=design), true)
+    return table
+
+
+def verdicts(documents: int, repeats: int, *, groups: bool) -> dict[str, float]:
+    """Return how often two equally good annotators are called different, by label and in the main score."""
+    called: dict[str, int] = defaultdict(int)
+    codes = np.repeat(np.arange(-(-documents // GROUP)), GROUP)[:documents] if groups else None
+    for seed in range(repeats):
+        reference, (one, two) = world(documents, np.random.default_rng(seed), groups=groups, annotators=2)
+        found = metrics.difference("multilabel", reference, one, two, LABELS, design=Design(groups=codes))
+        p = metrics.swap_test("multilabel", "macro_f1", reference, one, two, LABELS, groups=codes, seed=seed)
+        called["macro_f1"] += _verdict(found.main, p) in ("better", "worse")
+        called["macro_f1, interval alone"] += bool(found.main.clear)
+        tests = [mcnemar_of(reference[:, k], one[:, k], two[:, k], groups=codes).p for k in range(len(LABELS))]
+        for place, (name, p_label) in enumerate(zip(LABELS, holm(tests), strict=True)):
+            enough = reference[:, place].sum() >= MIN_POSITIVES
+            change = found.labels[name]["f1"]
+            called[f"F1 of {name}"] += _verdict(change, p_label, enough=bool(enough)) in ("better", "worse")
+            called[f"F1 of {name}, interval alone"] += bool(change.clear)
+    return {name: count / repeats for name, count in called.items()}
+
+
+def main(repeats: int) -> None:
+    """Print all tables."""
+    for documents in (40, 200, 1000):
+        independent(documents, repeats).show(f"{documents} independent documents")
+    for groups in (30, 100):
+        grouped(groups, repeats).show(f"{groups} groups of {GROUP} documents")
+    for share in (0.2, 1.0):
+        reviewed(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
+    for documents, groups in ((60, False), (300, False), (320, True)):
+        kind = f"{documents // GROUP} groups of {GROUP}" if groups else f"{documents} independent"
+        print(f"\nEqually good annotators called different, {kind} documents")
+        for name, share in verdicts(documents, repeats, groups=groups).items():
+            print(f"{name:<28}{share:>7.1%}")
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 400)
