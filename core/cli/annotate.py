@@ -357,6 +357,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             gold_values=options["gold_values"],
             group=options["group"],
             order=options["order"],
+            limit=options["limit"],
         )
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])

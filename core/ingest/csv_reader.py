@@ -79,6 +79,7 @@ def read_delimited(
     decoding: Decoding,
     delimiter: str | None = None,
     limit: int = ROW_LIMIT,
+    max_rows: int | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Return the table in ``stream``. InputError without a header or rows, UsageError for an impossible delimiter."""
@@ -90,7 +91,7 @@ def read_delimited(
         header = _header(lines, reader, name)
         check_width(len(header), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in header])
-        rows = _read_rows(lines, reader, len(columns))
+        rows = _read_rows(lines, reader, len(columns), max_rows)
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
     data, unescaped = _columns(rows.cells, len(columns))
@@ -136,9 +137,9 @@ def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[s
             return row
 
 
-def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int) -> _Rows:
+def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int, max_rows: int | None) -> _Rows:
     rows = _Rows()
-    while True:
+    while max_rows is None or rows.read < max_rows:
         start = lines.number + 1
         lines.begin()
         try:
@@ -156,6 +157,7 @@ def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int) -> _R
                 rows.add([*row[:-1], row[-1].removesuffix(END).rstrip("\r\n")], start, width, lines.text)
             return rows
         rows.add(row, start, width, lines.text)
+    return rows
 
 
 def _unclosed(row: list[str], first: int, last: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, BinaryIO, TypeAlias
 
 import orjson
@@ -63,11 +64,13 @@ def read_jsonl(
     size: int,
     decoding: Decoding,
     limit: int = ROW_LIMIT,
+    max_rows: int | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Read one object per line. Other lines are rejected with the reason; blank lines are skipped."""
     with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
-        return _table(_objects(lines), name=name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
+        objects = islice(_objects(lines), max_rows)
+        return _table(objects, name=name, format="jsonl", decoding=decoding, notes=lambda: lines.notes)
 
 
 def _objects(lines: LineReader) -> Iterator[Element]:
@@ -88,7 +91,14 @@ def _objects(lines: LineReader) -> Iterator[Element]:
             yield lines.number, None, f"not JSON: {error}", line
 
 
-def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, progress: Progress | None = None) -> Table:
+def read_json(
+    stream: BinaryIO,
+    *,
+    name: str,
+    decoding: Decoding,
+    progress: Progress | None = None,
+    max_rows: int | None = None,
+) -> Table:
     """Read an array of objects, or an object that contains one (under ``data``, or as its only array of objects).
 
     An element that is not an object is rejected. InputError if the text is not JSON or contains no such array.
@@ -105,7 +115,7 @@ def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, progress: Prog
         progress(0.8)
     elements, key = _array(value, name)
     note = (f"The rows are those under '{key}'.",) if key else ()
-    numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
+    numbered = ((number, element, "", "") for number, element in enumerate(elements[:max_rows], 1))
     return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: note)
 
 

@@ -11,7 +11,9 @@ from core.ingest.table import Table, check_width, clean_columns, clean_value
 _BATCH = 16_384
 
 
-def read_parquet(stream: BinaryIO, *, name: str, progress: Progress | None = None) -> Table:
+def read_parquet(
+    stream: BinaryIO, *, name: str, progress: Progress | None = None, max_rows: int | None = None
+) -> Table:
     """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
     InputError for a file that is not Parquet, is cut short, or has no rows.
@@ -24,22 +26,26 @@ def read_parquet(stream: BinaryIO, *, name: str, progress: Progress | None = Non
         file = pq.ParquetFile(stream)
         check_width(len(file.schema_arrow.names), name)
         columns, notes = clean_columns(file.schema_arrow.names)
-        total = file.metadata.num_rows
+        total = min(file.metadata.num_rows, max_rows or file.metadata.num_rows)
         if not total:
             raise InputError(f"{name} has columns ({', '.join(columns[:20])}) but no rows.", "Choose a file with rows.")
         data: list[list[Any]] = [[] for _ in columns]
-        for batch in file.iter_batches(batch_size=_BATCH):
+        for batch in file.iter_batches(batch_size=min(_BATCH, total)):
             for cells, column in zip(data, batch.columns, strict=True):
                 cells.extend(_cells(column))
             if progress is not None:
                 progress(min(1.0, len(data[0]) / total) if data else 1.0)
+            if data and len(data[0]) >= total:
+                break
+    except MemoryError:
+        raise  # Arrow's own is one of its exceptions too
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name} cannot be read as Parquet: {str(error)[:300]}.", "Write the file again.") from error
     return Table(
         name=name,
         format="parquet",
         columns=columns,
-        data=tuple(map(tuple, data)),
+        data=tuple(tuple(cells[:total]) for cells in data),
         line_numbers=tuple(range(1, total + 1)),
         row_numbers=tuple(range(1, total + 1)),
         read=total,

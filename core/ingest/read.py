@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.errors import InputError
+from core.ingest import child
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import NotJson, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import Format, Table
+from core.ingest.table import Format, Rejected, Table
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",
@@ -48,41 +48,79 @@ def read_table(
     delimiter: str | None = None,
     sheet: str | None = None,
     progress: Progress | None = None,
-    row_limit: int = ROW_LIMIT,
+    max_rows: int | None = None,
 ) -> Table:
     """Return the table in ``source``: a path, or the bytes of an upload. ``name`` is the file name.
 
     ``encoding``, ``delimiter`` and ``sheet`` are detected when not given. ``progress`` is called with a share from 0 to
-    1 and ends at 1. InputError when the file is missing, empty, has no rows or is not what its name says; UsageError
-    for an option that cannot be. Single bad rows raise nothing: they are in ``Table.rejected``.
+    1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note then says so. InputError when
+    the file is missing, empty, has no rows, is not what its name says or meets a limit of the child process that reads
+    it (``core.ingest.child``); UsageError for an option that cannot be. Single bad rows raise nothing: they are in
+    ``Table.rejected``.
     """
-    with _opened(source, name) as (stream, size):
-        head = stream.read(HEAD)
-        stream.seek(0)
-        if not head.strip(_NOTHING):
-            what = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
-            raise InputError(f"{name} {what}.", "Choose a file with a header and rows.")
-        promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
-        format = _format(promised, detect_container(head, stream), name)
-        if format == "parquet":
-            table = read_parquet(stream, name=name, progress=progress)
-        elif format in _SPREADSHEETS:
-            table = read_sheet(stream, name=name, format=format, sheet=sheet, progress=progress)
-        else:
-            table = _read_text(stream, head, size, name, format, promised, encoding, delimiter, progress, row_limit)
+    options = {"name": name, "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "max_rows": max_rows}
+    with _opened(source, name) as file:
+        parts = child.run("core.ingest.read:serve_table", file, options, progress=progress)
+        described: dict[str, Any] = next(parts)
+        rejected = tuple(Rejected(*row) for row in described.pop("rejected"))
+        columns = tuple(map(tuple, parts))
+    described = {key: tuple(value) if isinstance(value, list) else value for key, value in described.items()}
+    return Table(**described, data=columns, rejected=rejected)
+
+
+def serve_table(stream: BinaryIO, **options: Any) -> Iterator[Any]:
+    """Yield a table as plain data: everything but the cells, then column by column."""
+    table = parse_table(stream, **options)
+    described = {field.name: getattr(table, field.name) for field in fields(Table) if field.name != "data"}
+    yield described | {"rejected": [(row.line, row.reason, row.raw) for row in table.rejected]}
+    yield from table.data
+
+
+def parse_table(
+    stream: BinaryIO,
+    *,
+    name: str,
+    encoding: str | None = None,
+    delimiter: str | None = None,
+    sheet: str | None = None,
+    progress: Progress | None = None,
+    row_limit: int = ROW_LIMIT,
+    max_rows: int | None = None,
+) -> Table:
+    """Return the table in a stream like ``read_table``, but in this process, without limits on memory and time.
+
+    A row of more than ``row_limit`` characters is rejected.
+    """
+    head = stream.read(HEAD)
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(0)
+    if not head.strip(_NOTHING):
+        what = "holds nothing but NUL bytes" if b"\x00" in head[4:] and not detect_utf16_or_32(head) else "is empty"
+        raise InputError(f"{name} {what}.", "Choose a file with a header and rows.")
+    promised = SUFFIXES.get(os.path.splitext(name)[1].lower())
+    format = _format(promised, detect_container(head, stream), name)
+    if format == "parquet":
+        table = read_parquet(stream, name=name, progress=progress, max_rows=max_rows)
+    elif format in _SPREADSHEETS:
+        table = read_sheet(stream, name=name, format=format, sheet=sheet, progress=progress, max_rows=max_rows)
+    else:
+        bounds = (row_limit, max_rows)
+        table = _read_text(stream, head, size, name, format, promised, encoding, delimiter, progress, *bounds)
+    if max_rows is not None and table.read >= max_rows:
+        table = replace(table, notes=(*table.notes, f"Only the first {max_rows:,} rows were read."))
     if progress is not None:
         progress(1.0)
     return table
 
 
 @contextmanager
-def _opened(source: Path | bytes, name: str) -> Iterator[tuple[BinaryIO, int]]:
+def _opened(source: Path | bytes, name: str) -> Iterator[BinaryIO | bytes]:
     if isinstance(source, bytes):
-        yield io.BytesIO(source), len(source)
+        yield source
         return
     try:
         with source.open("rb") as stream:
-            yield stream, os.fstat(stream.fileno()).st_size
+            yield stream
     except FileNotFoundError:
         raise InputError(f"File {source} does not exist.", "Check the path.") from None
     except IsADirectoryError:
@@ -118,6 +156,7 @@ def _read_text(
     delimiter: str | None,
     progress: Progress | None,
     limit: int,
+    max_rows: int | None,
 ) -> Table:
     _check_text(head, name)
     decoding = detect_encoding(stream, encoding, name)
@@ -133,15 +172,18 @@ def _read_text(
             decoding=decoding,
             delimiter=delimiter,
             limit=limit,
+            max_rows=max_rows,
             progress=progress,
         )
     whole: NotJson | None = None
     if format == "json" or start == "[":
         try:
-            return read_json(stream, name=name, decoding=decoding, progress=progress)
+            return read_json(stream, name=name, decoding=decoding, progress=progress, max_rows=max_rows)
         except NotJson as error:
             whole = error
-    table = read_jsonl(stream, name=name, size=size, decoding=decoding, limit=limit, progress=progress)
+    table = read_jsonl(
+        stream, name=name, size=size, decoding=decoding, limit=limit, max_rows=max_rows, progress=progress
+    )
     if whole is not None and not len(table):
         raise whole
     return table

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import re
 import zipfile
+import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from core.errors import InputError, UsageError
+from core.ingest.child import memory_limit
 from core.ingest.decode import Progress
 from core.ingest.table import Format, Table, check_width, clean_columns, clean_value
 
-UNPACKED_LIMIT = 2 << 30
-"""Bytes that a workbook may unpack to: a small archive can hide terabytes."""
+UNPACKED_SHARE = 4
+"""A workbook may unpack to this part of the memory limit, because its cells take several times the bytes."""
+CELL_BYTES = 32
+_DIMENSION = re.compile(rb'<(?:\w+:)?dimension\s[^>]*?ref="[A-Z]+\d+:([A-Z]{1,3})(\d{1,7})"')
 
 
 def read_sheet(
-    stream: BinaryIO, *, name: str, format: Format, sheet: str | None = None, progress: Progress | None = None
+    stream: BinaryIO,
+    *,
+    name: str,
+    format: Format,
+    sheet: str | None = None,
+    progress: Progress | None = None,
+    max_rows: int | None = None,
 ) -> Table:
     """Read the named sheet, or the first visible sheet that is not empty. Rows without any value are skipped.
 
@@ -38,6 +50,8 @@ def read_sheet(
             lines.append(line)
         if progress is not None and not line & 0xFFF:
             progress(0.5)
+        if max_rows is not None and len(kept) >= max_rows:
+            break
     if header is None:
         raise InputError(f"{name} is empty.", "Choose a sheet with a header and rows.")
     if not kept:
@@ -62,13 +76,41 @@ def read_sheet(
 
 
 def _check_size(stream: BinaryIO, name: str) -> None:
+    """Raise InputError if the workbook declares more than the memory limit allows.
+
+    A small archive can unpack to terabytes, and a sheet of one cell can span 17 billion.
+    """
     stream.seek(0)
     if zipfile.is_zipfile(stream):
         with zipfile.ZipFile(stream) as archive:
             size = sum(member.file_size for member in archive.infolist())
-        if size > UNPACKED_LIMIT:
-            raise InputError(f"{name} unpacks to {size >> 20:,} MB.", "Save the table as csv.")
+            limit = memory_limit() // UNPACKED_SHARE
+            if size > limit:
+                _refuse(f"{name} unpacks to {size >> 20:,} MB, more than {limit >> 20:,} MB.")
+            for member in archive.namelist():
+                if member.startswith("xl/worksheets/") and member.endswith(".xml"):
+                    found = _dimension(archive, member)
+                    if found and (cells := _column_number(found[1]) * int(found[2])) * CELL_BYTES > memory_limit():
+                        _refuse(f"A sheet of {name} spans {cells:,} cells, up to {(found[1] + found[2]).decode()}.")
     stream.seek(0)
+
+
+def _dimension(archive: zipfile.ZipFile, member: str) -> re.Match[bytes] | None:
+    """Return the last column and row that a sheet declares, if it declares them and is not damaged."""
+    try:
+        with archive.open(member) as sheet:
+            return _DIMENSION.search(sheet.read(4096))
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError):
+        return None  # calamine says what is wrong
+
+
+def _refuse(message: str) -> NoReturn:
+    remedy = "Delete cells far from the table, save the table as csv, or set MOOT_READ_MEMORY_GB to a higher limit."
+    raise InputError(message, remedy)
+
+
+def _column_number(letters: bytes) -> int:
+    return functools.reduce(lambda number, letter: number * 26 + letter - 64, letters, 0)
 
 
 def _open(
@@ -84,14 +126,19 @@ def _open(
             hint = f"Did you mean '{near[0]}'? " if near else ""
             raise UsageError(f"{name} has no sheet '{sheet}'.", f"{hint}It has: {', '.join(names)}.")
         shown = [each.name for each in book.sheets_metadata if each.visible == SheetVisibleEnum.Visible]
-        sheets = [book.get_sheet_by_name(each) for each in ([sheet] if sheet is not None else shown or names)]
+        chosen = None
+        for each in [sheet] if sheet is not None else shown or names:
+            loaded = book.get_sheet_by_name(each)
+            chosen = chosen or loaded
+            if loaded.height and loaded.width:
+                chosen = loaded
+                break
     except PasswordError as error:
         raise InputError(f"{name} is protected by a password.", "Save it without one.") from error
     except CalamineError as error:
         raise InputError(f"{name} cannot be read as a workbook: {error}.", "Save it again, or as csv.") from error
     except OSError as error:
         raise InputError(f"{name} is a damaged workbook: {error}.", "Save it again, or as csv.") from error
-    chosen = next((each for each in sheets if each.height and each.width), sheets[0] if sheets else None)
     if chosen is None:
         raise InputError(f"{name} has no sheets.", "Save it again, or as csv.")
     return names, chosen.name, enumerate(chosen.iter_rows(), 1)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from core.documents import storable
 from core.errors import InputError
+from core.ingest import child
 from core.ingest.decode import detect_encoding
 
 SUFFIXES = (".txt", ".md", ".pdf")
@@ -14,9 +17,10 @@ MAX_CHARACTERS = 2_000_000
 
 
 def read_text_file(source: bytes | Path, name: str) -> str:
-    """Return the text of a file. InputError for other kinds of files, and if it cannot be read or has no words.
+    """Return the text of a file, which a child process reads (``core.ingest.child``).
 
-    A scanned PDF has no words, only pictures of them.
+    InputError for other kinds of files, and if it cannot be read, meets a limit or has no words. A scanned PDF has no
+    words, only pictures of them.
     """
     suffix = Path(name).suffix.lower()
     if suffix not in SUFFIXES:
@@ -26,10 +30,21 @@ def read_text_file(source: bytes | Path, name: str) -> str:
             source = source.read_bytes()
         except OSError as error:
             raise InputError(f"{name} cannot be read: {error.strerror}.", "Check the path.") from error
-    text = _pdf(source, name) if suffix == ".pdf" else _plain(source, name)
+    return "".join(child.run("core.ingest.text_files:serve_text", source, {"name": name}))
+
+
+def serve_text(stream: BinaryIO, name: str) -> Iterator[str]:
+    """Yield the text of a file."""
+    yield parse_text(stream.read(), name)
+
+
+def parse_text(source: bytes, name: str) -> str:
+    """Return the text of a file like ``read_text_file``, but in this process, without limits on memory and time."""
+    is_pdf = name.lower().endswith(".pdf")
+    text = _pdf(source, name) if is_pdf else _plain(source, name)
     text = storable(text.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if not any(map(str.isalpha, text)):
-        why = "It may be scanned: use one with text in it." if suffix == ".pdf" else "Use another."
+        why = "It may be scanned: use one with text in it." if is_pdf else "Use another."
         raise InputError(f"{name} has no words.", why)
     return text[:MAX_CHARACTERS]
 

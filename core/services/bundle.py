@@ -6,6 +6,7 @@ prompts and settings of each run, the reviews, the results, and the debates as w
 
 from __future__ import annotations
 
+import glob
 import json
 import os
 import shutil
@@ -29,6 +30,7 @@ from core.documents import Value
 from core.errors import InputError
 from core.export import debate_pages, replacing
 from core.export.rows import named_values
+from core.ingest import child
 from core.runs import RunRow
 from core.services import export
 from core.services.session import ProjectSession, check_output_path
@@ -94,12 +96,30 @@ def bundle_bytes(session: ProjectSession) -> bytes:
 
 
 def open_bundle(file: BinaryIO, path: Path) -> Path:
-    """Create a project at ``path`` from a bundle.
+    """Create a project at ``path`` from a bundle, which a child process reads (``core.ingest.child``).
 
     Only the Parquet files of known tables are read. On failure nothing is left. Raises InputError for a file that is
-    not a bundle, is damaged, or unpacks to far more than its size; ProjectError if the path exists or the bundle was
-    made by a newer Moot.
+    not a bundle, is damaged, meets a limit or unpacks to far more than its size; ProjectError if the path exists or
+    the bundle was made by a newer Moot.
     """
+    arguments = {"name": "The bundle", "path": str(path.absolute())}
+    try:
+        for _ in child.run("core.services.bundle:serve_bundle", file, arguments, writes=True):
+            pass
+    except InputError:
+        for part in path.parent.glob(f".{glob.escape(path.name)}.*.part*"):  # a child that was killed leaves it
+            part.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def serve_bundle(file: BinaryIO, name: str, path: str) -> Iterator[str]:  # noqa: ARG001 - all readers have a name
+    """Create a project from a bundle like ``restore_bundle`` and yield its path."""
+    yield str(restore_bundle(file, Path(path)))
+
+
+def restore_bundle(file: BinaryIO, path: Path) -> Path:
+    """Create a project like ``open_bundle``, but in this process, without limits on memory and time."""
     try:
         with zipfile.ZipFile(file) as archive, ExitStack() as stack:
             manifest = json.loads(_manifest(archive))

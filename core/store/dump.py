@@ -90,7 +90,7 @@ def _put(part: Path, path: Path) -> None:
 
 def _fill(part: Path, schema: int, tables: Tables) -> None:
     try:
-        root = duckdb.connect(str(part), config=dict(CONFIG))
+        root = duckdb.connect(str(part), config={**CONFIG, "memory_limit": "1GB", "threads": 2})
     except duckdb.Error as error:
         raise translate_error(error, part) from error
     try:

@@ -16,26 +16,13 @@ from typing import Any, Literal, TypeAlias
 from core.codebook import Codebook, Scale, normalise
 from core.documents import Document, Value
 from core.errors import InputError, UsageError
-from core.ingest import (
-    SUFFIXES,
-    BuiltDocuments,
-    GoldSource,
-    Mapping,
-    Profile,
-    Rejected,
-    Table,
-    UnknownGold,
-    build_documents,
-    codebook_from_gold,
-    mapping_same_names,
-    parse_gold_option,
-    parse_value_option,
-    profile_documents,
-    read_table,
-    rejected_csv,
-    suggest_mapping,
-)
 from core.ingest.csv_reader import DELIMITERS
+from core.ingest.document_builder import BuiltDocuments, UnknownGold, build_documents, codebook_from_gold
+from core.ingest.gold import GoldSource
+from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
+from core.ingest.profiling import Profile, profile_documents
+from core.ingest.read import SUFFIXES, read_table
+from core.ingest.table import Rejected, Table, rejected_csv
 from core.services.codebooks.codebook import prefilled
 from core.services.session import ProjectSession
 from core.store.documents import Import, RejectedRow
@@ -75,6 +62,8 @@ Destination: TypeAlias = Literal["add", "replace", "new"]
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with a share from 0 to 1 and the current step."""
 
+MIN_ROWS = 1_000
+"""Rows that are read even if fewer documents are needed."""
 CHUNK = 5_000
 """Documents compared with the stored ones at a time."""
 MAX_CONFLICTS = 100
@@ -146,6 +135,8 @@ class ImportOptions:
     gold_values: tuple[str, ...] = ()
     group: str | None = None
     order: str | None = None
+    limit: int | None = None
+    """Number of documents that are needed; more rows are read only if some are rejected."""
 
 
 # -- read
@@ -185,9 +176,9 @@ def reread_file(draft: ImportDraft, codebook: Codebook | None = None, **changed:
     )
 
 
-def read_with_options(options: ImportOptions, codebook: Codebook) -> ImportDraft:
+def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
     """Read a file whose columns are named by command-line options. Raises InputError and UsageError."""
-    table = read_table(options.path, name=options.path.name)
+    table = read_table(options.path, name=options.path.name, max_rows=max_rows)
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
         named = {source.name for source in gold}
@@ -206,7 +197,13 @@ def read_with_options(options: ImportOptions, codebook: Codebook) -> ImportDraft
 
 def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
     """Read a file as command-line options say, and build its documents. InputError also if no row can be used."""
-    preview = preview_import(read_with_options(options, codebook), codebook)
+    max_rows = None
+    if options.limit is not None and options.group is None and options.order is None:
+        max_rows = max(MIN_ROWS, 2 * options.limit)
+    preview = preview_import(read_with_options(options, codebook, max_rows), codebook)
+    too_few = len(preview.built.documents) < (options.limit or 0)
+    if max_rows is not None and too_few and preview.draft.table.read >= max_rows:
+        preview = preview_import(read_with_options(options, codebook), codebook)
     preview.require_documents()
     return preview
 

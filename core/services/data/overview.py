@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
-from core.ingest import Profile, Rejected, rejected_csv
-from core.ingest.table import as_text
+from core.ingest.profiling import Profile
+from core.ingest.table import Rejected, as_text, rejected_csv
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
 from core.store.documents import Import

@@ -27,7 +27,9 @@ from core.export.csv_writer import write_csv
 from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
 from core.export.registry import Format
-from core.ingest import Mapping, build_documents, read_table
+from core.ingest.document_builder import build_documents
+from core.ingest.mapping import Mapping
+from core.ingest.read import read_table
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Room"}]})
 PRICE, ROOM = (label.id for label in ASPECTS.labels)

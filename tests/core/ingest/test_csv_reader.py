@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import InputError, UsageError
-from core.ingest import Table, read_table
+from core.ingest.table import Table
+from tests.core.ingest.parsing import read_table
 
 
 def read(data: bytes | str, name: str = "data.csv", **options: object) -> Table:

@@ -11,21 +11,11 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Label, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
-from core.ingest import (
-    BuiltDocuments,
-    GoldSource,
-    Mapping,
-    Table,
-    build_documents,
-    codebook_from_gold,
-    mapping_same_names,
-    parse_gold_option,
-    parse_value_option,
-    read_table,
-    rejected_csv,
-    suggest_mapping,
-)
-from core.ingest.gold import cell_reader
+from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
+from core.ingest.gold import GoldSource, cell_reader
+from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
+from core.ingest.table import Table, rejected_csv
+from tests.core.ingest.parsing import read_table
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
 PRICE, STAFF, ROOM = (label.id for label in ASPECTS.labels)

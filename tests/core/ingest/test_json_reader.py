@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.ingest import Table, read_table
+from core.ingest.table import Table
+from tests.core.ingest.parsing import read_table
 
 
 def read(data: str | bytes, name: str = "data.jsonl", **options: Any) -> Table:

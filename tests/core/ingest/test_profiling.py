@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.documents import Document
-from core.ingest import profile_documents
-from core.ingest.profiling import BINS, Bin, GoldShare, summarise_lengths
+from core.ingest.profiling import BINS, Bin, GoldShare, profile_documents, summarise_lengths
 
 
 def test_worked_example() -> None:

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import InputError, UsageError
-from core.ingest import read_table, spreadsheet_reader
+from core.ingest import spreadsheet_reader
+from tests.core.ingest.parsing import read_table
 
 Book = Callable[..., bytes]
 
@@ -65,7 +66,7 @@ def test_workbooks_that_cannot_be_read(xlsx: Book, monkeypatch: pytest.MonkeyPat
             read_table(good[:cut], name="data.xlsx")
     with pytest.raises(InputError, match="workbook"):
         read_table(good.replace(b"<worksheet", b"<wurksheet"), name="data.xlsx")
-    monkeypatch.setattr(spreadsheet_reader, "UNPACKED_LIMIT", 1000)
+    monkeypatch.setattr(spreadsheet_reader, "memory_limit", lambda: 4000)
     with pytest.raises(InputError, match="unpacks to"):
         read_table(good, name="data.xlsx")
 

@@ -112,10 +112,10 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
     ]
     for file in bad:
         with pytest.raises(InputError):
-            bundle.open_bundle(file, place)
+            bundle.restore_bundle(file, place)
     newer = rewritten(packed, **{"manifest.json": manifest(packed, schema=999)})
     with pytest.raises(ProjectError, match="newer Moot"):
-        bundle.open_bundle(newer, place)
+        bundle.restore_bundle(newer, place)
     assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
 
 
@@ -131,7 +131,7 @@ def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed
     place = tmp_path / "new.duckdb"
     monkeypatch.setattr(bundle, "MIN_LIMIT", 1000)
     with packed.open("rb") as file:
-        bundle.open_bundle(file, tmp_path / "honest.duckdb")  # an honest one keeps within the ratios alone
+        bundle.restore_bundle(file, tmp_path / "honest.duckdb")  # an honest one keeps within the ratios alone
     bombs = [
         (rewritten(packed, **{"tables/runs.parquet": bytes(20 << 20)}), "too much for its size"),
         (rewritten(packed, **{"tables/documents.parquet": _repeated(packed, 100_000)}), "too much for its size"),
@@ -141,10 +141,10 @@ def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed
     for bomb, said in bombs:
         assert len(bomb.getbuffer()) < 4 << 20
         with pytest.raises(InputError, match=said):
-            bundle.open_bundle(bomb, place)
+            bundle.restore_bundle(bomb, place)
     monkeypatch.setattr(bundle.shutil, "disk_usage", lambda _place: SimpleNamespace(free=5000))
     with packed.open("rb") as file, pytest.raises(InputError, match="free on the disk"):
-        bundle.open_bundle(file, place)
+        bundle.restore_bundle(file, place)
     assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
 
 
@@ -153,14 +153,14 @@ def test_a_bundle_that_was_damaged_inside_is_told_as_that(packed, tmp_path):
     with zipfile.ZipFile(packed) as archive:
         start = archive.getinfo("tables/runs.parquet").header_offset + 60
     with pytest.raises(InputError, match="damaged"):
-        bundle.open_bundle(io.BytesIO(whole[:start] + bytes(40) + whole[start + 40 :]), tmp_path / "new.duckdb")
+        bundle.restore_bundle(io.BytesIO(whole[:start] + bytes(40) + whole[start + 40 :]), tmp_path / "new.duckdb")
 
 
 def test_no_project_is_written_over(packed, tmp_path):
     place = tmp_path / "mine.duckdb"
     place.write_bytes(b"mine")
     with packed.open("rb") as file, pytest.raises(ProjectError, match="exists already"):
-        bundle.open_bundle(file, place)
+        bundle.restore_bundle(file, place)
     assert place.read_bytes() == b"mine"
 
 
@@ -168,3 +168,12 @@ def test_results_in_the_bundle_are_those_of_the_export(session, run_id, packed, 
     path = export.export(session, run_id, "parquet", tmp_path / "out.parquet")
     with zipfile.ZipFile(packed) as archive:
         assert archive.read(f"results/{run_id}.parquet") == path.read_bytes()
+
+
+def test_a_bundle_that_needs_much_memory_leaves_nothing(packed, tmp_path, monkeypatch):
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
+    place = tmp_path / "new" / "again.duckdb"
+    place.parent.mkdir()
+    with pytest.raises(InputError, match="MOOT_READ_MEMORY_GB"):
+        bundle.open_bundle(io.BytesIO(packed.read_bytes()), place)
+    assert list(place.parent.iterdir()) == []

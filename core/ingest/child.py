@@ -1,0 +1,181 @@
+"""Read files from elsewhere in a child process with limits on memory and time.
+
+A file can make its reader take all memory, run without end or crash. Here only the child process suffers: the studio
+and its running debates go on. The child gets the open file as standard input and no environment variables with keys.
+It answers with lines of JSON, because a pickle could run code.
+
+This module imports little, because every child imports it. ``MOOT_READ_MEMORY_GB`` and ``MOOT_READ_SECONDS`` change
+the limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+import orjson
+
+from core import errors
+from core.errors import InputError, MootError
+
+MEMORY_GB, SECONDS = 4.0, 600.0
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from core.ingest.child import serve; serve()"
+_ROOT = str(Path(__file__).parents[2])
+_KEPT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "HOME", "MOOT_READ_MEMORY_GB")
+_FRUGAL = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1",
+           "OPENBLAS_NUM_THREADS": "1"}  # fmt: skip
+"""Settings that keep libraries from reserving memory that they do not use."""
+_SHORT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError", b"out of memory", b"capacity overflow")
+_LONGEST_LOG = 1 << 20
+
+
+def memory_limit() -> int:
+    """Return the memory limit of a child in bytes."""
+    return int(_setting("MOOT_READ_MEMORY_GB", MEMORY_GB) * (1 << 30))
+
+
+def run(
+    function: str,
+    source: BinaryIO | bytes,
+    arguments: Mapping[str, Any],
+    *,
+    progress: Callable[[float], None] | None = None,
+    writes: bool = False,
+) -> Iterator[Any]:
+    """Call a generator function in a child process and yield its values, which are plain data.
+
+    ``function`` is ``module:function``. It gets the source (an open file or bytes) as a stream, the ``arguments``, and
+    ``progress``, if given, to call with a share. The argument ``name`` is the file name for messages. The child can
+    write files only if ``writes`` is set. Raises the child's own MootError, and InputError if it meets a limit.
+    """
+    name = arguments["name"]
+    seconds, memory = _setting("MOOT_READ_SECONDS", SECONDS), memory_limit()
+    request = {"function": function, "arguments": dict(arguments), "progress": progress is not None}
+    request |= {"memory": memory, "seconds": seconds, "writes": writes}
+    kept = {variable: os.environ[variable] for variable in _KEPT if variable in os.environ}
+    with _file(source) as file, tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", _START, _ROOT],
+            stdin=file,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env={**kept, **_FRUGAL, "MOOT_READ": json.dumps(request)},
+        )
+        assert process.stdout is not None
+        timer = threading.Timer(seconds, process.kill)
+        timer.daemon = True
+        timer.start()
+        received = 0
+        try:
+            for line in process.stdout:
+                received += len(line)
+                if received > memory:
+                    raise _too_large(name, memory)
+                kind, value = line[:1], orjson.loads(line[1:])
+                if kind == b"v":
+                    yield value
+                elif kind == b"e":
+                    raise getattr(errors, value[0])(*value[1:])
+                elif kind == b"p" and progress is not None:
+                    progress(value)
+                elif kind == b"z":
+                    return
+            code = process.wait()
+            log.seek(0)
+            said = log.read(_LONGEST_LOG)
+            if not timer.is_alive():
+                raise InputError(
+                    f"{name} could not be read within {seconds:g} seconds.",
+                    "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
+                )
+            if code == -signal.SIGABRT or any(mark in said for mark in _SHORT_OF_MEMORY):
+                raise _too_large(name, memory)
+            raise InputError(f"{name} made its reader crash.", "Save it again, or as csv.")
+        finally:
+            timer.cancel()
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+
+def _too_large(name: str, memory: int) -> InputError:
+    return InputError(
+        f"{name} needs more than {memory / (1 << 30):g} GB of memory to read.",
+        "Delete cells far from the table or very long cells, save it as csv or parquet, or set MOOT_READ_MEMORY_GB to "
+        "a higher limit and try again.",
+    )
+
+
+def _setting(variable: str, default: float) -> float:
+    with contextlib.suppress(ValueError):
+        return max(0.01, float(os.environ.get(variable, default)))
+    return default
+
+
+@contextlib.contextmanager
+def _file(source: BinaryIO | bytes) -> Iterator[IO[bytes]]:
+    if not isinstance(source, bytes):
+        try:
+            source.fileno()
+        except OSError:  # an upload in memory
+            source = source.read()
+        else:
+            yield source
+            return
+    with tempfile.TemporaryFile() as file:
+        file.write(source)
+        file.flush()
+        yield file
+
+
+# -- in the child
+
+
+def serve() -> None:
+    """Answer the request in the environment."""
+    answers, sys.stdout = sys.stdout.buffer, sys.stderr
+
+    def send(kind: bytes, value: Any) -> None:
+        answers.write(kind + orjson.dumps(value) + b"\n")
+        answers.flush()
+
+    try:
+        request = json.loads(os.environ.pop("MOOT_READ"))
+        _limit(request["memory"], request["seconds"], writes=request["writes"])
+        module, _, function = request["function"].partition(":")
+        call = getattr(importlib.import_module(module), function)
+        stream = io.BufferedReader(io.FileIO(0, closefd=False))
+        stream.seek(0)
+        arguments = request["arguments"]
+        if request["progress"]:
+            arguments["progress"] = lambda share: send(b"p", share)
+        for value in call(stream, **arguments):
+            send(b"v", value)
+        send(b"z", None)
+    except MootError as error:
+        known = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+        send(b"e", [known.__name__, error.message, error.remedy])
+
+
+def _limit(memory: int, seconds: float, *, writes: bool) -> None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    limits = {resource.RLIMIT_AS: memory, resource.RLIMIT_CPU: int(seconds) + 1, resource.RLIMIT_CORE: 0}
+    if not writes:
+        limits[resource.RLIMIT_FSIZE] = _LONGEST_LOG
+    for kind, limit in limits.items():
+        with contextlib.suppress(OSError, ValueError):  # not every system knows all of them
+            resource.setrlimit(kind, (limit, limit))

@@ -1,0 +1,218 @@
+"""Attacks on the readers of files: none of them may take this process down, fill its memory or keep it waiting."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import threading
+import time
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import InputError
+from core.ingest import child
+from core.ingest.read import read_table
+from core.ingest.text_files import read_text_file
+from tests.core.ingest.parsing import read_table as parse_table
+
+SHEET = """<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{dimension}
+<sheetData>{rows}</sheetData></worksheet>"""
+Book: TypeAlias = Callable[..., bytes]
+CELL = '<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+FAR = f"""<row r="1">{CELL.format(place="A1", text="text")}</row>
+<row r="1048576">{CELL.format(place="XFD1048576", text="far")}</row>"""
+
+
+@pytest.fixture(autouse=True)
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.5")
+
+
+def workbook(xlsx: Book, sheet: Iterator[str] | str) -> bytes:
+    """A workbook whose only sheet has this XML."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(xlsx({"S": [["text"]]}))) as good,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name in good.namelist():
+            with archive.open(name, "w") as file:
+                if not name.startswith("xl/worksheets/sheet"):
+                    file.write(good.read(name))
+                    continue
+                for part in (sheet,) if isinstance(sheet, str) else sheet:
+                    file.write(part.encode())
+    return out.getvalue()
+
+
+def far_cell_declared(xlsx: Book) -> bytes:
+    return workbook(xlsx, SHEET.format(dimension='<dimension ref="A1:XFD1048576"/>', rows=FAR))
+
+
+def far_cell(xlsx: Book) -> bytes:
+    return workbook(xlsx, SHEET.format(dimension="", rows=FAR))
+
+
+def far_cell_with_a_false_dimension(xlsx: Book) -> bytes:
+    return workbook(xlsx, SHEET.format(dimension='<dimension ref="A1:B2"/>', rows=FAR))
+
+
+def huge_cell(xlsx: Book) -> bytes:
+    def parts() -> Iterator[str]:
+        start, end = SHEET.format(dimension="", rows="|").split("|")
+        yield f'{start}<row r="1">{CELL.format(place="A1", text="text")}</row><row r="2">'
+        yield CELL.format(place="A2", text="|").split("|")[0]
+        for _ in range(300):
+            yield "x" * 1_000_000
+        yield CELL.format(place="A2", text="|").split("|")[1] + "</row>" + end
+
+    return workbook(xlsx, parts())
+
+
+def parquet_of_one_value(_: Book) -> bytes:
+    out = io.BytesIO()
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 20_000_000, pa.int32()), ["x" * 100])
+    pq.write_table(pa.table({"text": column}), out, compression="zstd")
+    return out.getvalue()
+
+
+def deep_json(_: Book) -> bytes:
+    return b"[" * 50_000_000
+
+
+def wide_json(_: Book) -> bytes:
+    return b"[" + b'{"a":{}},' * 12_000_000 + b'{"a":1}]'
+
+
+ATTACKS: dict[str, tuple[str, Callable[[Book], bytes]]] = {
+    "a cell at the last place of a sheet": ("a.xlsx", far_cell_declared),
+    "the same without a dimension": ("a.xlsx", far_cell),
+    "the same with a false dimension": ("a.xlsx", far_cell_with_a_false_dimension),
+    "a cell of 300 MB": ("a.xlsx", huge_cell),
+    "20 million rows of one value": ("a.parquet", parquet_of_one_value),
+    "50 million opening brackets": ("a.json", deep_json),
+    "12 million objects": ("a.json", wide_json),
+}
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_a_file_that_needs_much_memory_is_refused_in_words(
+    attack: tuple[str, Callable[[Book], bytes]], xlsx: Book
+) -> None:
+    name, make = attack
+    data = make(xlsx)
+    with pytest.raises(InputError, match=r"MOOT_READ_MEMORY_GB|is not JSON"):
+        read_table(data, name=name)
+
+
+def test_the_limit_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"text\n" + b"a word or two\n" * 300_000
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
+    with pytest.raises(InputError, match=r"more than 0\.05 GB"):
+        read_table(data, name="a.csv")
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "1")
+    assert len(read_table(data, name="a.csv")) == 300_000
+
+
+def test_a_pdf_that_unpacks_to_much_is_refused() -> None:
+    content = zlib.compress(b"BT /F1 12 Tf (aaaa) Tj ET\n" * 20_000_000)
+    pdf = (
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>endobj\n"
+        b"4 0 obj<</Length LENGTH/Filter/FlateDecode>>stream\nCONTENT\nendstream endobj\ntrailer<</Root 1 0 R>>"
+    )
+    pdf = pdf.replace(b"LENGTH", b"%d" % len(content)).replace(b"CONTENT", content)
+    with pytest.raises(InputError):
+        read_text_file(pdf, "a.pdf")
+
+
+# Functions for the child process
+
+
+def endless(stream: BinaryIO, name: str) -> Iterator[int]:
+    while True:
+        time.sleep(0.01)
+        yield 0
+
+
+def crash(stream: BinaryIO, name: str) -> Iterator[int]:
+    yield 1
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def flood(stream: BinaryIO, name: str) -> Iterator[str]:
+    while True:
+        yield "x" * 1_000_000
+
+
+def look_around(stream: BinaryIO, name: str, place: str) -> Iterator[Any]:
+    yield sorted(os.environ)
+    try:
+        Path(place).write_bytes(b"x" * 10_000_000)
+    except OSError as error:
+        yield type(error).__name__
+
+
+HERE = "tests.core.ingest.test_child"
+
+
+def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_READ_SECONDS", "1")
+    with pytest.raises(InputError, match=r"a.csv could not be read within 1 seconds.*MOOT_READ_SECONDS"):
+        list(child.run(f"{HERE}:endless", b"", {"name": "a.csv"}))
+
+
+@pytest.mark.parametrize(("attack", "said"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
+def test_a_reader_that_crashes_or_floods_ends_alone(attack: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        list(child.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
+def test_the_reader_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    place = str(tmp_path / "written")
+    known, failed = child.run(f"{HERE}:look_around", b"", {"name": "a.csv", "place": place})
+    assert not [name for name in known if "KEY" in name]
+    assert failed == "OSError"
+
+
+def test_leaving_early_ends_the_child() -> None:
+    values = child.run(f"{HERE}:endless", b"", {"name": "a.csv"})
+    assert next(values) == 0
+    values.close()  # type: ignore[attr-defined]
+    assert threading.active_count() < 50
+
+
+def test_gives_the_same_table_as_in_this_process() -> None:
+    lines = '{"a": "é\\u2028", "n": 1.5, "l": [1, {"b": null}], "i": 9007199254740993}\n[]\n{"a": true, "x": ""}\n'
+    for data, name in ((lines.encode(), "a.jsonl"), (b"id;text\n1;a\n2\n3;'=b\n", "a.csv")):
+        assert read_table(data, name=name) == parse_table(data, name=name)
+    with pytest.raises(InputError, match="is empty"):
+        read_table(b"", name="a.csv")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json", "a.parquet", "a.xlsx"])
+def test_reads_no_more_rows_than_needed(name: str, xlsx: Book) -> None:
+    rows = [f"text {number}" for number in range(5_000)]
+    out = io.BytesIO()
+    pq.write_table(pa.table({"text": rows}), out)
+    files = {
+        "a.csv": "\n".join(["text", *rows]).encode(),
+        "a.jsonl": "\n".join(f'{{"text": "{row}"}}' for row in rows).encode(),
+        "a.json": ("[" + ",".join(f'{{"text": "{row}"}}' for row in rows) + "]").encode(),
+        "a.parquet": out.getvalue(),
+        "a.xlsx": xlsx({"S": [["text"], *([row] for row in rows)]}),
+    }
+    table = read_table(files[name], name=name, max_rows=3)
+    assert table.column("text") == ("text 0", "text 1", "text 2")
+    assert table.read == 3
+    assert "Only the first 3 rows were read." in table.notes
