@@ -33,6 +33,7 @@ from core.baseline.words import (
     forms,
     tokens,
 )
+from core.classifier.classifier import Example
 from core.codebook import Codebook, Label, normalise
 
 Source: TypeAlias = Literal["keyword", "name", "description", "include", "idiom"]
@@ -44,15 +45,15 @@ WEIGHTS: Mapping[Source, float] = {"keyword": 1.0, "name": 1.0, "description": 0
 """Weight of a word by its source. A description is about its label; half of an example's words are incidental."""
 PART_FACTOR = 0.65
 """Factor for one word of a phrase ("list" of "wine list"): 0.8 x 0.65 just reaches ``THRESHOLD``."""
-FRAME_FACTOR = 0.5
-"""Factor for the subject of "how clean the rooms are": 0.8 x 0.5 stays below ``THRESHOLD``, so it never carries."""
+FRAME_FACTOR = 0.45
+"""Factor for the subject of "how clean the rooms are": 0.8 x 0.45 stays below ``THRESHOLD``, so it never carries."""
 FURTHER_FACTOR = 0.5
 """Factor for each further word beside the strongest: words of one label often occur together, so they tell less."""
 DOUBTED_FACTOR = 0.2
 """Factor for a doubted hit: it ranks above no hit and below everything else."""
 THRESHOLD = 0.5
 """Score from which a label is present: half of a listed word."""
-SUPPORT_LIMIT = 0.4
+SUPPORT_LIMIT = 0.35
 """Highest score of a label without a word that carries it; below ``THRESHOLD``, but visibly uncertain."""
 SHORT_LIST = 5
 """Labels with fewer keywords than this rest on derived words too, because such a list cannot cover the usual words.
@@ -66,6 +67,9 @@ STEEPNESS = 4.0
 
 On 800 restaurant sentences, 0.08 of the labels without a word and 0.75 of those with one listed word were present.
 """
+
+CHOICE_SMOOTHING = 0.25
+"""Weight of every label of a choice: one listed word makes its label five times as likely as one without a word."""
 
 NO_LABEL = -1
 """Label number of an idiom."""
@@ -431,11 +435,6 @@ def _combine(hits: Sequence[Hit], doubts: bool) -> float:
     return ranked[0] + FURTHER_FACTOR * sum(ranked[1:]) if ranked else 0.0
 
 
-def probability(score: float) -> float:
-    """Return the probability that a label with this score is present."""
-    return 1 / (1 + math.exp(STEEPNESS * (THRESHOLD - score)))
-
-
 _Match: TypeAlias = tuple[Term, int, int]
 
 
@@ -587,12 +586,19 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
     }
 
 
-def scores(codebook: Codebook, text: str) -> tuple[float, ...]:
-    """Return the score of each label by the codebook's words, in order: 0 without a word, 1 for one keyword.
-
-    For a choice, where labels compete, every word counts in full.
-    """
+def example(codebook: Codebook, text: str) -> Example:
+    """Return a text with the evidence from which the classifier starts."""
     lexicon = lexicon_of(codebook)
     found = find_evidence(lexicon, text)
-    measure = found.weight if codebook.kind == "choice" else found.score
-    return tuple(map(measure, range(len(lexicon.usable))))
+    words: dict[str, float] = {}
+    for hit in (hit for own in found.hits for hit in own):
+        name = min(hit.term.key, key=lambda form: (len(form), form))
+        words[name] = max(words.get(name, 0.0), DOUBTED_FACTOR if hit.doubt else 1.0)
+    numbers = range(len(lexicon.usable))
+    if codebook.kind == "multilabel":
+        prior = tuple(STEEPNESS * (found.score(number) - THRESHOLD) for number in numbers)
+    elif codebook.kind == "choice":
+        prior = tuple(math.log(found.weight(number) + CHOICE_SMOOTHING) for number in numbers)
+    else:
+        prior = tuple(map(found.score, numbers))
+    return Example(text, prior, words)

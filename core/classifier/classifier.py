@@ -1,18 +1,19 @@
 """A small classifier that is trained on reviewed documents and reports its certainty.
 
-For each item, a logistic regression on TF-IDF of the text plus the lexical evidence (scores of the codebook's own
-words) is blended with the lexical evidence alone. After m decisions the regression has the weight m / (m + 50). The
-classifier thus starts at the word lists and needs no minimum number of labels. A label without any usable decision
-stays lexical.
+It starts from the evidence of the codebook's words and is corrected by decisions. Each item has a logistic regression
+whose offset is the evidence's log-odds and whose weights have a normal prior around zero (MAP estimation). Its features
+are the codebook's words that were found, TF-IDF of the text, vectors of the text if there are any, and the log-odds
+themselves. Without decisions it predicts like the words, and each decision moves it as far as the prior allows. An item
+without different answers stays as it is, because nothing can be learned from positives or negatives alone.
 
 Ratings are learned as "more than k" for each step k of the scale (Frank and Hall 2001, *A simple approach to ordinal
-classification*, section 2). The share of each rating so far replaces the lexical evidence.
+classification*, section 2), starting from the share of each rating so far.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -22,18 +23,24 @@ import numpy.typing as npt
 from core.codebook import Kind
 from core.errors import InputError
 
-VERSION = "1"
+VERSION = "2"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
-HALF_WEIGHT = 50
-"""Number of decisions at which regression and lexical evidence have the same weight."""
-STRENGTH = 20.0
-"""Inverse of the regularisation (scikit-learn's C)."""
-THRESHOLD = 0.5
-"""Evidence at which the lexical evidence alone predicts a label; the built-in judge uses the same threshold."""
-STEEPNESS = 4.0
-"""Slope of the lexical probability around the threshold."""
-MAX_EVIDENCE = 2.0
+# Standard deviations of the weights before any decision, in log-odds. A listed word starts with log-odds of 2.
+WORD_DEVIATION = 2.2
+"""Of a codebook's word: some corrections can turn a listed word round, one cannot."""
+TEXT_DEVIATION = 4.5
+"""Of TF-IDF and of vectors, whose rows have length 1: about 1 for one word among twenty."""
+SCORE_DEVIATION = 0.45
+"""Of the evidence as a whole, which may prove half or twice as reliable as assumed."""
+BIAS_DEVIATION = 0.7
+"""Of the base rate: reviewed documents are selected, so their share of positives says little."""
+PRESENT = 0.4
+"""Probability from which a label is present.
+
+The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan and Naryanaswamy 2014, *Optimal thresholding of
+classifiers to maximize F1 measure*, section 4), so 0.4 at an F1 of 0.8.
+"""
 FOLDS = 5
 MAX_EXPLAINED_WORDS = 3
 """Words in an explanation."""
@@ -66,6 +73,21 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """A document as the classifier sees it.
+
+    ``prior`` has a number per label: the log-odds of presence by the codebook's words; for a choice the log weight of
+    the label; for ratings a score from 0. ``words`` are the codebook's words that were found, with their strength.
+    ``vector`` is an embedding of length 1, None without one.
+    """
+
+    text: str
+    prior: tuple[float, ...]
+    words: Mapping[str, float] = field(default_factory=dict)
+    vector: npt.NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Predictions:
     """A value for every item of each document, and its certainty (the probability of that value, 0 to 1)."""
 
@@ -75,102 +97,99 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemModel:
-    """The model of one item: the number of ``decisions``, and weights and intercept of each estimator.
+    """The model of one item: the number of ``decisions`` and the weights ``[feature, value]`` of each estimator.
 
-    Where all decisions were the same, the estimator is their share. Weights end with those of the evidence.
+    There are no estimators without different answers. ``shares`` are those of each rating so far, smoothed.
     """
 
     decisions: int
-    estimators: tuple[tuple[npt.NDArray[np.float64], float], ...]
-    prior: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
-    """For ratings: the smoothed share of each rating so far."""
+    estimators: tuple[Grid, ...]
+    shares: Grid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Classifier:
-    """A trained classifier; ``words`` is the fitted TF-IDF, None without training examples."""
+    """A trained classifier: ``tfidf`` is fitted (None without training examples), ``words`` are known codebook words.
+
+    ``width`` is the length of the vectors, 0 without.
+    """
 
     task: Task
-    words: Any
+    tfidf: Any
+    words: tuple[str, ...]
+    width: int
     models: tuple[ItemModel, ...]
 
-    def predict(self, texts: Sequence[str], evidence: npt.ArrayLike) -> Predictions:
-        """Return values and certainties for documents.
-
-        ``evidence`` is ``[document, label]``, 0 where no word supports a label. ValueError for another shape.
-        """
-        probabilities = self.predict_proba(texts, evidence)
-        best = probabilities.argmax(axis=2)
-        if self.task.kind == "rating":  # the median: a mode may jump over the middle of an ordinal scale
+    def predict(self, examples: Sequence[Example]) -> Predictions:
+        """Return values and certainties for documents. ValueError for a wrong number of labels."""
+        probabilities = self.predict_proba(examples)
+        if self.task.kind == "multilabel":
+            best = (probabilities[:, :, 1] >= PRESENT).astype(np.int64)
+        elif self.task.kind == "rating":  # the median: a mode may jump over the middle of an ordinal scale
             best = (probabilities.cumsum(axis=2) >= 0.5 - 1e-9).argmax(axis=2)
+        else:
+            best = probabilities.argmax(axis=2)
         certainty = np.take_along_axis(probabilities, best[:, :, None], axis=2)[:, :, 0]
         return Predictions(self.task.values[best], certainty)
 
-    def predict_proba(self, texts: Sequence[str], evidence: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def predict_proba(self, examples: Sequence[Example]) -> npt.NDArray[np.float64]:
         """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis."""
-        known = _check_evidence(evidence, len(texts), self.task)
-        features = self.words.transform(texts) if self.words is not None else None
-        result = np.zeros((len(texts), self.task.items, len(self.task.values)))
+        prior = _prior(examples, self.task)
+        features = _features(examples, self.tfidf, self.words, self.width)
+        result = np.zeros((len(examples), self.task.items, len(self.task.values)))
         for item, model in enumerate(self.models):
-            lexical = _lexical_proba(self.task, known, item, model)
-            weight = (
-                model.decisions / (model.decisions + HALF_WEIGHT) if features is not None and model.estimators else 0.0
-            )
-            learned = (
-                _model_proba(self.task, model, features, _item_evidence(self.task, known, item)) if weight else lexical
-            )
-            result[:, item] = weight * learned + (1 - weight) * lexical
+            offsets = _offsets(self.task, prior, item, model)
+            inputs = _with_prior(features, self.task, prior, item) if model.estimators else None
+            chances = [
+                _softmax(offset + inputs @ weights) if inputs is not None else _softmax(offset)
+                for offset, weights in zip(offsets, model.estimators or offsets, strict=True)
+            ]
+            result[:, item] = _ordinal(chances) if self.task.kind == "rating" else chances[0]
         return result
 
-    def explain(self, text: str, item: int, value: float) -> tuple[str, ...]:
+    def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
         model = self.models[item]
-        if self.words is None or not model.estimators or self.task.kind == "rating":
+        if not model.estimators or self.task.kind == "rating":
             return ()
-        estimator, sign = (int(value), 1.0) if self.task.kind == "choice" else (0, 1.0 if value else -1.0)
-        if estimator >= len(model.estimators):
-            return ()
-        row = self.words.transform([text])
-        weights = model.estimators[estimator][0]
-        parts = [(sign * each * weights[place], place) for each, place in zip(row.data, row.indices, strict=True)]
-        names = self.words.get_feature_names_out()
-        strongest = sorted(parts, reverse=True)[:MAX_EXPLAINED_WORDS]
-        return tuple(str(names[place]) for gain, place in strongest if gain > 0)
+        weights = model.estimators[0][:, int(value)]
+        if self.task.kind == "multilabel" and not value:
+            weights = -model.estimators[0][:, 1]
+        row = _features([example], self.tfidf, self.words, self.width).tocoo()
+        names = [*(self.tfidf.get_feature_names_out() if self.tfidf is not None else ()), *self.words]
+        gains: dict[str, float] = {}
+        for place, each in zip(row.col, row.data, strict=True):
+            if place < len(names):
+                gains[str(names[place])] = gains.get(str(names[place]), 0.0) + float(each * weights[place])
+        strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
+        return tuple(name for name in strongest if gains[name] > 0)
 
 
-def train(task: Task, texts: Sequence[str], evidence: npt.ArrayLike, reference: npt.ArrayLike) -> Classifier:
+def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> Classifier:
     """Train a classifier. ``reference`` is a grid in which NaN is undecided.
 
     Documents without any decision are ignored. Deterministic. ValueError for shapes that do not match.
     """
-    known, grid = _check_evidence(evidence, len(texts), task), _check_reference(reference, len(texts), task)
+    prior, grid = _prior(examples, task), _check_reference(reference, len(examples), task)
     decided = np.flatnonzero(~np.isnan(grid).all(axis=1))
-    texts = [texts[place] for place in decided.tolist()]
-    known, grid = known[decided], grid[decided]
-    words, features = _vectorize(texts)
-    models = tuple(
-        _train_item(task, features, _item_evidence(task, known, item), grid[:, item])
-        if features is not None
-        else _untrained(task, grid, item)
-        for item in range(task.items)
-    )
-    return Classifier(task, words, models)
+    examples = [examples[place] for place in decided.tolist()]
+    prior, grid = prior[decided], grid[decided]
+    words = tuple(sorted({word for example in examples for word in example.words}))
+    width = max((len(example.vector) for example in examples if example.vector is not None), default=0)
+    tfidf = _fit_tfidf([example.text for example in examples])
+    features = _features(examples, tfidf, words, width)
+    models = (_train_item(task, features, prior, item, grid[:, item]) for item in range(task.items))
+    return Classifier(task, tfidf, words, width, tuple(models))
 
 
 def cross_val_predict(
-    task: Task,
-    texts: Sequence[str],
-    evidence: npt.ArrayLike,
-    reference: npt.ArrayLike,
-    *,
-    folds: int = FOLDS,
-    seed: int = 0,
+    task: Task, examples: Sequence[Example], reference: npt.ArrayLike, *, folds: int = FOLDS, seed: int = 0
 ) -> Grid:
     """Return cross-validated values of the decided documents.
 
     Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random from ``seed``.
     """
-    known, grid = _check_evidence(evidence, len(texts), task), _check_reference(reference, len(texts), task)
+    grid = _check_reference(reference, len(examples), task)
     places = np.flatnonzero(~np.isnan(grid).all(axis=1))
     predicted = np.full(grid.shape, np.nan)
     if len(places) < 2:
@@ -178,125 +197,119 @@ def cross_val_predict(
     shuffled = np.random.default_rng(seed).permutation(places)
     for fold in np.array_split(shuffled, min(folds, len(places))):
         rest = np.setdiff1d(places, fold)
-        trained = train(task, [texts[place] for place in rest], known[rest], grid[rest])
-        predicted[fold] = trained.predict([texts[place] for place in fold], known[fold]).values
+        trained = train(task, [examples[place] for place in rest], grid[rest])
+        predicted[fold] = trained.predict([examples[place] for place in fold]).values
     return predicted
 
 
-def _vectorize(texts: Sequence[str]) -> tuple[Any, Any]:
-    """Fit TF-IDF of words and word pairs on the texts; (None, None) when no text contains a word."""
+def _fit_tfidf(texts: Sequence[str]) -> Any:
+    """Fit TF-IDF on the words of the texts; None when no text contains a word."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    words = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
+    tfidf = TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
     try:
-        return words, words.fit_transform(texts)
+        return tfidf.fit(texts)
     except ValueError:  # scikit-learn's "empty vocabulary"
-        return None, None
+        return None
 
 
-def _train_item(task: Task, features: Any, own: Grid, reference: Grid) -> ItemModel:
+def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], width: int) -> Any:
+    """Return features scaled by the deviation of their weights, so that one penalty fits all of them."""
+    from scipy import sparse
+
+    columns = {word: column for column, word in enumerate(words)}
+    found = [
+        (row, columns[word], strength * WORD_DEVIATION)
+        for row, example in enumerate(examples)
+        for word, strength in example.words.items()
+        if word in columns
+    ]
+    rows, places, values = (list(each) for each in zip(*found, strict=True)) if found else ([], [], [])
+    blocks = [sparse.csr_array((values, (rows, places)), shape=(len(examples), len(words)), dtype=np.float64)]
+    if tfidf is not None:
+        blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
+    if width:
+        known = [np.zeros(width) if example.vector is None else example.vector for example in examples]
+        blocks.append(sparse.csr_array(np.array(known, dtype=np.float64).reshape(-1, width) * TEXT_DEVIATION))
+    return sparse.hstack(blocks, format="csr")
+
+
+def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
+    """Append the evidence of the item (for a choice, of all labels) and the bias."""
+    from scipy import sparse
+
+    own = prior if task.kind == "choice" else prior[:, item : item + 1]
+    bias = np.full((len(prior), 1), BIAS_DEVIATION)
+    return sparse.hstack([features, sparse.csr_array(np.hstack([own * SCORE_DEVIATION, bias]))], format="csr")
+
+
+def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> ItemModel:
     trained = ~np.isnan(reference)
-    count = int(trained.sum())
-    if not count:
-        return ItemModel(0, (), _prior(task, reference))
-    features, answers = _features(features[trained], own[trained]), reference[trained]
+    answers, prior = reference[trained], prior[trained]
+    counts = np.array([(np.round(answers) == value).sum() for value in task.values]) + 0.5
+    model = ItemModel(int(trained.sum()), (), counts / counts.sum())
+    if len(np.unique(answers)) < 2:
+        return model
+    inputs = _with_prior(features[trained], task, prior, item)
+    cuts = [answers > cut for cut in task.values[:-1] + 0.5] if task.kind == "rating" else [answers]
+    offsets = _offsets(task, prior, item, model)
+    estimators = (_fit(inputs, offset, cut.astype(np.int64)) for offset, cut in zip(offsets, cuts, strict=True))
+    return ItemModel(model.decisions, tuple(estimators), model.shares)
+
+
+def _fit(features: Any, offsets: Grid, answers: npt.NDArray[np.int64]) -> Grid:
+    """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with standard normal priors.
+
+    Of two values the first has no weights.
+    """
+    from scipy.optimize import minimize
+
+    size, values = features.shape[1], offsets.shape[1]
+    free = slice(1, None) if values == 2 else slice(None)
+    answered = np.eye(values)[answers]
+    weights = np.zeros((size, values))
+
+    def loss(flat: Grid) -> tuple[float, Grid]:
+        weights[:, free] = flat.reshape(size, -1)
+        logits = offsets + features @ weights
+        top = logits.max(axis=1, keepdims=True)
+        total = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
+        slope = features.T @ (np.exp(logits - total) - answered) + weights
+        return float((total - (answered * logits).sum(axis=1, keepdims=True)).sum() + (flat @ flat) / 2), slope[
+            :, free
+        ].ravel()
+
+    start = weights[:, free].ravel()
+    weights[:, free] = minimize(loss, start, jac=True, method="L-BFGS-B").x.reshape(size, -1)
+    return weights
+
+
+def _offsets(task: Task, prior: Grid, item: int, model: ItemModel) -> list[Grid]:
+    """Return ``[document, value]`` of each estimator: log-probabilities, up to a constant, before any correction."""
     if task.kind == "choice":
-        estimators = _multinomial(features, answers.astype(int), task.labels)
-    else:
-        cuts = (0.5,) if task.kind == "multilabel" else tuple(task.values[:-1] + 0.5)
-        estimators = tuple(_binary(features, answers > cut) for cut in cuts)
-    return ItemModel(count, estimators, _prior(task, reference))
-
-
-def _untrained(task: Task, grid: Grid, item: int) -> ItemModel:
-    return ItemModel(0, (), _prior(task, grid[:, item]))
-
-
-def _binary(features: Any, yes: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.float64], float]:
-    """Return the weights of one binary estimator; the smoothed share alone when all answers are the same."""
-    from sklearn.linear_model import LogisticRegression
-
-    if yes.all() or not yes.any():
-        share = (float(yes.sum()) + 0.5) / (len(yes) + 1)
-        return np.zeros(features.shape[1]), float(np.log(share / (1 - share)))
-    # Balanced, so that a rare label is not drowned: certainty is about the boundary, not about the base rate.
-    fitted = LogisticRegression(C=STRENGTH, class_weight="balanced", max_iter=400).fit(features, yes)
-    return fitted.coef_[0].astype(np.float64), float(fitted.intercept_[0])
-
-
-def _multinomial(
-    features: Any, answers: npt.NDArray[np.int64], labels: int
-) -> tuple[tuple[npt.NDArray[np.float64], float], ...]:
-    """Return multinomial weights for each label; a label that was never chosen gets the intercept of a share of 1/2."""
-    from sklearn.linear_model import LogisticRegression
-
-    seen = np.unique(answers)
-    rare = float(np.log(0.5 / (len(answers) + 0.5)))
-    estimators = [(np.zeros(features.shape[1]), rare) for _ in range(labels)]
-    if len(seen) == 1:
-        estimators[seen[0]] = (np.zeros(features.shape[1]), 0.0)
-        return tuple(estimators)
-    fitted = LogisticRegression(C=STRENGTH, max_iter=400).fit(features, answers)
-    coefficients, intercepts = fitted.coef_, fitted.intercept_
-    if len(seen) == 2:  # scikit-learn keeps one row for two classes
-        coefficients, intercepts = np.vstack([-coefficients, coefficients]) / 2, np.r_[-intercepts, intercepts] / 2
-    for place, label in enumerate(seen):
-        estimators[label] = (coefficients[place].astype(np.float64), float(intercepts[place]))
-    return tuple(estimators)
-
-
-def _model_proba(task: Task, model: ItemModel, features: Any, own: Grid) -> npt.NDArray[np.float64]:
-    features = _features(features, own)
-    scores = np.column_stack([features @ weights + intercept for weights, intercept in model.estimators])
-    if task.kind == "choice":
-        exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
-    above = _sigmoid(scores)
+        return [prior]
     if task.kind == "multilabel":
-        return np.column_stack([1 - above, above])
-    above = np.minimum.accumulate(above, axis=1)  # more than 3 is never likelier than more than 2
+        return [np.column_stack([np.zeros(len(prior)), prior[:, item]])]
+    above = 1 - model.shares.cumsum()[:-1]
+    return [np.tile(np.log([1 - share, share]), (len(prior), 1)) for share in above]
+
+
+def _ordinal(chances: Sequence[Grid]) -> Grid:
+    """Return the probability of each rating from those of "more than k"."""
+    above = np.minimum.accumulate([chance[:, 1] for chance in chances], axis=0).T  # more than 3 is within more than 2
     edges = np.column_stack([np.ones(len(above)), above, np.zeros(len(above))])
     return np.asarray(edges[:, :-1] - edges[:, 1:])
 
 
-def _lexical_proba(task: Task, evidence: Grid, item: int, model: ItemModel) -> npt.NDArray[np.float64]:
-    """Return ``[document, value]``: the probabilities before anything was learned from the text."""
-    if task.kind == "multilabel":
-        present = _sigmoid(STEEPNESS * (evidence[:, item] - THRESHOLD))
-        return np.column_stack([1 - present, present])
-    if task.kind == "choice":
-        smoothed = evidence + 0.25
-        return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
-    return np.tile(model.prior, (len(evidence), 1))
+def _softmax(logits: Grid) -> Grid:
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
 
 
-def _prior(task: Task, reference: Grid) -> npt.NDArray[np.float64]:
-    if task.kind != "rating":
-        return np.zeros(0)
-    counts = np.array([(np.round(reference) == value).sum() for value in task.values], dtype=np.float64) + 0.5
-    return np.asarray(counts / counts.sum())
-
-
-def _item_evidence(task: Task, evidence: Grid, item: int) -> Grid:
-    """Return the evidence for an item's model: that of its own label; for a choice, that of all labels."""
-    return evidence if task.kind == "choice" else evidence[:, item : item + 1]
-
-
-def _features(features: Any, own: Grid) -> Any:
-    from scipy import sparse
-
-    return sparse.hstack([features, sparse.csr_array(own)], format="csr")
-
-
-def _sigmoid(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return np.asarray(1 / (1 + np.exp(-np.clip(scores, -30, 30))))
-
-
-def _check_evidence(evidence: npt.ArrayLike, documents: int, task: Task) -> Grid:
-    grid = np.asarray(evidence, dtype=np.float64).reshape(documents, -1) if documents else np.zeros((0, task.labels))
-    if grid.shape != (documents, task.labels):
-        raise ValueError(f"evidence of shape {grid.shape} for {documents} documents and {task.labels} labels")
-    return np.clip(grid, 0.0, MAX_EVIDENCE)
+def _prior(examples: Sequence[Example], task: Task) -> Grid:
+    if any(len(example.prior) != task.labels for example in examples):
+        raise ValueError(f"an example without evidence for each of {task.labels} labels")
+    return np.array([example.prior for example in examples], dtype=np.float64).reshape(len(examples), task.labels)
 
 
 def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Grid:
@@ -313,8 +326,9 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
 def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
 
-    The file holds a dict: ``facts``, ``task``, ``words`` (a fitted TfidfVectorizer, None without training examples) and
-    ``models``. Weights of a model are one per word in the vectorizer's order, then those of the lexical evidence.
+    The file holds a dict: ``facts``, ``task``, ``tfidf`` (a fitted TfidfVectorizer, None without training examples),
+    ``words``, ``width`` and ``models``. The rows of a model's weights are TF-IDF in the vectorizer's order, the words,
+    the vector, the evidence and the bias.
     """
     import skops.io
 
@@ -323,14 +337,11 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
         {
             "facts": facts,
             "task": {"kind": task.kind, "labels": task.labels, "scale": list(task.scale)},
-            "words": classifier.words,
+            "tfidf": classifier.tfidf,
+            "words": list(classifier.words),
+            "width": classifier.width,
             "models": [
-                {
-                    "decisions": model.decisions,
-                    "weights": [weights for weights, _ in model.estimators],
-                    "intercepts": [intercept for _, intercept in model.estimators],
-                    "prior": model.prior,
-                }
+                {"decisions": model.decisions, "weights": list(model.estimators), "shares": model.shares}
                 for model in classifier.models
             ],
         }
@@ -360,15 +371,17 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 
 def _load_classifier(held: dict[str, Any]) -> Classifier:
     task = Task(held["task"]["kind"], int(held["task"]["labels"]), tuple(held["task"]["scale"]))
-    words = held["words"]
-    size = (len(words.vocabulary_) if words is not None else 0) + (task.labels if task.kind == "choice" else 1)
+    tfidf, words, width = held["tfidf"], tuple(map(str, held["words"])), int(held["width"])
+    evidence = task.labels if task.kind == "choice" else 1
+    size = (len(tfidf.vocabulary_) if tfidf is not None else 0) + len(words) + width + evidence + 1
+    shape = (size, 2 if task.kind == "rating" else len(task.values))
     models = []
     for model in held["models"]:
-        weights = [np.asarray(each, dtype=np.float64) for each in model["weights"]]
-        if any(each.shape != (size,) for each in weights):
+        weights = tuple(np.asarray(each, dtype=np.float64) for each in model["weights"])
+        shares = np.asarray(model["shares"], dtype=np.float64)
+        if any(each.shape != shape for each in weights) or shares.shape != task.values.shape:
             raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
-        estimators = tuple(zip(weights, map(float, model["intercepts"]), strict=True))
-        models.append(ItemModel(int(model["decisions"]), estimators, np.asarray(model["prior"], dtype=np.float64)))
+        models.append(ItemModel(int(model["decisions"]), weights, shares))
     if len(models) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
-    return Classifier(task, words, tuple(models))
+    return Classifier(task, tfidf, words, width, tuple(models))

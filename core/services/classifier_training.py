@@ -117,7 +117,7 @@ class ClassifierTrainer:
             return None
         trained, facts = classifier.loads(stored.body, name="the classifier")
         own = Codebook.model_validate(facts["codebook"])
-        return _align(codebook, own, trained.predict(texts, [baseline.scores(own, text) for text in texts]))
+        return _align(codebook, own, trained.predict([baseline.example(own, text) for text in texts]))
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel | None:
@@ -174,8 +174,7 @@ class ClassifierTrainer:
             batch = ids[start : start + BATCH]
             unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
             texts = [document.text for document in unreviewed]
-            evidence = [baseline.scores(codebook, text) for text in texts]
-            certainty = trained.predict(texts, evidence).certainty if texts else np.zeros((0, 0))
+            certainty = trained.predict([baseline.example(codebook, text) for text in texts]).certainty
             self._store.classifiers.save_predictions(
                 batch,
                 [
@@ -218,10 +217,10 @@ def train(
     texts = {example.document_id: example.text for example in examples}
     documents = list(texts)
     reference = decision_matrix(codebook, examples, documents)
-    evidence = [baseline.scores(codebook, text) for text in texts.values()]
+    known = [baseline.example(codebook, text) for text in texts.values()]
     task = task_of(codebook)
-    trained = classifier.train(task, list(texts.values()), evidence, reference)
-    held = classifier.cross_val_predict(task, list(texts.values()), evidence, reference)
+    trained = classifier.train(task, known, reference)
+    held = classifier.cross_val_predict(task, known, reference)
     tested = np.array([document not in (used_as_example or set()) for document in documents])
     facts: dict[str, Any] = {
         "codebook": codebook.model_dump(mode="json"),
@@ -274,8 +273,8 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any]) -> 
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
         if codebook.kind != own.kind:
             return [Prediction(item, None) for item in codebook.items]
-        evidence = [baseline.scores(own, document.text)]
-        predictions = trained.predict([document.text], evidence)
+        example = baseline.example(own, document.text)
+        predictions = trained.predict([example])
         predicted = []
         for item in codebook.items:
             column = own.items.index(item) if item in own.items else -1
@@ -285,7 +284,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any]) -> 
             number = float(predictions.values[0, column])
             predicted.append(
                 Prediction(item, decode_value(own, number), float(predictions.certainty[0, column]),
-                     trained.explain(document.text, column, number))
+                     trained.explain(example, column, number))
             )  # fmt: skip
         return predicted
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
+from core import baseline
 from core.classifier import classifier
 from core.codebook import Codebook, Label
 from core.debate.events import RunStatus
@@ -90,8 +90,8 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     _review(session, run, [f"d{n:02}" for n in range(4, 24)])
     told = status(session)
     assert (told.ready, told.documents, told.tested, told.measure) == (True, 24, 24, "macro F1")
-    # One label is all right, one all wrong: no resample tells how sure that is.
-    assert (told.score.value, told.score.interval) == (0.5, None)
+    # Every label is right in every fold, so resamples do not differ and there is no interval.
+    assert (told.score.value, told.score.interval) == (1.0, None)
     sure = session.store.classifiers.certainty("d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
@@ -161,7 +161,7 @@ def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path
     path, card = save(session, tmp_path / "out.skops")
     trained, facts = classifier.loads(path.read_bytes())
     assert facts["documents"] == 40
-    said = trained.predict([f"{HIDDEN} again"], np.zeros((1, 2)))
+    said = trained.predict([baseline.example(BOOK, f"{HIDDEN} again")])
     assert said.values.tolist() == [[1.0, 0.0]]
     told = card.read_text(encoding="utf-8")
     assert "40 documents with 80 decisions" in told
