@@ -7,7 +7,18 @@ from typing import Literal, NamedTuple, NoReturn, TypeAlias
 import streamlit as st
 
 PageName: TypeAlias = Literal[
-    "home", "data", "codebook", "personas", "models", "run", "review", "evaluate", "compare", "lab", "export"
+    "home",
+    "data",
+    "codebook",
+    "personas",
+    "models",
+    "run",
+    "review",
+    "runs",
+    "evaluate",
+    "compare",
+    "lab",
+    "export",
 ]
 
 
@@ -34,6 +45,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
     ),
     "Annotate": (Page("run", "Run", "forum"), Page("review", "Review", "rule")),
     "Results": (
+        Page("runs", "Runs", "leaderboard"),
         Page("evaluate", "Evaluate", "bar_chart"),
         Page("compare", "Compare", "compare_arrows"),
         Page("lab", "Lab", "science"),

@@ -256,6 +256,25 @@ class CompareState:
     """Ids of the compared runs, in order. Empty until the user selects runs."""
 
 
+class RunsState:
+    """State of the Runs page."""
+
+    selected: Value[tuple[str, ...]] = Value(())
+    """Ids of the selected runs, in the order of selection."""
+    filter: Value[str] = Value("")
+    """Widget: words that the shown runs contain."""
+    extent: Value[str] = Value("differences")
+    """Widget: ``differences`` or ``all`` settings."""
+    figures: Value[tuple[str, ...]] = Value(())
+    """Widget: columns of figures."""
+    show_archived: Value[bool] = Value(False)
+    """Widget: True to list archived runs."""
+    applied: Value[int] = Value(0)
+    """Number of the last change of the table that was applied."""
+    undo: Value[str] = Value("")
+    """What the Undo button takes back, empty if nothing."""
+
+
 class LabState:
     """State of the Lab page."""
 
@@ -323,6 +342,13 @@ class LabState:
         self.last_trial = trial
         return new
 
+    def open_run(self, run_id: str, protocol: str) -> None:
+        """Show the prompts of a run, which are in the editor now, and its errors."""
+        self.replace_editor_text()
+        LabState.protocol.reset()
+        self.errors_run = run_id
+        self.run_protocol = protocol
+
     def replace_editor_text(self) -> None:
         """Replace the text of the editor by the text of the page."""
         self.editor_version += 1
@@ -343,6 +369,7 @@ class SessionState:
     review = ReviewState()
     evaluate = EvaluateState()
     compare = CompareState()
+    runs = RunsState()
     lab = LabState()
 
     project: Value[Path | None] = Value(None)

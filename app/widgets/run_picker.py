@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from app.state import state
 from app.widgets import layout
+from core.annotations import Reference
+from core.formatting import format_count
 from core.runs import RunRow
+from core.services.evaluation.reference import default_reference, reference_names
+
+MOST_SIDE_BY_SIDE = 3  # references; more are in a list
 
 
-def run_words(run: RunRow, name: str = "") -> str:
-    """Return the name, protocol and size of a run, and its progress and state unless it is done."""
+def run_words(run: RunRow) -> str:
+    """Return the name and size of a run, and its progress and state unless it is done."""
     ended = run.verdicts + run.unresolved + run.failed
-    size = f"{run.documents:,} documents" if run.state == "done" else f"{ended:,} of {run.documents:,}, {run.state}"
-    return f"{name or run.run_id}, {run.settings.protocol}, {size}"
+    size = format_count(run.documents, "document")
+    if run.state != "done":
+        size = f"{ended:,} of {run.documents:,}, {run.state}"
+    return f"{run.title if run.details.name else f'{run.run_id}, {run.settings.protocol}'}, {size}"
 
 
 def run_date(run: RunRow) -> str:
@@ -56,3 +63,35 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
         state.select_run(chosen)
     layout.write_url(run=chosen)
     return by_id[chosen]
+
+
+def reference_picker(known: Mapping[Reference, int], *, key: str) -> Reference:
+    """Draw a selector of references with their numbers of documents, and return the selected one.
+
+    Nothing is drawn if there is only one reference with a document. The pages share the selection.
+    """
+    wanted = default_reference(known, state.evaluate.reference)
+    names = list(known)
+    if sum(bool(count) for count in known.values()) < 2:
+        return wanted
+
+    def title(name: Reference) -> str:
+        return f"{reference_names(name).title} {known[name]:,}"
+
+    if len(names) <= MOST_SIDE_BY_SIDE:
+        chosen = st.segmented_control(
+            "Reference", names, default=wanted, format_func=title, label_visibility="collapsed", required=True, key=key
+        )
+    else:
+        chosen = st.selectbox(
+            "Reference",
+            names,
+            index=names.index(wanted),
+            format_func=lambda name: f"against {title(name)}",
+            label_visibility="collapsed",
+            width=230,
+            key=f"{key}-list",
+        )
+    state.evaluate.reference = chosen
+    layout.write_url(reference=chosen)
+    return chosen

@@ -250,10 +250,19 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
     return settings.model_copy(update={"templates": {**settings.templates, key: template}})
 
 
-def cited_versions(settings: RunSettings) -> tuple[str, ...]:
-    """Return the project's own prompts that a run was made with, such as "judge v2"."""
-    own = (each.name for each in settings.templates.values() if each.name.startswith(f"{prompts.OWN}/"))
-    return tuple(f"{prompts.slot_name(name).rpartition('/')[2]} {name.rpartition('.')[2]}" for name in own)
+def own_prompts(settings: RunSettings) -> dict[str, str]:
+    """Return the prompts of a run that are not shipped ones: key among its templates to a label.
+
+    The label is "judge v2" for a version of the project, and "judge changed" for any other text.
+    """
+    found = {}
+    for key, template in settings.templates.items():
+        if template.name.startswith(f"{prompts.OWN}/"):
+            slot, version = prompts.slot_name(template.name), template.name.rpartition(".")[2]
+            found[key] = f"{slot.rpartition('/')[2]} {version}".replace("_", " ")
+        elif not prompts.is_shipped(template):
+            found[key] = f"{key} changed".replace("_", " ")
+    return found
 
 
 def load_run_prompts(session: ProjectSession, run: RunRow) -> int:

@@ -99,7 +99,7 @@ def test_start_watch_and_done(session: ProjectSession) -> None:
     planning.save_plan(session, planning.Plan(pace=0.0))
     at = screen()
     at.button(key="start-few").click().run()
-    assert "Run r0001" in html(at)
+    assert "ECJ, built-in lexical" in html(at)
     until(lambda: session.state("r0001") == "done", 30)
     at.run()
     shown = html(at)
@@ -196,7 +196,7 @@ def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
     assert "Remove from queue" in labels(at)
     assert "Watch r0001" in labels(at)
     at.button(key="watch").click().run()
-    assert "Run r0001" in html(at)
+    assert "ECJ, built-in lexical" in html(at)
 
 
 def test_an_interrupted_run(session: ProjectSession) -> None:

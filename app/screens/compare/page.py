@@ -13,13 +13,13 @@ from app.pages import open_page
 from app.screens.compare import sections
 from app.state import state
 from app.widgets import confusion, confusion_drilldown, empty_state, layout
-from app.widgets.run_picker import run_words
+from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
 from core.runs import RunRow
 from core.services.evaluation import compare, coverage, drift
 from core.services.evaluation.compare import OUTCOMES, Comparison, Outcome, Outcomes, Pair
-from core.services.evaluation.reference import available_references, default_reference, reference_names
+from core.services.evaluation.reference import available_references
 from core.services.session import ProjectSession
 
 SHOWN = 50  # documents that are listed at a time
@@ -50,7 +50,10 @@ def main() -> None:
         st.caption("Choose a second run of the same codebook.")
         return
     ids = tuple(run.run_id for run in chosen)
-    reference = _reference(session, chosen[0])
+    references = available_references(session, chosen[0].run_id)
+    reference = reference_picker(
+        {name: count for name, count in references.items() if not name.startswith("run:")}, key="compare-reference"
+    )
     found = compare.comparison(session, ids, reference)
     with st.container(horizontal=True, vertical_alignment="center", key="compare-told"):
         with st.container(width="stretch"):
@@ -60,6 +63,7 @@ def main() -> None:
     with left:
         sections.columns(found)
     with right:
+        sections.settings(chosen)
         sections.cost(found, _each(session, chosen, reference))
     _pair(session, chosen, found, reference)
 
@@ -95,30 +99,6 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     return [by_id[id] for id in chosen]
 
 
-def _reference(session: ProjectSession, first: RunRow) -> Reference:
-    known = {
-        name: count
-        for name, count in available_references(session, first.run_id).items()
-        if not name.startswith("run:")
-    }
-    wanted = default_reference(known, state.evaluate.reference)
-    if sum(bool(count) for count in known.values()) < 2:
-        return wanted
-    names = list(known)
-    chosen = st.segmented_control(
-        "against",
-        names,
-        default=wanted,
-        format_func=lambda name: f"{reference_names(name).title} {known[name]:,}",
-        required=True,
-        label_visibility="collapsed",
-        key="compare-truth",
-    )
-    state.evaluate.reference = chosen
-    layout.write_url(reference=chosen)
-    return chosen
-
-
 def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference, found: Comparison) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         st.download_button(
@@ -151,7 +131,7 @@ def _pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison, 
             "against the first",
             [run.run_id for run in chosen[1:]],
             default=second,
-            format_func=lambda id: f"{id} against {chosen[0].run_id}",
+            format_func=lambda id: f"{session.run_name(id)} against {chosen[0].title}",
             required=True,
             label_visibility="collapsed",
             key="compare-second",
@@ -168,7 +148,8 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     on = coverage.describe(coverage.shared(session, runs, reference), reference)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
-        label = sections.labels(pair, first.settings.codebook.kind, on)
+        title = f"{runs[1].title} against {runs[0].title}"
+        label = sections.labels(pair, first.settings.codebook.kind, on, title)
         sections.tests(pair)
     with right:
         _documents(session, each, label, on)
@@ -183,9 +164,9 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """How many documents each of the runs has, in words; once when they all have the same."""
-    said = {run.run_id: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
+    said = {run.title: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
     words = set(said.values())
-    return f"each run: {words.pop()}" if len(words) == 1 else ". ".join(f"{id}: {own}" for id, own in said.items())
+    return f"each run: {words.pop()}" if len(words) == 1 else ". ".join(f"{name}: {own}" for name, own in said.items())
 
 
 def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:

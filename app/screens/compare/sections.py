@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
 import streamlit as st
 
 from app.widgets import layout, plots
-from app.widgets.common import facts
+from app.widgets.common import facts, line
 from core.formatting import MISSING, format_number, format_p_value, format_points, format_price
+from core.runs import RunRow
 from core.services.evaluation.compare import MIN_POSITIVES, Comparison, Outcome, Pair
+from core.services.runs.configuration import differences
 from core.stats.metrics import MAIN, metrics
 from core.stats.significance import McNemar
 
@@ -75,7 +77,10 @@ def columns(found: Comparison) -> None:
             hide_index=True,
             key="compare-table",
             height="content",
-            column_config={id: st.column_config.TextColumn(id, alignment="right") for id in shown[0] if id != "metric"},
+            column_config={
+                column.run.run_id: st.column_config.TextColumn(column.run.title, alignment="right")
+                for column in found.columns
+            },
         )
 
 
@@ -89,7 +94,7 @@ def cost(found: Comparison, on: str) -> None:
         plots.frontier(
             [
                 {
-                    "name": column.run.run_id,
+                    "name": column.run.title,
                     "cost": column.cost[f"{unit}_per_document"],
                     "quality": column.scores.main.value,
                     "efficient": column.efficient,
@@ -103,7 +108,16 @@ def cost(found: Comparison, on: str) -> None:
         )
 
 
-def labels(pair: Pair, kind: str, on: str) -> str:
+def settings(runs: Sequence[RunRow]) -> None:
+    """Draw the settings in which the runs differ."""
+    with layout.panel("Settings that differ", key="compare-settings"):
+        differs = differences(runs)
+        facts([(heading, " → ".join(values)) for heading, values in differs.items()])
+        if not differs:
+            line("These runs have the same configuration.")
+
+
+def labels(pair: Pair, kind: str, on: str, title: str) -> str:
     """Differences per label with their intervals; gives the label that was clicked; ``on`` counts documents."""
     measure = "share within a point" if kind == "rating" else "F1"
     drawn = []
@@ -121,7 +135,6 @@ def labels(pair: Pair, kind: str, on: str) -> str:
                 "tone": {"better": "right", "worse": "wrong"}.get(test.verdict, ""),
             }
         )
-    title = f"{pair.second} against {pair.first}"
     sub = f"difference in {measure}, 95% interval"
     with layout.panel(title, sub, note="click a label", counted=on, key="compare-labels"):
         if not drawn:

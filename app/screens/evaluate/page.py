@@ -9,10 +9,10 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.screens.evaluate import annotators, charts, debate_effect, error_analysis, panel_ablation, ratings, stability
-from app.state import EvaluateState, state
+from app.state import EvaluateState
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
 from app.widgets.metrics import Metric, MetricNote, metric_strip, score_metric, score_tables
-from app.widgets.run_picker import run_date, run_picker, selected_run
+from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
@@ -20,12 +20,10 @@ from core.services.evaluation import coverage, drift, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.prefetch import prefetch_tabs
-from core.services.evaluation.reference import available_references, default_reference, reference_names
+from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import EvaluationReport, evaluate, role_scores
 from core.services.session import ProjectSession
 from core.stats.metrics import metrics
-
-MOST_SIDE_BY_SIDE = 3  # references; more go into a list
 
 
 def main() -> None:
@@ -50,7 +48,7 @@ def main() -> None:
         run_picker(runs, key="evaluate-run")
     known = available_references(session, run.run_id)
     with right:
-        reference = _select_reference(known)
+        reference = reference_picker(known, key="evaluate-reference")
     if not known[reference]:
         _no_reference(known)
         return
@@ -87,38 +85,6 @@ def main() -> None:
         case _:
             _scores(session, found)
     session.prefetcher.submit_latest(lambda: prefetch_tabs(session, run, reference))
-
-
-def _select_reference(known: dict[Reference, int]) -> Reference:
-    wanted = default_reference(known, state.evaluate.reference)
-    names = list(known)
-
-    def title(name: Reference) -> str:
-        return f"{reference_names(name).title} {known[name]:,}"
-
-    if len(names) <= MOST_SIDE_BY_SIDE:
-        chosen = st.segmented_control(
-            "reference",
-            names,
-            default=wanted,
-            format_func=title,
-            label_visibility="collapsed",
-            required=True,
-            key="evaluate-reference",
-        )
-    else:
-        chosen = st.selectbox(
-            "reference",
-            names,
-            index=names.index(wanted),
-            format_func=lambda name: f"against {title(name)}",
-            label_visibility="collapsed",
-            width=230,
-            key="evaluate-reference-list",
-        )
-    state.evaluate.reference = chosen
-    layout.write_url(reference=chosen)
-    return chosen
 
 
 def _no_reference(known: dict[Reference, int]) -> None:

@@ -176,13 +176,10 @@ def open_run(session: ProjectSession) -> None:
     st.html(f'<div class="moot-line">{escape(", ".join(own) or "This run used the shipped prompts.")}</div>')
     if st.button("Edit these prompts", key="lab-open-run"):
         changed = templates.load_run_prompts(session, known[chosen])
-        state.lab.replace_editor_text()
-        LabState.protocol.reset()
-        state.lab.errors_run = chosen
-        state.lab.run_protocol = known[chosen].settings.protocol
+        state.lab.open_run(chosen, known[chosen].settings.protocol)
         state.set_notice(
             "ok",
-            f"The prompts of {chosen} are in the editor",
+            f"The prompts of {known[chosen].title} are in the editor",
             f"{format_count(changed, 'prompt')} changed in the editor.",
         )
         st.rerun()

@@ -98,7 +98,7 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     spec = protocols.of(settings)
     title = spec.name.upper() if len(spec.name) <= 4 else spec.title
     parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
-    if own := templates.cited_versions(settings):
+    if own := templates.own_prompts(settings).values():
         parts.append(f"custom prompts: {', '.join(own)}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")

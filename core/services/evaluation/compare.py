@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
@@ -172,7 +172,7 @@ def comparison(
     for other in runs[1:]:
         if not alike(codebook, other.settings.codebook):
             raise UsageError(
-                f"{first.run_id} and {other.run_id} do not label the same things.", "Choose runs of one codebook."
+                f"{first.title} and {other.title} do not label the same things.", "Choose runs of one codebook."
             )
     check_reference(session, reference)
     documents, gold, verdicts = aligned(session, runs, reference)
@@ -231,9 +231,14 @@ def _verdict(found: Estimate, p: float | None, *, enough: bool = True) -> Verdic
     return "better" if found.value > 0 else "worse"
 
 
+def label_key(codebook: Codebook) -> tuple[str, ...]:
+    """Return kind, labels and order: only runs with the same ones can be compared."""
+    return (codebook.kind, *(label.id for label in codebook.labels))
+
+
 def alike(one: Codebook, other: Codebook) -> bool:
-    """Whether two codebooks have the same kind, labels and order, so that what they label can be compared."""
-    return one.kind == other.kind and [x.id for x in one.labels] == [y.id for y in other.labels]
+    """Return True if runs of two codebooks can be compared."""
+    return label_key(one) == label_key(other)
 
 
 def aligned(
@@ -248,7 +253,7 @@ def aligned(
     places = [{document: row for row, document in enumerate(one.documents)} for one in loaded]
     shared = [document for document in loaded[0].documents if all(document in place for place in places)]
     if not shared:
-        names = " and ".join(run.run_id for run in runs)
+        names = " and ".join(run.title for run in runs)
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
     rows = [[place[document] for document in shared] for place in places]
     gold = loaded[0].reference[rows[0]]
@@ -261,8 +266,7 @@ def _columns(
     session: ProjectSession, runs: Sequence[RunRow], data: _Shared, verdicts: Sequence[Grid]
 ) -> tuple[Column, ...]:
     costs = [cost_of_run(session, run) for run in runs]
-    dollars = [one["usd_per_document"] for one in costs]
-    unit = "usd" if None not in dollars and any(dollars) else "tokens"
+    unit = cost_unit(costs)
     scored = [score(data.codebook, data.gold, own, design=data.design) for own in verdicts]
     points = [(cost[f"{unit}_per_document"], scores.main.value) for cost, scores in zip(costs, scored, strict=True)]
     each = zip(runs, scored, costs, efficient(points), strict=True)
@@ -292,14 +296,14 @@ def _pair(
         scores=scores,
         main=main,
         equivalence=data.equivalence(first, second),
-        labels=_label_tests(data, scores, coded_gold, coded, one.run_id, two.run_id),
+        labels=_label_tests(data, scores, coded_gold, coded, one.title, two.title),
         documents=documents,
         discordance=significance.discordance(documents),
         paired=paired_t(*values) if several and ours.keys() == theirs.keys() else None,
         welch=welch_t(*values) if several else None,
         size=significance.independent_d(*values) if several else None,
         flip_table=changes,
-        sentence=_sentence(one.run_id, two.run_id, scores, main),
+        sentence=_sentence(one.title, two.title, scores, main),
     )
 
 
@@ -598,6 +602,12 @@ def of_pair(found: Comparison, second: str) -> Pair:
         if pair.second == second:
             return pair
     raise KeyError(second)
+
+
+def cost_unit(costs: Iterable[Mapping[str, float | None]]) -> Literal["usd", "tokens"]:
+    """Return the unit to compare costs in: tokens if a price is unknown or nothing costs anything."""
+    dollars = [cost["usd_per_document"] for cost in costs]
+    return "usd" if None not in dollars and any(dollars) else "tokens"
 
 
 def efficient(points: Sequence[tuple[float | None, float | None]]) -> tuple[bool, ...]:

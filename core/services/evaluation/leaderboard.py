@@ -9,7 +9,7 @@ from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, drift
-from core.services.evaluation.compare import efficient
+from core.services.evaluation.compare import cost_unit, efficient, label_key
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.scores import cost_of_run, evaluate
 from core.services.runs.configuration import configuration
@@ -55,10 +55,11 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
     """
     runs = [run for run in reversed(arrays.all_runs(session)) if not drift.is_canary(run)]
     rows = [_row(session, run, reference) for run in runs]
-    points = [(_price(row), row.main.value if row.main is not None else None) for row in rows]
+    unit = cost_unit([row.cost for row in rows if row.scores is not None])
+    points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
     front = [False] * len(rows)
-    for alike in {_labels(row.run) for row in rows}:
-        places = [place for place, row in enumerate(rows) if _labels(row.run) == alike]
+    for alike in {label_key(row.run.settings.codebook) for row in rows}:
+        places = [place for place, row in enumerate(rows) if label_key(row.run.settings.codebook) == alike]
         for place, best in zip(places, efficient([points[place] for place in places]), strict=True):
             front[place] = best
     ranked = [
@@ -93,16 +94,6 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
         coverage=report.n / (report.n + report.excluded),
         strict=report.strict.get(MAIN[run.settings.codebook.kind]),
     )
-
-
-def _price(row: LeaderboardRow) -> float | None:
-    return row.cost["usd_per_document"]
-
-
-def _labels(run: RunRow) -> tuple[str, ...]:
-    """Return kind and labels: only runs with the same ones can be compared."""
-    codebook = run.settings.codebook
-    return (codebook.kind, *(label.id for label in codebook.labels))
 
 
 def _rank(row: LeaderboardRow) -> tuple[bool, float]:

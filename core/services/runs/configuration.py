@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from core import prompts
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count
-from core.runs import RoleModel, RunDetails, RunRow, RunSettings, Template
+from core.runs import BUILTIN, RoleModel, RunDetails, RunRow, RunSettings
 from core.services.session import ProjectSession
+from core.services.templates import own_prompts
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")
@@ -20,18 +20,15 @@ _MOST_MODELS = 3  # named one by one in a name
 
 
 def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
-    """Return the configuration by heading: the ``SUMMARY``, then model and prompt of each role.
-
-    An entry without content, such as parameters that are all at their defaults, is an empty text.
-    """
+    """Return the configuration by heading: the ``SUMMARY``, then model and prompt of each role."""
     models = {role: describe_model(role_model) for role, role_model in settings.role_models.items()}
-    own = {key: label for key, template in settings.templates.items() if (label := _own_prompt(key, template))}
+    own = own_prompts(settings)
     return {
         PROTOCOL: protocol_name(settings.protocol),
         MODELS: ", ".join(dict.fromkeys(models.values())),
         PROMPTS: ", ".join(own.values()) or SHIPPED,
         CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
-        "Parameters": ", ".join(f"{name} {value}" for name, value in _changed_params(settings).items()),
+        "Parameters": ", ".join(f"{name} {value}" for name, value in _changed_params(settings).items()) or "default",
         DOCUMENTS: f"{documents:,}",
         "Seed": str(settings.seed),
         "Iteration": str(settings.iteration + 1),
@@ -70,7 +67,7 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
         words = {
             PROMPTS: own[PROMPTS] if own[PROMPTS] != SHIPPED else "shipped prompts",
             CODEBOOK: f"codebook {own[CODEBOOK]}",
-            "Parameters": own["Parameters"] or "default parameters",
+            "Parameters": own["Parameters"] if own["Parameters"] != "default" else "default parameters",
             DOCUMENTS: format_count(documents, "document"),
             "Seed": f"seed {own['Seed']}",
             "Iteration": f"iteration {own['Iteration']}",
@@ -117,8 +114,9 @@ def protocol_name(protocol: str) -> str:
 
 def describe_model(role_model: RoleModel) -> str:
     """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7"."""
-    sampling = role_model.sampling
-    words = role_model.model if role_model.connection != "builtin" else f"built-in {role_model.model}"
+    if role_model.connection == BUILTIN:
+        return f"built-in {role_model.model}"
+    sampling, words = role_model.sampling, role_model.model
     if sampling.temperature is not None:
         words += f" at temperature {sampling.temperature:g}"
     if sampling.reasoning_effort is not None:
@@ -138,13 +136,6 @@ def _start(settings: RunSettings) -> tuple[str, dict[str, str]]:
 
 def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
-
-
-def _own_prompt(key: str, template: Template) -> str:
-    """Return the label of a prompt that is not a shipped one: "critic v2", "critic changed"; else empty."""
-    if template.name.startswith(f"{prompts.OWN}/"):
-        return f"{key} {template.name.rpartition('.')[2]}".replace("_", " ")
-    return "" if prompts.is_shipped(template) else f"{key} changed".replace("_", " ")
 
 
 def _changed_params(settings: RunSettings) -> dict[str, object]:

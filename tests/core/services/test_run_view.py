@@ -64,7 +64,7 @@ def test_finished_debates_come_newest_first_in_pages(told: tuple[ProjectSession,
 def test_the_frame_knows_the_latest_run_and_when_it_was_saved(told: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, _ = told
     assert session.latest_run() == run_id
-    assert session.run_name(run_id) == f"Run {run_id}"
+    assert session.run_name(run_id) == "ECJ, built-in lexical"
     assert session.saved_at() is not None
 
 

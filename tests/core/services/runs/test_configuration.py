@@ -53,7 +53,7 @@ def test_a_configuration_names_models_prompts_and_codebook():
     assert (words["Protocol"], words["Models"], words["Prompts"]) == ("ECJ", "gpt-4.1-mini", "critic v2")
     assert (words["Codebook"], words["Documents"], words["Iteration"]) == ("v2", "1,200", "1")
     assert (words["Judge model"], words["Critic prompt"]) == ("gpt-4.1-mini", "critic v2")
-    assert words["Parameters"] == "", "all at their defaults"
+    assert words["Parameters"] == "default"
 
 
 def test_a_changed_parameter_and_the_temperature_are_named():

@@ -1,0 +1,336 @@
+// The table of runs: sort, select, pin and rename them, with the mouse or the keyboard.
+
+import { button, el, icon } from "./dom.js";
+import { mountView } from "./streamlit_bridge.js";
+
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/**
+ * A cell: its text in parts, of which some stand out because the other runs differ there, and a number to sort by.
+ * @typedef {{ parts: [string, boolean][], value: number | null, tone?: string, title?: string }} Cell
+ */
+/**
+ * @typedef {object} Run
+ * @property {string} id
+ * @property {string} name
+ * @property {string[]} tags
+ * @property {boolean} pinned
+ * @property {boolean} archived
+ * @property {Record<string, Cell>} cells By column.
+ * @property {[number, number, number] | null} interval Its ends and the score.
+ */
+/**
+ * A column. `interval` draws the intervals of the runs instead of their cells.
+ * @typedef {{ key: string, title: string, numeric: boolean, interval?: boolean }} Column
+ */
+/** @typedef {{ runs: Run[], columns: Column[], sort: string }} LeaderboardData */
+/** @typedef {{ key: string, descending: boolean } | null} Order */
+
+const NAME = "name";
+const MOST_CHANGES = 50; // kept to be sent again
+
+/**
+ * Return the runs in an order; pinned ones stay first, and runs without a value come last.
+ *
+ * @param {Run[]} runs
+ * @param {Order} order
+ */
+export function sortRuns(runs, order) {
+  if (!order) return runs;
+  const sign = order.descending ? -1 : 1;
+  return runs.toSorted((a, b) => {
+    if (a.pinned !== b.pinned) return a.pinned ? -1 : 1;
+    if (order.key === NAME) return sign * a.name.localeCompare(b.name);
+    const [one, two] = [a.cells[order.key], b.cells[order.key]];
+    if (one?.value === null && two?.value === null) return sign * textOf(one).localeCompare(textOf(two));
+    if (one?.value === null || two?.value === null) return one?.value === null ? 1 : -1;
+    return sign * ((one?.value ?? 0) - (two?.value ?? 0));
+  });
+}
+
+/** @param {Cell | undefined} cell */
+function textOf(cell) {
+  return cell ? cell.parts.map(([text]) => text).join(" ") : "";
+}
+
+class LeaderboardView {
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    /** @type {Order} */
+    this.order = null;
+    /** @type {Set<string>} */
+    this.selected = new Set();
+    /** @type {{ number: number, id: string, name?: string, pinned?: boolean }[]} */
+    this.changes = [];
+    this.renaming = "";
+    /** @type {string | undefined} What the user has typed as the new name. */
+    this.draft = undefined;
+    this.onKey = (/** @type {KeyboardEvent} */ event) => this.handleKey(event);
+    root.addEventListener("keydown", this.onKey);
+  }
+
+  /** @param {Component<LeaderboardData>} component */
+  update(component) {
+    this.component = component;
+    this.data = component.data;
+    const known = new Set(this.data.runs.map(({ id }) => id));
+    this.selected = new Set([...this.selected].filter((id) => known.has(id)));
+    this.draw();
+  }
+
+  destroy() {
+    this.root.removeEventListener("keydown", this.onKey);
+  }
+
+  draw() {
+    const { runs = [], columns = [] } = this.data ?? {};
+    const focused = this.focusedRow()?.dataset.id;
+    const rows = sortRuns(runs, this.order);
+    const ends = rows.flatMap(({ interval }) => interval ?? []);
+    const range = /** @type {[number, number]} */ ([Math.min(...ends), Math.max(...ends)]);
+    const head = el(
+      "tr",
+      "",
+      el("th", "check"),
+      el("th", "pin"),
+      this.heading({ key: NAME, title: "Name", numeric: false }),
+      ...columns.map((column) => this.heading(column)),
+    );
+    const body = el("tbody", "", ...rows.map((run) => this.row(run, columns, range)));
+    this.root.replaceChildren(el("table", "", el("thead", "", head), body));
+    const again = this.rows().find(({ dataset }) => dataset.id === focused) ?? this.rows()[0];
+    if (again) again.tabIndex = 0;
+    const input = /** @type {HTMLInputElement | null} */ (this.root.querySelector("input.rename"));
+    if (input) input.focus();
+    else if (focused) again?.focus({ preventScroll: true });
+  }
+
+  /** @param {Column} column */
+  heading({ key, title, numeric, interval }) {
+    const cell = el("th", numeric ? "number" : interval ? "interval" : "");
+    if (interval) {
+      cell.append(title);
+      return cell;
+    }
+    const sorted = this.order?.key === key;
+    const arrow = sorted ? (this.order?.descending ? " ↓" : " ↑") : "";
+    cell.append(button("sort", () => this.sortBy(key, numeric), `${title}${arrow}`));
+    if (sorted) cell.ariaSort = this.order?.descending ? "descending" : "ascending";
+    return cell;
+  }
+
+  /**
+   * @param {Run} run
+   * @param {Column[]} columns
+   * @param {[number, number]} range
+   */
+  row(run, columns, range) {
+    const chosen = this.selected.has(run.id);
+    const box = el("input");
+    box.type = "checkbox";
+    box.checked = chosen;
+    box.tabIndex = -1;
+    box.ariaLabel = `Select ${run.name}`;
+    box.onchange = () => this.toggle(run.id);
+    const pin = button(run.pinned ? "pin on" : "pin", () => this.change(run.id, { pinned: !run.pinned }), icon("pin"));
+    pin.tabIndex = -1;
+    pin.title = run.pinned ? "Unpin" : "Pin to the top";
+    pin.ariaLabel = `${pin.title}: ${run.name}`;
+    const line = el(
+      "tr",
+      "",
+      el("td", "check", box),
+      el("td", "pin", pin),
+      this.renaming === run.id ? this.nameInput(run) : this.nameCell(run),
+      ...columns.map((column) =>
+        column.interval ? intervalCell(run, range) : valueCell(run.cells[column.key], column),
+      ),
+    );
+    line.dataset.id = run.id;
+    line.tabIndex = -1;
+    line.ariaSelected = String(chosen);
+    line.classList.toggle("selected", chosen);
+    line.classList.toggle("archived", run.archived);
+    return line;
+  }
+
+  /** @param {Run} run */
+  nameCell(run) {
+    const name = button("name", () => this.open(run.id), run.name);
+    name.tabIndex = -1;
+    name.title = `${run.name} (${run.id}). Double-click to rename.`;
+    name.ondblclick = () => this.rename(run.id);
+    return el("td", "name", name, ...run.tags.map((tag) => el("span", "badge", tag)));
+  }
+
+  /** @param {Run} run */
+  nameInput(run) {
+    const input = el("input", "rename");
+    input.value = this.draft ?? run.name;
+    input.oninput = () => {
+      this.draft = input.value;
+    };
+    input.maxLength = 120;
+    input.ariaLabel = `New name of ${run.name}`;
+    const end = (/** @type {boolean} */ keep) => {
+      if (this.renaming !== run.id) return;
+      this.renaming = "";
+      this.draft = undefined;
+      const name = input.value.trim();
+      if (keep && name && name !== run.name) {
+        run.name = name;
+        this.change(run.id, { name });
+      }
+      this.draw();
+      this.focusRow(run.id);
+    };
+    input.onkeydown = (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter") end(true);
+      if (event.key === "Escape") end(false);
+    };
+    input.onblur = () => {
+      if (input.isConnected) end(true);
+    };
+    return el("td", "name", input);
+  }
+
+  /** @param {KeyboardEvent} event */
+  handleKey(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const row = this.focusedRow();
+    const id = row?.dataset.id;
+    if (!row || !id) return;
+    const actions = /** @type {Record<string, () => void>} */ ({
+      j: () => this.move(row, 1),
+      ArrowDown: () => this.move(row, 1),
+      k: () => this.move(row, -1),
+      ArrowUp: () => this.move(row, -1),
+      x: () => this.toggle(id),
+      " ": () => this.toggle(id),
+      p: () => this.change(id, { pinned: !this.data?.runs.find((run) => run.id === id)?.pinned }),
+      r: () => this.rename(id),
+      F2: () => this.rename(id),
+      Enter: () => this.open(id),
+    });
+    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    if (!action || (event.target instanceof HTMLButtonElement && [" ", "Enter"].includes(event.key))) return;
+    event.preventDefault();
+    action();
+  }
+
+  /**
+   * @param {HTMLElement} row
+   * @param {number} step
+   */
+  move(row, step) {
+    const rows = this.rows();
+    const next = rows[rows.indexOf(row) + step];
+    if (!next) return;
+    row.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  }
+
+  /** @param {string} id */
+  toggle(id) {
+    if (!this.selected.delete(id)) this.selected.add(id);
+    this.draw();
+    this.focusRow(id);
+    this.component?.setStateValue("selected", [...this.selected]);
+  }
+
+  /** @param {string} id */
+  rename(id) {
+    this.renaming = id;
+    this.draw();
+    /** @type {HTMLInputElement | null} */ (this.root.querySelector("input.rename"))?.select();
+  }
+
+  /**
+   * @param {string} key
+   * @param {boolean} numeric Numbers begin with the largest.
+   */
+  sortBy(key, numeric) {
+    const same = this.order?.key === key;
+    this.order = { key, descending: same ? !this.order?.descending : numeric };
+    this.draw();
+  }
+
+  /** @param {string} id */
+  open(id) {
+    this.component?.setTriggerValue("open", id);
+  }
+
+  /**
+   * Change the details of a run. Streamlit may drop all but the latest of several messages, so each message holds the
+   * earlier changes, too. The page applies each number once.
+   *
+   * @param {string} id
+   * @param {{ name?: string, pinned?: boolean }} change
+   */
+  change(id, change) {
+    const number = Math.max(Date.now(), (this.changes.at(-1)?.number ?? 0) + 1);
+    this.changes = [...this.changes, { number, id, ...change }].slice(-MOST_CHANGES);
+    this.component?.setStateValue("changes", this.changes);
+  }
+
+  /** @returns {HTMLElement[]} */
+  rows() {
+    return [...this.root.querySelectorAll("tbody tr")].filter((row) => row instanceof HTMLElement);
+  }
+
+  /** @returns {HTMLElement | undefined} */
+  focusedRow() {
+    const { activeElement } = /** @type {Document | ShadowRoot} */ (this.root.getRootNode());
+    return this.rows().find((row) => row.contains(activeElement));
+  }
+
+  /** @param {string} id */
+  focusRow(id) {
+    this.rows()
+      .find(({ dataset }) => dataset.id === id)
+      ?.focus({ preventScroll: true });
+  }
+}
+
+/**
+ * @param {Cell | undefined} cell
+ * @param {Column} column
+ */
+function valueCell(cell, { numeric }) {
+  const node = el("td", numeric ? `number ${cell?.tone ?? ""}` : "wide");
+  for (const [place, [text, differs]] of (cell?.parts ?? []).entries()) {
+    if (place) node.append(" ");
+    node.append(differs ? el("b", "differs", text) : text);
+  }
+  if (cell?.title) node.title = cell.title;
+  return node;
+}
+
+/**
+ * @param {Run} run
+ * @param {[number, number]} range
+ */
+function intervalCell({ interval }, [first, last]) {
+  const cell = el("td", "interval");
+  if (!interval) return cell;
+  const place = (/** @type {number} */ at) => (last > first ? (100 * (at - first)) / (last - first) : 50);
+  const [low, high, value] = interval;
+  const range = el("i");
+  range.style.left = `${place(low)}%`;
+  range.style.width = `${place(high) - place(low)}%`;
+  const mark = el("u");
+  mark.style.left = `${place(value)}%`;
+  const bar = el("span", "bar", range, mark);
+  bar.role = "img";
+  bar.ariaLabel = bar.title = `${low.toFixed(3)} to ${high.toFixed(3)}`;
+  cell.append(bar);
+  return cell;
+}
+
+/** @param {Component<LeaderboardData>} component */
+export default function (component) {
+  return mountView(component, "leaderboard", (root) => new LeaderboardView(root));
+}

@@ -1,0 +1,295 @@
+"""Runs: all runs in one table, with what they consist of, how good they are and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any, Literal
+
+import streamlit as st
+
+from app import context
+from app.components import component
+from app.pages import open_page
+from app.screens.runs import table
+from app.state import RunsState, state
+from app.widgets import empty_state, layout, plots
+from app.widgets.alerts import error_notices
+from app.widgets.common import facts, line
+from app.widgets.run_picker import reference_picker, run_date
+from core.annotations import Reference
+from core.formatting import format_count
+from core.runs import RunDetails, RunRow
+from core.services import templates
+from core.services.evaluation import compare
+from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
+from core.services.runs import configuration as configurations
+from core.services.runs import planning, rerun
+from core.services.session import ProjectSession
+
+_LEADERBOARD = component("leaderboard")
+KEY = "runs-table"
+MOST_COMPARED = 6
+
+
+def main() -> None:
+    """Draw the page."""
+    session = context.current_project()
+    references = leaderboard_references(session) if session is not None else {}
+    if session is None or not session.runs():
+        layout.header("Runs")
+        if empty_state.empty(
+            "No runs yet",
+            "A run is one debate setting on a set of documents. Start one, then compare it here with others.",
+            ["New run"],
+            sign="bars",
+            key="runs-none",
+        ):
+            _new_run()
+        _undo_bar(session)
+        return
+    runs = session.runs()
+    experiments = len({run.experiment_id for run in runs})
+    head = layout.header(
+        "Runs", f"{format_count(len(runs), 'run')}, {format_count(experiments, 'experiment')}", key="runs-head"
+    )
+    with head:
+        reference = reference_picker(references, key="runs-reference")
+        st.button("New run", icon=":material/add:", type="primary", on_click=_new_run_next, key="runs-new")
+    rows = leaderboard(session, reference)
+    shown = _table(session, rows)
+    chosen = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
+    _actions(session, chosen)
+    left, right = st.columns([1.1, 1], gap="small")
+    with left:
+        _frontier(shown)
+    with right:
+        _details(session, chosen, reference)
+
+
+def _new_run() -> None:
+    state.run.show_setup(True)
+    open_page("run")
+
+
+def _new_run_next() -> None:
+    state.run.show_setup(True)
+    state.next_page = "run"
+
+
+def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
+    """Draw filter, columns and table, and return the runs that are shown."""
+    archived = sum(row.run.details.status == "archived" for row in rows)
+    note = "cost as if no reply had been reused"
+    with layout.panel("Runs", note, key="runs-panel") as head:
+        with head:
+            words = st.text_input(
+                "Filter", placeholder="Filter by name, tag or setting", label_visibility="collapsed",
+                key=RunsState.filter.key, width=240,
+            )  # fmt: skip
+            extent = st.segmented_control(
+                "Settings", ["differences", "all"], default="differences", required=True,
+                format_func={"differences": "Only differences", "all": "All settings"}.__getitem__,
+                label_visibility="collapsed", key=RunsState.extent.key,
+            )  # fmt: skip
+            with st.popover("Columns", icon=":material/view_column:"):
+                figures = st.pills(
+                    "Figures", list(table.FIGURES), selection_mode="multi", default=list(table.DEFAULT_FIGURES),
+                    format_func=table.FIGURES.__getitem__, key=RunsState.figures.key,
+                )  # fmt: skip
+                with_archived = bool(archived) and st.toggle(
+                    f"Show archived runs ({archived})", key=RunsState.show_archived.key
+                )
+        shown = [
+            row
+            for row in rows
+            if (with_archived or row.run.details.status != "archived") and _matches(row, words.lower().split())
+        ]
+        if not shown:
+            line("No run matches the filter." if words else "All runs are archived: show them under Columns.")
+            return shown
+        columns = table.headings(shown, all_of_them=extent == "all")
+        _LEADERBOARD(
+            key=KEY,
+            data=table.table_data(shown, columns, figures),
+            on_selected_change=_selected,
+            on_open_change=_opened,
+            on_changes_change=lambda: _changed(session),
+        )
+    return shown
+
+
+def _matches(row: LeaderboardRow, words: Sequence[str]) -> bool:
+    details = row.run.details
+    text = " ".join([row.run.title, row.run.run_id, *details.tags, details.note, *row.configuration.values()]).lower()
+    return all(word in text for word in words)
+
+
+def _value(name: str) -> Any:
+    return st.session_state[KEY].get(name)
+
+
+def _selected() -> None:
+    state.runs.selected = tuple(map(str, _value("selected") or ()))
+
+
+def _opened() -> None:
+    if run_id := _value("open"):
+        state.select_run(str(run_id))
+        state.next_page = "evaluate"
+
+
+def _changed(session: ProjectSession) -> None:
+    """Apply the changes of names and pins that the table has sent since the last time."""
+    for change in _value("changes") or ():
+        if change["number"] <= state.runs.applied:
+            continue
+        state.runs.applied = int(change["number"])
+        wanted = {name: change[name] for name in ("name", "pinned") if name in change}
+        run_id = str(change["id"])
+        with error_notices():
+            _change(session, {run_id: session.run(run_id).details.model_copy(update=wanted)})
+
+
+def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:
+    """Change the details of runs, and offer to undo that if ``done`` names it."""
+    with error_notices():
+        configurations.change_details(session, changes)
+        state.runs.undo = done
+
+
+def _actions(session: ProjectSession, chosen: Sequence[LeaderboardRow]) -> None:
+    """Draw what can be done with the selected runs, and undo of the last deletion."""
+    runs = [row.run for row in chosen]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="runs-actions"):
+        if runs:
+            st.html(f'<div class="moot-line"><b>{len(runs)} selected</b></div>', width="content")
+            comparable = _comparable(runs)
+            st.button(
+                "Compare", type="primary", disabled=not 2 <= len(runs) <= MOST_COMPARED or not comparable,
+                on_click=_compare, args=(runs,), key="runs-compare",
+                help=f"Two to {MOST_COMPARED} runs with the same labels. The first one selected is the baseline.",
+            )  # fmt: skip
+            st.button("Open in Evaluate", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "evaluate"))
+            st.button("Open in Review", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "review"))
+            st.button(
+                "Open in Lab", disabled=len(runs) != 1, on_click=_open_in_lab, args=(session, runs[0]),
+                help="Test changes with the models, parameters and prompts of this run",
+            )  # fmt: skip
+            archived = all(run.details.status == "archived" for run in runs)
+            st.button(
+                "Restore" if archived else "Archive", type="tertiary", key="runs-archive",
+                on_click=_set_status, args=(session, runs, "" if archived else "archived"),
+                help=None if archived else "Archived runs are offered nowhere else. Nothing is lost.",
+            )  # fmt: skip
+            st.button("Delete", type="tertiary", on_click=_set_status, args=(session, runs, "deleted"))
+        _undo_bar(session)
+        st.html(
+            '<div class="moot-legend"><span class="wide">J and K move, X selects, Enter opens, R renames, P pins</span>'
+            "</div>",
+        )
+
+
+def _comparable(runs: Sequence[RunRow]) -> bool:
+    return len({compare.label_key(run.settings.codebook) for run in runs}) == 1
+
+
+def _undo_bar(session: ProjectSession | None) -> None:
+    if session is not None and state.runs.undo:
+        st.html(f'<div class="moot-line">{escape(state.runs.undo)}</div>', width="content")
+        st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session,), key="runs-undo")
+
+
+def _undo(session: ProjectSession) -> None:
+    with error_notices():
+        configurations.undo_details(session)
+    state.runs.undo = ""
+
+
+def _set_status(session: ProjectSession, runs: Sequence[RunRow], status: str) -> None:
+    changes = {run.run_id: run.details.model_copy(update={"status": status}) for run in runs}
+    what = {"deleted": "deleted", "archived": "archived", "": "restored"}[status]
+    _change(session, changes, f"{format_count(len(runs), 'run')} {what}.")
+    state.runs.selected = ()
+
+
+def _compare(runs: Sequence[RunRow]) -> None:
+    state.compare.runs = tuple(run.run_id for run in runs)
+    st.session_state.pop("compare-runs", None)
+    state.next_page = "compare"
+
+
+def _open(run: RunRow, page: Literal["evaluate", "review"]) -> None:
+    state.select_run(run.run_id)
+    state.next_page = page
+
+
+def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
+    """Open the Lab with the models, parameters and prompts of a run."""
+    with error_notices():
+        planning.save_plan(session, rerun.plan_from_run(run))
+        templates.load_run_prompts(session, run)
+        state.lab.open_run(run.run_id, run.settings.protocol)
+        state.next_page = "lab"
+
+
+def _frontier(rows: Sequence[LeaderboardRow]) -> None:
+    """Draw quality against cost."""
+    known = [row for row in rows if row.main is not None]
+    with layout.panel("Quality and cost", "green: no other run is both better and cheaper", key="runs-cost"):
+        if not known:
+            line("No run has been scored against this reference.")
+            return
+        unit = compare.cost_unit([row.cost for row in known])
+        plots.frontier(
+            [
+                {
+                    "name": row.run.title,
+                    "cost": row.cost[f"{unit}_per_document"],
+                    "quality": row.main.value if row.main is not None else None,
+                    "efficient": row.efficient,
+                    "words": ", ".join(filter(None, (row.configuration[heading] for heading in table.ALWAYS))),
+                }
+                for row in known
+            ],
+            key="runs-frontier",
+            cost="$ per document" if unit == "usd" else "tokens per document",
+            quality=known[0].metric.name,
+        )
+
+
+def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], reference: Reference) -> None:
+    """Draw what the selection consists of: one run, or the differences between two or more."""
+    runs = [row.run for row in chosen]
+    if not runs:
+        with layout.panel("Details", key="runs-details"):
+            line("Select one run to see its configuration, two or more to see what differs.")
+    elif len(runs) == 1:
+        _one_run(session, chosen[0])
+    else:
+        with layout.panel(f"{runs[1].title} against {runs[0].title}", key="runs-details"):
+            if _comparable(runs) and all(run.verdicts for run in runs):
+                for pair in compare.comparison(session, [run.run_id for run in runs[:MOST_COMPARED]], reference).pairs:
+                    line(pair.sentence)
+            differs = configurations.differences(runs)
+            facts([(heading, " → ".join(value or "none" for value in values)) for heading, values in differs.items()])
+            if not differs:
+                line("These runs have the same configuration.")
+
+
+def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
+    run, details = row.run, row.run.details
+    with layout.panel(run.title, f"{run.run_id}, {run_date(run)}", key="runs-details"):
+        facts([(heading, value) for heading, value in row.configuration.items() if value])
+        tags = st.multiselect(
+            "Tags", sorted({tag for one in session.runs() for tag in one.details.tags}), default=list(details.tags),
+            accept_new_options=True, placeholder="Add a tag", key=f"runs-tags-{run.run_id}",
+        )  # fmt: skip
+        note = st.text_area("Note", details.note, max_chars=4000, height=80, key=f"runs-note-{run.run_id}")
+        wanted = details.model_copy(update={"tags": tuple(tags), "note": note})
+        if wanted != details:
+            _change(session, {run.run_id: wanted})
+            st.rerun()
+
+
+main()

@@ -1,0 +1,99 @@
+"""The table of runs as data: columns, and for each run its texts and the numbers to sort by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.formatting import MISSING, format_duration, format_percent, format_price, format_tokens
+from core.runs import RunRow
+from core.services.evaluation.leaderboard import LeaderboardRow
+from core.services.runs.configuration import MODELS, PROTOCOL, SUMMARY
+
+ALWAYS = (PROTOCOL, MODELS)
+"""Headings of the configuration that are shown even where no run differs."""
+DEFAULT_FIGURES = ("coverage", "strict", "cost")
+FIGURES = {
+    "coverage": "Coverage",
+    "strict": "Strict score",
+    "n": "Scored documents",
+    "cost": "Cost",
+    "paid": "Paid",
+    "tokens": "Tokens",
+    "seconds": "Time",
+    "kappa": "Cohen's kappa",
+    "alpha": "Krippendorff's alpha",
+}
+"""Columns of figures beside the main score."""
+
+
+def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
+    """Return the data of the component: columns, and for each run its texts and the numbers to sort by."""
+    metric = rows[0].metric.name
+    usual = {heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
+             for heading in headings}  # fmt: skip
+    columns = [
+        *({"key": heading, "title": heading, "numeric": False} for heading in headings),
+        {"key": "main", "title": metric, "numeric": True},
+        {"key": "interval", "title": "95% interval", "numeric": False, "interval": True},
+        *({"key": figure, "title": FIGURES[figure], "numeric": True} for figure in FIGURES if figure in figures),
+    ]
+    return {"columns": columns, "runs": [_run_data(row, usual) for row in rows], "sort": ""}
+
+
+def _run_data(row: LeaderboardRow, usual: Mapping[str, str]) -> dict[str, Any]:
+    details, estimate = row.run.details, row.main
+    interval = estimate.interval if estimate is not None else None
+    cells = {heading: _configuration_cell(row.configuration.get(heading, ""), usual[heading]) for heading in usual}
+    return {
+        "id": row.run.run_id,
+        "name": row.run.title,
+        "tags": list(details.tags),
+        "pinned": details.pinned,
+        "archived": details.status == "archived",
+        "cells": cells | _figures(row),
+        "interval": [interval.low, interval.high, estimate.value] if interval and estimate else None,
+    }
+
+
+def _configuration_cell(text: str, usual: str) -> dict[str, Any]:
+    known = set(usual.split(", "))
+    parts = [[part, part not in known] for part in text.split(", ")] if text else []
+    return {"parts": parts, "value": None, "title": text}
+
+
+def _figures(row: LeaderboardRow) -> dict[str, Any]:
+    run, cost, scores = row.run, row.cost, row.scores
+    main = row.main.value if row.main is not None else None
+    agreement = {key: scores[key].value if scores is not None and key in scores.overall else None
+                 for key in ("kappa", "alpha")}  # fmt: skip
+    incomplete = row.coverage is not None and row.coverage < 1
+    return {
+        "main": _number(main, row.metric.format(main), "main") if main is not None else _number(None, _state(run)),
+        "coverage": _number(row.coverage, format_percent(row.coverage), "unres" if incomplete else ""),
+        "strict": _number(row.strict, row.metric.format(row.strict)),
+        "n": _number(scores.n if scores else None, f"{scores.n:,}" if scores else MISSING),
+        "cost": _number(cost["cost_usd"], format_price(cost["cost_usd"])),
+        "paid": _number(cost["paid_usd"], format_price(cost["paid_usd"])),
+        "tokens": _number(cost["tokens"], format_tokens(cost["tokens"] or 0)),
+        "seconds": _number(run.seconds, format_duration(run.seconds)),
+        **{key: _number(value, row.metric.format(value)) for key, value in agreement.items()},
+    }
+
+
+def _number(value: float | None, text: str, tone: str = "") -> dict[str, Any]:
+    return {"parts": [[text, False]], "value": value, "tone": tone}
+
+
+def _state(run: RunRow) -> str:
+    return "no reference" if run.verdicts else "no verdict" if run.state == "done" else run.state
+
+
+def headings(rows: Sequence[LeaderboardRow], *, all_of_them: bool) -> list[str]:
+    """Return the headings of the configuration to show: all of them, or those in which the runs differ."""
+    return [
+        heading
+        for heading in SUMMARY
+        if all_of_them or heading in ALWAYS or len({row.configuration.get(heading) for row in rows}) > 1
+    ]

@@ -1,0 +1,98 @@
+"""The Runs page: the data of its table, what can be done with a selection, and undo."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.screens.runs import table
+from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
+from core.services.runs import planning
+from core.services.runs.configuration import PROTOCOL
+from tests.app.studio import button, html, open_room, studio
+from tests.core.services.sessions import fill, make
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    with studio(tmp_path, monkeypatch) as workspace:
+        opened = workspace.open(tmp_path / "hotel.duckdb")
+        fill(opened)
+        yield opened
+
+
+def finished(session, **plan):
+    (run,) = make(session, planning.Plan(**plan))
+    session.start_or_resume(run.run_id).result(60)
+    return session.run(run.run_id)
+
+
+def open_runs(*selected: str):
+    at = open_room("runs")
+    at.session_state["runs_selected"] = selected
+    return at.run()
+
+
+def rows_of(session) -> tuple[LeaderboardRow, ...]:
+    return leaderboard(session, "gold")
+
+
+def test_without_a_run_it_says_what_to_do(session):
+    assert "No runs yet" in html(open_room("runs"))
+
+
+def test_the_table_has_each_run_with_what_differs_marked(session):
+    finished(session)
+    finished(session, params={"extra_rounds": 1})
+    finished(session, protocol="single")
+    rows = rows_of(session)
+    shown = table.headings(rows, all_of_them=False)
+    assert shown == ["Protocol", "Models", "Parameters"]
+    data = table.table_data(rows, shown, ["cost", "tokens"])
+    assert [column["title"] for column in data["columns"]] == [
+        "Protocol", "Models", "Parameters", "Macro F1", "95% interval", "Cost", "Tokens",
+    ]  # fmt: skip
+    marked = {run["name"]: run["cells"][PROTOCOL]["parts"] for run in data["runs"]}
+    assert marked["ECJ, built-in lexical"] == [["ECJ", False]]
+    assert marked["Single, built-in lexical"] == [["Single", True]]
+    assert {run["cells"]["cost"]["parts"][0][0] for run in data["runs"]} == {"free"}
+    assert {run["cells"]["main"]["parts"][0][0] for run in data["runs"]} == {"no reference"}
+
+
+def test_one_selected_run_shows_its_configuration(session):
+    run = finished(session)
+    at = open_runs(run.run_id)
+    assert "Critic model" in html(at)
+    assert "1 selected" in html(at)
+
+
+def test_two_selected_runs_show_what_differs(session):
+    one, two = finished(session), finished(session, params={"extra_rounds": 1})
+    shown = html(open_runs(one.run_id, two.run_id))
+    assert "default → extra_rounds 1" in shown
+    assert f"{two.title} against {one.title}" in shown
+
+
+def test_a_deleted_run_comes_back_with_undo(session):
+    run = finished(session)
+    at = button(open_runs(run.run_id), "Delete")
+    assert "No runs yet" in html(at)
+    assert session.runs() == []
+    at = button(at, "Undo")
+    assert [one.run_id for one in session.runs()] == [run.run_id]
+    assert "1 run, 1 experiment" in html(at)
+
+
+def test_an_archived_run_is_offered_nowhere_else(session):
+    run, other = finished(session), finished(session, protocol="single")
+    at = button(open_runs(run.run_id), "Archive")
+    assert "1 run archived." in html(at)
+    assert run.title not in html(open_room("evaluate"))
+    assert other.title in html(open_room("evaluate"))
+
+
+def test_the_lab_opens_with_the_models_and_parameters_of_a_run(session):
+    run = finished(session, params={"extra_rounds": 1})
+    session.store.settings.set(planning.PLAN_SETTING, None)
+    button(open_runs(run.run_id), "Open in Lab")
+    plan = planning.load_plan(session)
+    assert (plan.protocol, plan.params["extra_rounds"]) == ("ecj", 1)

@@ -1,0 +1,107 @@
+"""The Runs page in a real browser, with the keyboard alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.studios import ROOT, Studio, own_settings, studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+SAMPLES = ROOT / "sample_data"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
+    """A studio on a project with three runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    project = folder / "hotel.duckdb"
+    for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
+        annotate(folder, project, *options)
+    with studio(folder, "--project", str(project)) as made:
+        yield made
+
+
+def annotate(folder: Path, project: Path, *options: str) -> None:
+    command = [
+        sys.executable, "-c", "from core.cli import main; main()", "annotate", str(SAMPLES / "hotel_reviews.csv"),
+        "--id", "id", "--text", "text", "--codebook", str(SAMPLES / "hotel_aspects.yaml"), "--gold-same-names",
+        "--limit", "30", "--project", str(project), *options,
+    ]  # fmt: skip
+    subprocess.run(command, cwd=ROOT, env={**os.environ, **own_settings(folder)}, check=True, capture_output=True)
+
+
+@pytest.fixture
+def page(browser: Browser, running: Studio) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(60_000)
+    expect.set_options(timeout=60_000)
+    made = context.new_page()
+    made.goto(running.entrance)
+    made.get_by_role("link", name="Runs", exact=True).click()
+    made.locator(".leaderboard tbody tr").first.wait_for()
+    yield made
+    context.close()
+
+
+def test_keys_move_select_rename_and_pin(page: Page) -> None:
+    page.locator(".leaderboard tbody tr").first.focus()
+    page.keyboard.press("x")
+    expect(page.get_by_text("1 selected")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    expect(page.get_by_text("2 selected")).to_be_visible()
+    expect(page.get_by_role("button", name="Compare", exact=True)).to_be_enabled()
+
+    page.keyboard.press("r")
+    renamed = page.get_by_label("New name of")
+    expect(renamed).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Second best")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Second best", exact=True)).to_be_visible()
+    page.keyboard.press("p")
+    expect(page.locator(".leaderboard tbody tr").first).to_contain_text("Second best")
+
+    page.reload()
+    expect(page.locator(".leaderboard tbody tr").first).to_contain_text("Second best")
+
+
+def test_enter_opens_the_run_in_evaluate(page: Page) -> None:
+    second = page.locator(".leaderboard tbody tr").nth(1)
+    name = second.locator(".name button").inner_text()
+    second.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Evaluate").wait_for()
+    expect(page.locator(".moot-head .sub").first).to_contain_text(name)
+
+
+def test_two_runs_open_in_compare_in_the_order_of_selection(page: Page) -> None:
+    rows = page.locator(".leaderboard tbody tr")
+    names = [rows.nth(number).locator(".name button").inner_text() for number in (2, 0)]
+    for number, selected in ((2, "1 selected"), (0, "2 selected")):
+        rows.nth(number).focus()
+        page.keyboard.press("x")
+        expect(page.get_by_text(selected)).to_be_visible()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.get_by_role("heading", name="Compare", exact=True).wait_for()
+    expect(page.get_by_role("heading", name=f"{names[1]} against {names[0]}")).to_be_visible()
+
+
+def test_a_click_on_a_heading_sorts(page: Page) -> None:
+    names = page.locator(".leaderboard tbody .name button")
+    page.get_by_role("button", name="Name").click()
+    expect(page.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "ascending")
+    shown = names.all_inner_texts()
+    pinned = page.locator(".leaderboard button.pin.on").count()
+    assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
