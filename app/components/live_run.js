@@ -45,7 +45,7 @@ const DWELL_AFTER_KEY_MS = 9000;
 const RELIST_MS = 4000; // Between two updates of the list of finished debates.
 const CHAIN_AVATARS = 6;
 const SMALLEST_HEIGHT = 620;
-const NARROW = { width: 1160, height: 690 };
+const NARROW = { width: 1160, height: 800 };
 const STACKED_WIDTH = 780;
 
 class LiveRunView {
