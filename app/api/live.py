@@ -26,7 +26,7 @@ from core.services.live_run import (
     DocumentText,
     Json,
     LiveRunState,
-    Replay,
+    StoredDebate,
     debate_events,
 )
 from core.services.run_view import FinishedPage
@@ -54,7 +54,7 @@ class LiveSource(Protocol):
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
         """Return a document's text, or None."""
 
-    def replay(self, run_id: str, document_id: str) -> Replay | None:
+    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         """Return the stored debate, or None."""
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
@@ -110,18 +110,18 @@ class _Connection:
         self._view = ClientCursor()
 
     async def serve(self) -> None:
-        listening = asyncio.create_task(self._listen())
-        sending = asyncio.create_task(self._speak())
+        receiving = asyncio.create_task(self._receive())
+        sending = asyncio.create_task(self._send_updates())
         try:
-            await asyncio.wait({listening, sending}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({receiving, sending}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (listening, sending):
+            for task in (receiving, sending):
                 task.cancel()
-            for task in (listening, sending):
+            for task in (receiving, sending):
                 with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
                     await task
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         while True:
             text = await self._socket.receive_text()
             try:
@@ -151,7 +151,7 @@ class _Connection:
             case _:
                 raise ValueError("type")
 
-    async def _speak(self) -> None:
+    async def _send_updates(self) -> None:
         beat = 0
         while True:
             if self._asked.is_set():

@@ -2,13 +2,12 @@
 
 import { button, el, icon, SVG_NAMESPACE, svgEl } from "./dom.js";
 import { formatCount } from "./format.js";
-import { roleColour } from "./roles.js";
 import { rootOf } from "./streamlit_bridge.js";
 
 /** @import { IconName } from "./dom.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 
-/** @typedef {{ role: string, name: string, correct: number, share: string }} Bar */
+/** @typedef {{ colour: string, name: string, correct: number, share: string }} Bar */
 /** @typedef {{ corrected: number, regressed: number, kept_correct: number, kept_incorrect: number }} Step */
 /**
  * @typedef {object} SankeyData
@@ -142,7 +141,7 @@ class Sankey {
       "stroke-width": 1.5,
     });
     hollow.append(svgEl("title", {}, `${bar.name}: ${formatCount(this.cells - bar.correct)} incorrect`));
-    const group = svgEl("g", { class: roleColour(bar.role) });
+    const group = svgEl("g", { class: bar.colour });
     group.append(svgEl("text", name, bar.name), svgEl("text", share, bar.share), full, hollow);
     return group;
   }

@@ -5,12 +5,13 @@ import { formatChange, formatCount } from "./format.js";
 import { avatar, createRoles, findRole } from "./roles.js";
 import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
+/** @import { RoleData } from "./roles.js" */
 /** @import { Component } from "./streamlit_bridge.js" */
 
 /** @typedef {["same" | "added" | "removed", string]} Piece */
 /**
  * @typedef {object} RolePrompt
- * @property {string | null} role
+ * @property {RoleData | null} role
  * @property {string} title
  * @property {number} tokens
  * @property {number} token_change Compared with the saved version.
@@ -55,7 +56,7 @@ export default function (component) {
       body.scrollTop = 0;
       draw();
     };
-    const node = button("", pick, role.role ? roleTile(role.role, role.title) : null, role.title);
+    const node = button("", pick, role.role && roleTile(role.role), role.title);
     node.setAttribute("role", "tab");
     return node;
   });
@@ -79,10 +80,7 @@ function promptNodes(prompt, length) {
   ]);
 }
 
-/**
- * @param {string} role
- * @param {string} name
- */
-function roleTile(role, name) {
-  return avatar(findRole(createRoles([{ role, name }]), role), { small: true });
+/** @param {RoleData} data */
+function roleTile(data) {
+  return avatar(findRole(createRoles([data]), data.role), { small: true });
 }

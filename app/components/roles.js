@@ -3,11 +3,11 @@
 import { el } from "./dom.js";
 
 /**
- * A role as the page sends it. `group` is the panel that it belongs to.
- * @typedef {{ role: string, name?: string, group?: string }} RoleData
+ * A role as the page sends it. `colour` is a CSS class, `group` the panel that the role belongs to.
+ * @typedef {{ role: string, colour: string, name?: string, group?: string }} RoleData
  */
 /**
- * A role as it is shown. `colour` is a CSS class.
+ * A role as it is shown.
  * @typedef {{ role: string, name: string, colour: string, letter: string, group: string }} Role
  */
 /**
@@ -15,18 +15,7 @@ import { el } from "./dom.js";
  * @typedef {Map<string, Role>} Roles
  */
 
-/**
- * Return the CSS class for the colour of a role. `role_colour` in Python follows the same rules.
- *
- * @param {string} role
- */
-export function roleColour(role) {
-  const name = role.toLowerCase();
-  for (const known of ["extractor", "critic", "judge", "advocate"]) if (name.startsWith(known)) return known;
-  if (/^(prosecut|defen|proponent|opponent)/.test(name)) return "advocate";
-  if (/^(person|you|author)/.test(name)) return "person";
-  return "panelist";
-}
+const UNKNOWN_COLOUR = "panelist"; // of a role that the page did not announce
 
 /**
  * Return the name of a role for the screen: "first_judge" becomes "First judge".
@@ -46,9 +35,9 @@ export function humanize(role) {
 export function createRoles(rows) {
   /** @type {Roles} */
   const roles = new Map();
-  for (const { role, name: given, group = "" } of rows) {
+  for (const { role, colour, name: given, group = "" } of rows) {
     const name = given || humanize(role);
-    roles.set(role, { role, name, colour: roleColour(role), letter: name.slice(0, 1).toUpperCase(), group });
+    roles.set(role, { role, name, colour, letter: name.slice(0, 1).toUpperCase(), group });
   }
   const used = new Map();
   for (const { letter } of roles.values()) used.set(letter, (used.get(letter) ?? 0) + 1);
@@ -77,7 +66,7 @@ export function findRole(roles, id) {
   const known = roles.get(id);
   if (known) return known;
   const name = humanize(id || "?");
-  const added = { role: id, name, colour: roleColour(id), letter: name.slice(0, 1), group: "" };
+  const added = { role: id, name, colour: UNKNOWN_COLOUR, letter: name.slice(0, 1), group: "" };
   roles.set(id, added);
   return added;
 }

@@ -149,7 +149,7 @@ export class RunCounters {
     const whole = budget || projected || cost || 1;
     this.projectedBar.style.width = `${Math.min(100, (100 * (projected || cost || 0)) / whole)}%`;
     this.spentBar.style.width = `${Math.min(100, (100 * (cost || 0)) / whole)}%`;
-    const paid = `${formatPlural(calls, "paid call")}, ${formatCount(cached)} cached`;
+    const paid = `${formatPlural(calls, cost === 0 ? "call" : "paid call")}, ${formatCount(cached)} cached`;
     const limit = budget ? el("span", "optional", `budget ${formatMoney(budget)}`) : "";
     setDetail(this.cost, el("span", "ellipsis", paid), limit);
   }

@@ -4,7 +4,7 @@ import { el, icon, setText } from "./dom.js";
 import { formatCount, formatMoney } from "./format.js";
 import { findLabel, labelTag } from "./labels.js";
 import { isData, replyNodes } from "./reply_text.js";
-import { avatar, findRole, roleColour } from "./roles.js";
+import { avatar, findRole } from "./roles.js";
 
 /** @import { Debate, TurnEvent } from "./debate.js" */
 /** @import { Roles } from "./roles.js" */
@@ -142,7 +142,7 @@ export function describeInputs(turn, roles) {
   const names = turn.replies_to.filter((role) => role !== turn.role).map((role) => findRole(roles, role).name);
   if (!names.length) return turn.replies_to.length ? "revises its own reply" : "";
   if (names.length === 1) return `replies to ${names[0]}`;
-  if (names.length === 2 && roleColour(turn.role) === "judge") return "weighs both replies";
+  if (names.length === 2 && findRole(roles, turn.role).colour === "judge") return "weighs both replies";
   if (names.length > MOST_NAMED) return `replies to ${names.length} others`;
   return `replies to ${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 }
@@ -214,7 +214,7 @@ function decisionNodes(turn, debate) {
   }
   const own = turn.labels;
   if (!own) return [];
-  const judge = roleColour(turn.role) === "judge";
+  const judge = findRole(debate.run.roles, turn.role).colour === "judge";
   const earlier = comparedLabels(turn, debate);
   if (!earlier) {
     add(!own.length ? "no label" : kind === "choice" ? "chooses" : "assigns", own);
@@ -241,7 +241,7 @@ function decisionNodes(turn, debate) {
  * @returns {string[] | null}
  */
 function comparedLabels(turn, debate) {
-  const colour = roleColour(turn.role);
+  const { colour } = findRole(debate.run.roles, turn.role);
   const before = debate.labelTurns.filter((other) => other.turn < turn.turn);
   if (colour === "judge" && before.length) return [...new Set(before.flatMap(({ labels }) => labels))];
   const alone = colour === "panelist" || colour === "advocate";

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from app.components import component
+from app.widgets.palette import role_token
 from core import csv_text
 from core.codebook import Codebook
 from core.stats.flips import FlipTable
@@ -31,8 +32,8 @@ def flip_sankey(
     right = [changes[0].right_before, *(change.right_after for change in changes)]
     posts = [
         {
-            "role": role,
             "name": titles.get(role, role),
+            "colour": role_token(role),
             "correct": count,
             "share": f"{share:.1%} right" if share is not None else "",
         }

@@ -15,6 +15,7 @@ from app.components import component
 from app.state import state, with_value
 from core.codebook import COLOURS, Codebook, Label
 from core.errors import CodebookError
+from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.keyword_matches import InData
 from core.services.session import ProjectSession
@@ -79,8 +80,7 @@ def field_name(name: str, note: str = "", end: str = "") -> None:
 
 def words(text: str) -> str:
     """Return the number of words of a text, as text."""
-    count = len(text.split())
-    return f"{count} word{'' if count == 1 else 's'}"
+    return format_count(len(text.split()), "word")
 
 
 def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from app.components import component
+from app.widgets.palette import role_token
 from core.codebook import Codebook
 
 _LIVE_RUN = component("live_run")
@@ -17,10 +18,9 @@ def label_data(codebook: Codebook) -> list[dict[str, Any]]:
 
 
 def role_data(roles: Iterable[str] | Mapping[str, str]) -> list[dict[str, str]]:
-    """Return the roles in order for the components, with display names if ``roles`` is a mapping."""
-    if isinstance(roles, Mapping):
-        return [{"role": role, "name": name} for role, name in roles.items()]
-    return [{"role": role} for role in roles]
+    """Return the roles in order for the components: id, colour and, if ``roles`` is a mapping, the display name."""
+    names = roles if isinstance(roles, Mapping) else {}
+    return [{"role": role, "name": names.get(role, ""), "colour": role_token(role)} for role in roles]
 
 
 def live_run(

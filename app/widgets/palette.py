@@ -40,17 +40,14 @@ _ROLE_TOKENS = ("extractor", "critic", "judge", "advocate")
 
 
 def role_token(role: str) -> str:
-    """Return the colour token of a role, such as ``extractor`` for ``--r-extractor``.
-
-    ``roles.js`` implements the same rule.
-    """
+    """Return the colour token of a role: ``extractor`` for ``--r-extractor`` and the CSS class ``extractor``."""
     name = role.lower()
     for token in _ROLE_TOKENS:
         if name.startswith(token):
             return token
     if name.startswith(("prosecut", "defen", "proponent", "opponent")):
         return "advocate"
-    return "person" if name.startswith(("person", "you", "author")) else "panel"
+    return "person" if name.startswith(("person", "you", "author")) else "panelist"
 
 
 def role_colour(role: str, shades: Mapping[str, str]) -> str:

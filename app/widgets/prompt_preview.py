@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.components import component
+from app.widgets.live_run import role_data
 from core.services.codebooks.keyword_matches import RolePreview
 
 _PROMPT_PREVIEW = component("prompt_preview")
@@ -18,7 +19,7 @@ def prompt_preview(roles: Sequence[RolePreview], *, height: int = 620, key: str 
             "height": height,
             "roles": [
                 {
-                    "role": role.role,
+                    "role": role_data({role.role: role.title})[0] if role.role else None,
                     "title": role.title,
                     "tokens": role.tokens,
                     "token_change": role.more,

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from app.components import component
 from app.widgets.live_run import label_data, role_data
 from core.codebook import Codebook
-from core.services.live_run import Replay, debate_events
+from core.services.live_run import StoredDebate, debate_events
 
 _TRANSCRIPT = component("transcript")
 
 
 def transcript(
-    replay: Replay,
+    replay: StoredDebate,
     codebook: Codebook,
     roles: Iterable[str] | Mapping[str, str] = (),
     *,

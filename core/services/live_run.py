@@ -39,7 +39,7 @@ class DocumentText:
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class StoredDebate:
     """A stored debate, with its turns in order."""
 
     document: DocumentText
@@ -344,7 +344,7 @@ def verdict_event(reached: VerdictReached) -> Json:
     }
 
 
-def debate_events(debate: Replay) -> list[Json]:
+def debate_events(debate: StoredDebate) -> list[Json]:
     """Return a stored debate for the browser, in the form of a snapshot."""
     live = _LiveDebate(debate.document.id, reached=debate.verdict, verdict_revision=1)
     for turn in debate.turns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.debate.events import RunStatus
 from core.runs import RunRow, State
-from core.services.live_run import DocumentText, Replay
+from core.services.live_run import DocumentText, StoredDebate
 from core.store.finished_debates import FinishedDebate as FinishedDebate
 from core.store.finished_debates import FinishedPage as FinishedPage
 from core.store.store import Store
@@ -45,12 +45,12 @@ def document(store: Store, document_id: str) -> DocumentText | None:
     )
 
 
-def replay(store: Store, run_id: str, document_id: str) -> Replay | None:
+def replay(store: Store, run_id: str, document_id: str) -> StoredDebate | None:
     """Return the stored debate on a document, None if it has neither turns nor a verdict."""
     turns = tuple(store.transcripts.turns(run_id, document_id))
     verdict = store.transcripts.verdict(run_id, document_id)
     text = document(store, document_id)
-    return None if text is None or not (turns or verdict) else Replay(text, turns, verdict)
+    return None if text is None or not (turns or verdict) else StoredDebate(text, turns, verdict)
 
 
 def finished(store: Store, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:

@@ -18,7 +18,7 @@ from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import engines, run_view
 from core.services.classifier_training import ClassifierTrainer
-from core.services.live_run import DocumentText, LiveRunState, Replay
+from core.services.live_run import DocumentText, LiveRunState, StoredDebate
 from core.services.prefetch import Prefetcher
 from core.services.run_view import FinishedPage
 from core.store.project import Project
@@ -188,7 +188,7 @@ class ProjectSession:
         """Return a document's text, or None."""
         return run_view.document(self.store, document_id)
 
-    def replay(self, run_id: str, document_id: str) -> Replay | None:
+    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         """Return the stored debate on a document, or None."""
         return run_view.replay(self.store, run_id, document_id)
 

@@ -16,7 +16,7 @@ from app.api.security import POLICY_VIOLATION
 from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Turn, Verdict
 from core.runs import RoleModel
-from core.services.live_run import DocumentText, LiveRunState, Replay
+from core.services.live_run import DocumentText, LiveRunState, StoredDebate
 from core.services.run_view import FinishedDebate, FinishedPage
 
 RUN = "r1"
@@ -37,11 +37,11 @@ class Source:
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
         return DocumentText(document_id, {"text": HOSTILE}, "row 1")
 
-    def replay(self, run_id: str, document_id: str) -> Replay | None:
+    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         if document_id != "old":
             return None
         turn = Turn(RUN, "old", 0, "judge", MODEL, reply=Reply("stored words"))
-        return Replay(DocumentText("old", {"text": "old text"}), (turn,), VerdictReached(RUN, "old", Verdict({})))
+        return StoredDebate(DocumentText("old", {"text": "old text"}), (turn,), VerdictReached(RUN, "old", Verdict({})))
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
         return FinishedPage(1, (FinishedDebate("old", "verdict", {"a": True}, f"{query}/{status}/{offset}/{limit}"),))

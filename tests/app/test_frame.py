@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
-from core.services.live_run import DocumentText, LiveRunState, Replay
+from core.services.live_run import DocumentText, LiveRunState, StoredDebate
 from core.services.run_view import FinishedPage
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -49,7 +49,7 @@ class ProjectSession:
     def document(self, run_id: str, document_id: str) -> DocumentText | None:
         return None
 
-    def replay(self, run_id: str, document_id: str) -> Replay | None:
+    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         return None
 
     def finished(self, run_id: str, **_: Any) -> FinishedPage:

@@ -24,7 +24,7 @@ from core.codebook import Codebook, Label  # noqa: E402
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached  # noqa: E402
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict  # noqa: E402
 from core.runs import RoleModel  # noqa: E402
-from core.services.live_run import DocumentText, LiveRunState, Replay  # noqa: E402
+from core.services.live_run import DocumentText, LiveRunState, StoredDebate  # noqa: E402
 from core.services.run_view import FinishedDebate, FinishedPage  # noqa: E402
 
 RUN = "run-14"
@@ -129,8 +129,8 @@ class Debate:
         start = self.text.fields["review"].find(quote)
         return Evidence(_id(name), quote, "review", start, start + len(quote), "exact")
 
-    def stored(self) -> Replay:
-        return Replay(self.text, tuple(self.turn(number) for number in range(3)), self.reached())
+    def stored(self) -> StoredDebate:
+        return StoredDebate(self.text, tuple(self.turn(number) for number in range(3)), self.reached())
 
     def reached(self) -> VerdictReached:
         return VerdictReached(RUN, self.id, self.verdict())
@@ -209,7 +209,7 @@ class FakeSession:
         debate = self.by_id.get(document_id)
         return debate.text if debate else None
 
-    def replay(self, run_id: str, document_id: str) -> Replay | None:
+    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
         debate = self.by_id.get(document_id)
         if debate is None or document_id not in self.finished_:
             return None

@@ -10,7 +10,7 @@ export const LABELS = [
 ];
 
 export function makeRun(kind = "multilabel", roles = ["extractor", "critic", "judge"]) {
-  return { labels: createLabels(LABELS), roles: createRoles(roles.map((role) => ({ role }))), kind };
+  return { labels: createLabels(LABELS), roles: createRoles(roles.map((role) => ({ role, colour: role }))), kind };
 }
 
 export function makeTurn(turn, role, fields = {}) {

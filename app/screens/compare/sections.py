@@ -38,7 +38,7 @@ def sentences(found: Comparison) -> None:
     said = [pair.sentence for pair in found.pairs]
     if found.several is not None:
         said.append(found.several.sentence())
-    st.html(f'<div class="moot-told">{"".join(f"<span>{escape(words)}</span>" for words in said)}</div>')
+    st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in said)}</div>')
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:

@@ -79,7 +79,7 @@ def _recommendations(found: Sequence[Profile], advised: Sequence[Suggestion], on
         if rows:
             plots.scatter(rows, key="models-profiles")
         lines = "".join(_line(one) for one in advised)
-        st.html(f'<div class="moot-told">{lines}</div>')
+        st.html(f'<div class="moot-sentences">{lines}</div>')
 
 
 def _line(one: Suggestion) -> str:

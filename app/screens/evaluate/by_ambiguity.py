@@ -26,7 +26,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         known = ambiguity.prepasses(session)
         if not known:
             st.html(
-                '<div class="moot-told"><span>Run the single annotator with the method vote of k to find the '
+                '<div class="moot-sentences"><span>Run the single annotator with the method vote of k to find the '
                 "documents on which a model disagrees with itself. No such run has finished.</span></div>"
             )
             return

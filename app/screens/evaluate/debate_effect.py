@@ -182,7 +182,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             )
             for one in found
         ]
-        st.html(f'<div class="moot-told">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
+        st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
 
 
 def _panels(result: DebateEffect, on: str) -> None:

@@ -47,7 +47,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             _chart(rows, measure)
         else:
             st.caption(f"{NAMES[measure]} is not defined here: no spread, or too few who rated.")
-        st.html(f'<div class="moot-told"><span>{escape(result.sentence)}</span></div>')
+        st.html(f'<div class="moot-sentences"><span>{escape(result.sentence)}</span></div>')
 
 
 def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:

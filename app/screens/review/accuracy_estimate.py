@@ -9,6 +9,7 @@ import streamlit as st
 from app.widgets.labels import swatch_html
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.codebook import Kind
+from core.formatting import format_count
 from core.services.classifier import ClassifierStatus
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.stats.intervals import Estimate
@@ -33,14 +34,14 @@ def sentence(found: AccuracyEstimate) -> str:
 
 def line(found: AccuracyEstimate) -> None:
     """Draw the sentence."""
-    st.html(f'<div class="moot-proof" role="status">{sentence(found)}</div>')
+    st.html(f'<div class="moot-remark" role="status">{sentence(found)}</div>')
 
 
 def details(found: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
     metric_strip(_figures(found), key="proof-numbers")
     if not found.known:
-        st.html(f'<div class="moot-proof">{sentence(found)}</div>')
+        st.html(f'<div class="moot-remark">{sentence(found)}</div>')
         return
     what = "mean rating" if kind == "rating" else "share of documents"
     head = "".join(
@@ -49,9 +50,9 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
         if name != "F1" or kind != "rating"
     )
     rows = "".join(_row(label, found, kind) for label in found.labels)
-    st.html(f'<table class="moot-prove"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     st.html(
-        '<div class="moot-proof q">The mark is the estimate for all documents, the dark part its 95% interval by '
+        '<div class="moot-remark q">The mark is the estimate for all documents, the dark part its 95% interval by '
         "prediction-powered inference, the light part that of the reviewed documents only, the hollow mark the "
         "verdicts. "
         "Each document is weighted by its selection probability: random audits represent all documents that were left, "
@@ -65,7 +66,7 @@ def classifier_status(found: ClassifierStatus) -> None:
         words = (
             "The first training is running."
             if found.is_training
-            else f"Submit {found.missing} more document{'' if found.missing == 1 else 's'} to train it."
+            else f"Submit {format_count(found.missing, 'more document')} to train it."
             if found.missing
             else "Not trained yet."
         )
@@ -78,12 +79,12 @@ def classifier_status(found: ClassifierStatus) -> None:
             "Reviewed documents are harder than most."
             f"{' Training on your latest decisions.' if found.is_training else ''}"
         )
-    error = f'<div class="moot-proof"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
-    st.html(f'<div class="moot-proof">{words}</div>{error}')
+    error = f'<div class="moot-remark"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
+    st.html(f'<div class="moot-remark">{words}</div>{error}')
 
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:
-    audits = f"{found.audits:,} random audit{'' if found.audits == 1 else 's'}"
+    audits = format_count(found.audits, "random audit")
     lent = [MetricNote("used as examples", f"{found.guarded:,}", "unres")] if found.guarded else []
     figures = [Metric("Labels correct", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
     if found.f1.value is not None:
@@ -95,7 +96,7 @@ def _figures(found: AccuracyEstimate) -> list[Metric]:
 
 
 def _not_yet(found: AccuracyEstimate) -> str:
-    count = f"{found.missing} more random audit{'' if found.missing == 1 else 's'}"
+    count = format_count(found.missing, "more random audit")
     if found.share <= 0 and found.missing:
         return "No random audits: turn them on under Settings to estimate the accuracy of the verdicts."
     about = f", about {round(found.missing / found.share):,} documents of the queue," if found.share else ""

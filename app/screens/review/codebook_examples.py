@@ -10,6 +10,7 @@ import streamlit as st
 from app.widgets import codebook_versions
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
+from core.formatting import format_count
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
 
 _WHERE: Mapping[Part, str] = {
@@ -34,14 +35,14 @@ def card(
 
     ``more`` counts further suggestions. ``elsewhere`` is True when another document is in focus.
     """
-    st.html(f'<div class="moot-teach">{_sentence(example, effect, codebook, more, elsewhere)}</div>', width="stretch")
+    st.html(f'<div class="moot-example">{_sentence(example, effect, codebook, more, elsewhere)}</div>', width="stretch")
     st.button("Change words", type="tertiary", on_click=on_change, key=f"{key}-change")
     st.button(f"Add as {PART_NAMES[example.part]}", icon=":material/add:", on_click=on_add, key=f"{key}-add")
 
 
 def nothing(words: str, *, on_change: Callable[[], None], key: str = "teach") -> None:
     """Draw the suggestion for a correction for which no words were found."""
-    st.html(f'<div class="moot-teach">{escape(words)}</div>', width="stretch")
+    st.html(f'<div class="moot-example">{escape(words)}</div>', width="stretch")
     st.button("Choose words", on_click=on_change, key=f"{key}-change")
 
 
@@ -65,12 +66,12 @@ def form(example: CodebookExample, codebook: Codebook, *, key: str = "teach-form
 def effect(found: Effect) -> None:
     """Draw the effect of an example: the diff and the affected documents."""
     codebook_versions.changes(found.changes)
-    st.html(f'<div class="moot-proof">{_touched(found)} It is saved as version {found.version} of the codebook.</div>')
+    st.html(f'<div class="moot-remark">{_touched(found)} It is saved as version {found.version} of the codebook.</div>')
 
 
 def _sentence(example: CodebookExample, found: Effect, codebook: Codebook, more: int, elsewhere: bool) -> str:
     label = codebook.label(example.label_id)
-    others = f" {more} more correction{'' if more == 1 else 's'} here." if more else ""
+    others = f" {format_count(more, 'more correction')} here." if more else ""
     source = f" of {escape(example.document_id)}" if elsewhere else ""
     return (
         f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} {_WHERE[example.part]} "
@@ -81,5 +82,5 @@ def _sentence(example: CodebookExample, found: Effect, codebook: Codebook, more:
 def _touched(found: Effect) -> str:
     if not found.touched:
         return "Affects no reviewed document."
-    words = f"Affects {found.touched:,} reviewed document{'' if found.touched == 1 else 's'}"
+    words = f"Affects {format_count(found.touched, 'reviewed document')}"
     return f"{words}, {found.matching:,} of which contain{'s' if found.matching == 1 else ''} the words."

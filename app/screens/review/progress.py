@@ -30,10 +30,10 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
     asked = ReviewState.edited_example.pop()
     if asked is not None:
         _example_dialog(session, run, asked, actor)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-pays"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="review-progress"):
         added = ReviewState.example_saved.pop()
         if added:
-            st.html(f'<div class="moot-proof" role="status">{escape(added)}</div>', width="stretch")
+            st.html(f'<div class="moot-remark" role="status">{escape(added)}</div>', width="stretch")
         elif not _suggest(session, run, document_id, actor):
             with st.container(width="stretch"):
                 proof_view.line(proofs.estimate_accuracy(session, run))
@@ -102,7 +102,7 @@ def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor:
 def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
     chosen = codebook_examples.form(example, staleness.shown(session, run.settings.codebook))
     if not chosen.text.strip():
-        st.html('<div class="moot-proof q">Type or paste words of the text to preview the change.</div>')
+        st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
         return
     try:
         found = teaching.preview_example(session, run, chosen)
@@ -111,7 +111,7 @@ def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExamp
         return
     codebook_examples.effect(found)
     st.html(
-        '<div class="moot-proof q">This document is excluded from evaluations of runs whose codebook contains these '
+        '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains these '
         "words.</div>"
     )
     if st.button("Add example", type="primary", key="teach-keep"):
@@ -146,7 +146,7 @@ def imported_classifier(session: ProjectSession) -> None:
         known, unknown = ", ".join(found.known), ", ".join(found.unknown)
         missing = f" Not trained on {unknown}: these stay unresolved." if unknown else ""
         st.html(
-            f'<div class="moot-proof">Trained on {found.documents:,} documents of another project. '
+            f'<div class="moot-remark">Trained on {found.documents:,} documents of another project. '
             f"Labels: {escape(known)}.{escape(missing)} The classifier of this project stays unchanged.</div>"
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):

@@ -15,7 +15,7 @@ from core.services.live_run import (
     ClientCursor,
     DocumentText,
     LiveRunState,
-    Replay,
+    StoredDebate,
     debate_events,
 )
 
@@ -240,7 +240,7 @@ def test_progress_measures_a_running_turn_against_the_usual_length() -> None:
 
 
 def test_a_stored_debate_is_told_like_a_live_one() -> None:
-    replay = Replay(
+    replay = StoredDebate(
         DocumentText("d1", {"text": "t"}),
         (finished("one"), finished("two", turn=1, role="critic", labels=None)),
         verdict(),
