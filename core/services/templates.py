@@ -19,6 +19,8 @@ from core.store.prompts import SavedPrompt
 
 _NUMBER = re.compile(r"\.v(\d+)$")
 
+TITLES = {"extractor_again": "Extractor, extra rounds", "magistrate_second": "Magistrate, second round"}
+"""Display names of templates that are not named like their role."""
 VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
     "document": "the text, delimited",
     "definitions": "the labels with their definitions",
@@ -88,7 +90,7 @@ class Slot:
     @property
     def title(self) -> str:
         """Display name of the slot."""
-        return self.key.replace("_", " ").capitalize()
+        return TITLES.get(self.key, self.key.replace("_", " ").capitalize())
 
     def meaning(self, name: str) -> str:
         """Return a short description of a variable."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from html import escape
+from typing import Literal
 
 import streamlit as st
 
@@ -11,13 +12,14 @@ from app import context
 from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.label_editor import Fields, label_list
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
+from app.widgets.next_step import next_step
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label
-from core.errors import CodebookError, MootError
+from core.errors import MootError
 from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
@@ -75,15 +77,15 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
             st.button("Discard", on_click=discard, args=(session,), help=back)
         if standing.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
-        if st.button(f"Save as v{number}", type="primary", disabled=not standing.dirty, key="codebook-save"):
-            try:
+        kind: Literal["primary", "secondary"] = "primary" if standing.dirty else "secondary"
+        if st.button(f"Save as v{number}", type=kind, disabled=not standing.dirty, key="codebook-save"):
+            with error_boxes():
                 version = codebooks.save(session, book, st.session_state.get(NOTE, ""))
-            except CodebookError as error:
-                error_box(error)
-            else:
                 reset_widgets(NOTE)
                 state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
                 st.rerun()
+        if not standing.dirty:
+            next_step(session, "codebook")
 
 
 def discard(session: ProjectSession) -> None:

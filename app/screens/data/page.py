@@ -16,6 +16,7 @@ from app.widgets.alerts import error_box, notice
 from app.widgets.common import report_to
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
+from app.widgets.next_step import next_step
 from core.errors import MootError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
@@ -108,9 +109,10 @@ def project(session: ProjectSession) -> None:
                 state.data.gold_draft = importing.draft_from_project(session, codebook)
             column_mapping.reset()
             st.rerun()
-        importer = st.popover("Import a file", icon=":material/upload_file:", key="data-import-popover", type="primary")
+        importer = st.popover("Import a file", icon=":material/upload_file:", key="data-import-popover")
         with importer, st.container(width=460):
             file_form(session)
+        next_step(session, "data")
     overview.show(session, codebook)
 
 

@@ -105,13 +105,6 @@ def main() -> None:
                     for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
                         with cell:
                             sections.sample_card(card, partial(open_sample, card.sample.key))
-            with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
-                heading("Projects")
-                st.space("stretch")
-                with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
-                    st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
-                    st.form_submit_button("Create", type="primary", on_click=make_new)
-            project_list(workspace, session.path if session else None, open_recent)
         with right:
             with panel("Example debate", note="a hotel review", key="example"):
                 sections.example()
@@ -121,6 +114,13 @@ def main() -> None:
                     f"Next steps in {overview.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):
                     sections.steps(overview, go)
+        with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
+            heading("Projects")
+            st.space("stretch")
+            with st.popover("New project", icon=":material/add:"), st.form("new-project", border=False):
+                st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
+                st.form_submit_button("Create", type="primary", on_click=make_new)
+        project_list(workspace, session.path if session else None, open_recent)
 
 
 main()

@@ -16,7 +16,7 @@ from core.services import projects
 from core.services.projects import DeletedProject, Recent
 from core.services.workspace import Workspace
 
-WIDTHS = (2.6, 0.9, 0.8, 1.5, 1.2, 0.8, 0.8, 0.5)
+WIDTHS = (3, 0.9, 0.9, 1.6, 1.3, 0.9, 0.8, 0.5)
 HEADS = (
     ("Project", ""), ("Documents", " num"), ("Reviewed", " num"), ("Last run", ""), ("Opened", ""), ("Size", " num"),
     ("", ""), ("", ""),

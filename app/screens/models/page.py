@@ -11,6 +11,7 @@ from app.screens.models import connections, role_models
 from app.state import bound, state
 from app.widgets.common import heading, line, saved
 from app.widgets.layout import header
+from app.widgets.next_step import next_step
 from core.debate import protocols
 from core.services import models
 from core.services.evaluation import model_recommendations
@@ -42,6 +43,7 @@ def main() -> None:
 
     with header("Models", "models per role, and connections to model servers"):
         saved(state.models.plan_saved_at)
+        next_step(session, "models")
     with st.container(border=True, key="role_models"):
         with st.container(horizontal=True, vertical_alignment="center"):
             heading("Model per role")

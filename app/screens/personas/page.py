@@ -325,15 +325,10 @@ def _history(session: ProjectSession, status: PersonaStatus) -> None:
     run = personas.last_panel(session)
     if run is not None:
         with panel("Cost per group", run.run_id, key="persona-costs"):
-            st.html(
-                "".join(
-                    _row_html(
-                        f"{one.turns:,}", f"{one.name}, {one.per_document:,.0f} tokens per document",
-                        f"{one.tokens:,} tokens, {format_price(one.cost_usd)}",
-                    )
-                    for one in personas.costs(session, run)
-                )
-            )  # fmt: skip
+            for one in personas.costs(session, run):
+                turns, tokens = format_count(one.turns, "turn"), f"{one.tokens:,} tokens"
+                text = f"{turns}, {tokens} ({one.per_document:,.0f} per document), {format_price(one.cost_usd)}"
+                st.html(f'<div class="moot-line"><b>{escape(one.name)}</b> <span class="q">{text}</span></div>')
 
 
 main()
