@@ -12,6 +12,8 @@ from core.documents import storable
 from core.errors import UsageError
 
 DEFAULT_MAX_TOKENS = 1024
+LONG_MAX_TOKENS = 8192
+"""Output limit of reasoning models and of roles that write long JSON."""
 MOST_TOKENS = 2**31 - 1
 """Largest output limit that servers accept."""
 BUILTIN = "builtin"
@@ -54,14 +56,19 @@ class _Frozen(BaseModel):
 
 
 class Sampling(_Frozen):
-    """Sampling parameters of a role model. None leaves a parameter to the server; ``max_tokens`` is always sent."""
+    """Sampling parameters of a role model. None leaves a parameter to the server, and ``max_tokens`` to the role."""
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, le=MOST_TOKENS)
+    max_tokens: int | None = Field(default=None, ge=1, le=MOST_TOKENS)
     seed: int | None = None
     reasoning_effort: Effort | None = None
-    json_schema: SchemaUse = "off"
+    json_schema: SchemaUse = "auto"
+
+    @property
+    def output_limit(self) -> int:
+        """The output limit in tokens; every request carries one."""
+        return self.max_tokens or DEFAULT_MAX_TOKENS
 
 
 class Handling(_Frozen):

@@ -240,22 +240,30 @@ def ask_with_retry(
 ) -> Step[tuple[Reply, ...]]:
     """Send requests in parallel and return their replies in the same order.
 
-    Each reply with a problem is asked for once more, in parallel, with the problem rendered by ``template``.
+    Each reply with a problem is asked for once more, in parallel, with the problem rendered by ``template``. A reply
+    that was cut by its output limit is asked for once more in the same words, with twice the limit.
     """
     sent = tuple(requests)
     if not sent:
         return ()
     replies = list((yield sent))
     problems = {index: problem_of(sent[index], reply) for index, reply in enumerate(replies)}
-    again = [index for index, problem in problems.items() if problem]
+    again = [index for index, problem in problems.items() if problem or _is_cut(sent[index], replies[index])]
     if again:
         second_replies = yield tuple(_retry(sent[i], replies[i], problems[i], template) for i in again)
         for index, reply in zip(again, second_replies, strict=True):
-            replies[index] = reply
+            if problems[index] or not problem_of(sent[index], reply):  # a cut reply may have been readable
+                replies[index] = reply
     return tuple(replies)
 
 
+def _is_cut(request: Request, reply: Reply) -> bool:
+    return reply.finish == "length" and not request.retry
+
+
 def _retry(request: Request, reply: Reply, problem: str, template: Template) -> Request:
+    if _is_cut(request, reply):
+        return replace(request, limit_factor=2 * request.limit_factor, retry=request.retry + 1)
     before = (Message("assistant", reply.text),) if reply.text.strip() else ()
     text = prompts.render_text(template, {"problem": problem})
     messages = (*request.messages, *before, Message("user", text))
@@ -263,8 +271,8 @@ def _retry(request: Request, reply: Reply, problem: str, template: Template) -> 
 
 
 def needs_retry(request: Request, reply: Reply) -> bool:
-    """Return True if the reply lacks its required decision and may be asked for again."""
-    return bool(_missing_decision(request, reply))
+    """Return True if the reply was cut or lacks its required decision, and may be asked for again."""
+    return _is_cut(request, reply) or bool(_missing_decision(request, reply))
 
 
 def _missing_decision(request: Request, reply: Reply) -> str:
@@ -306,8 +314,10 @@ def run_parallel(*steps: Step[T]) -> Step[tuple[T, ...]]:
     return tuple(results[index] for index in range(len(steps)))
 
 
-def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Document) -> Reply:
+def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Document, limit: int = 0) -> Reply:
     """Return the reply with its reading and evidence. Engines call this on every reply before they pass it on.
+
+    ``limit`` is the output limit of the request in tokens, for the reading of a reply that was cut by it.
 
     A reply about a part of the codebook is read as if there were no other labels. Evidence is located in the debated
     document alone, so a reply about a precedent has none.
@@ -316,6 +326,8 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         return reply
     codebook = request.narrow(codebook)
     reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish=reply.finish)
+    if limit and reading.problem == parse.CUT:
+        reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     quotes = evidence.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
 

@@ -165,7 +165,8 @@ class ProtocolSpec:
     ``VERDICT`` if no single role decides. ``kinds`` maps the supported kinds of label to their decision rules,
     ``unsupported`` the others to the reason. ``check`` returns the problem with parameters for a codebook in words, or
     an empty string. ``temperature`` is the protocol's own temperature by family; a preset and a role's model override
-    it. ``shots`` is the number of precedents wanted for each label.
+    it. ``output_limits`` are the output limits by family, in tokens; other roles have the default. ``shots`` is the
+    number of precedents wanted for each label.
     """
 
     name: str
@@ -184,6 +185,7 @@ class ProtocolSpec:
     deciding_role: Callable[[Params], str] = lambda _params: VERDICT
     check: Callable[[Params, Codebook], str] = lambda _params, _codebook: ""
     temperature: Callable[[Params], Mapping[str, float]] = lambda _params: _EMPTY
+    output_limits: Mapping[str, int] = field(default_factory=dict)
     shots: Callable[[Params], int] = lambda _params: 0
     templates: Callable[[], Mapping[str, Template]] | None = None
 

@@ -62,6 +62,7 @@ class Request:
     - ``replies_to`` are the roles whose replies the messages contain.
     - ``item`` is the one label or dimension in question, empty for the whole codebook.
     - ``without`` is a label that the request leaves out.
+    - ``limit_factor`` multiplies the output limit of the role's model, after a reply that was cut by it.
     - ``sample`` distinguishes several samples of one request, for servers that accept a seed.
     - ``document`` is set if the request is about another document than the debated one (a precedent).
     - ``assigned`` is set if the role was given the position that it argues for.
@@ -76,9 +77,14 @@ class Request:
     replies_to: tuple[str, ...] = ()
     item: str = ""
     without: str = ""
+    limit_factor: int = 1
     sample: int = 0
     document: Document | None = None
     assigned: bool = False
+
+    def output_limit(self, role_model: RoleModel) -> int:
+        """Return the output limit of this request in tokens."""
+        return role_model.sampling.output_limit * self.limit_factor
 
     @property
     def is_auxiliary(self) -> bool:

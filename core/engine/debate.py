@@ -34,6 +34,7 @@ def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, obj
             "form": request.form,
             "iteration": iteration,
             "salt": dict(salt),
+            **({"limit_factor": request.limit_factor} if request.limit_factor > 1 else {}),
         }
     )
 
@@ -198,7 +199,8 @@ async def look_up(
 
 def read_reply(reply: Reply, pending: PendingTurn, settings: RunSettings) -> Reply:
     """Return a stored reply with its reading and its located quotes."""
-    return parse_reply(pending.request, reply, settings.codebook, pending.document)
+    limit = pending.request.output_limit(pending.role_model)
+    return parse_reply(pending.request, reply, settings.codebook, pending.document, limit)
 
 
 MAX_CUTS = 6

@@ -165,7 +165,7 @@ class ModelCaller:
         request, role_model = pending.request, pending.role_model
         limiter = self._limiter(role_model)
         # Providers count the prompt and the output limit of a request before it is answered.
-        await limiter.enter(prompt_characters(request) // CHARACTERS_PER_TOKEN + role_model.sampling.max_tokens)
+        await limiter.enter(prompt_characters(request) // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
         try:
             async with self.slots, self.budget.reserve(self.models.max_cost(role_model, request)) as settle:
                 began = time.monotonic()

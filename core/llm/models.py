@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -29,6 +30,7 @@ PLAIN = ("lexical",)
 BUILTIN_MODELS = (*PLAIN, classifier_model.NAME)
 SEEDS_APART = 1000
 """Distance between the seeds of two samples of one request; more than a run has iterations."""
+_REASONING = re.compile(r"(?:^|/)o[134]\b|\bgpt-(?:[5-9]|oss)|\br1\b|qwq|reason|think", re.IGNORECASE)
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -182,7 +184,7 @@ class ModelLibrary:
     def max_cost(self, role_model: RoleModel, ask: Request) -> float:
         """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
         characters = sum(len(message.content) for message in ask.messages)
-        usage = Usage(prompt_tokens=characters, completion_tokens=role_model.sampling.max_tokens)
+        usage = Usage(prompt_tokens=characters, completion_tokens=ask.output_limit(role_model))
         return self.cost(role_model, usage) or 0.0
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
@@ -192,6 +194,11 @@ class ModelLibrary:
     def priced(self, role_model: RoleModel) -> bool:
         """Return True if the price of this role's replies is known."""
         return self.prices.rates(self.place(role_model.connection), role_model.model) is not None
+
+    def reasons(self, role_model: RoleModel) -> bool:
+        """Return True if the model is known to reason before it answers, by its replies or by its name."""
+        known = self.capabilities.of(self.place(role_model.connection), role_model.model).reasons
+        return bool(_REASONING.search(role_model.model)) if known is None else known
 
     def limits(self, role_model: RoleModel) -> Limits:
         """Return the user's rate limits for the role model's connection."""

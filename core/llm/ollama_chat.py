@@ -52,7 +52,7 @@ def body(
     request: ModelRequest, known: ModelCapabilities, optional: Mapping[str, Any], schema: Schema | None
 ) -> dict[str, Any]:
     """Return the body of the request."""
-    limit = known.limited(request.role_model.sampling.max_tokens)
+    limit = known.limited(request.output_limit)
     made: dict[str, Any] = {
         "model": request.role_model.model,
         "messages": request.messages(known, schema),

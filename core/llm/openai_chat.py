@@ -41,7 +41,7 @@ def body(
     if "stream" not in made:
         made.pop("stream_options", None)
     if known.limit:
-        made[known.limit] = known.limited(request.role_model.sampling.max_tokens)
+        made[known.limit] = known.limited(request.output_limit)
     if schema is not None:
         held = {"name": NAME, "strict": True, "schema": schema}
         made["response_format"] = {"type": "json_schema", "json_schema": held}

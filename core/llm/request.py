@@ -37,6 +37,11 @@ class ModelRequest:
     """Further parameters by name, which a server may refuse like any other."""
 
     @property
+    def output_limit(self) -> int:
+        """Output limit in tokens."""
+        return self.ask.output_limit(self.role_model)
+
+    @property
     def headers(self) -> dict[str, str]:
         """HTTP headers."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}

@@ -284,10 +284,9 @@ class ReplyBuilder:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
         finish: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
-        if not text.strip() and finish == "length" and request.ask.form == "text":
-            limit = role_model.sampling.max_tokens
+        if not text.strip() and finish == "length" and request.ask.form == "text" and request.ask.retry:
             raise errors.LengthLimit(
-                f"{role_model.spec} reached its output limit of {limit} tokens before it said a word."
+                f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )
         if not text.strip() and finish == "stop":
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} answered without a word.")

@@ -19,8 +19,8 @@ from core.engine import standalone
 from core.engine.standalone import Spent
 from core.errors import InputError, UsageError
 from core.ingest.text_files import read_text_file
-from core.runs import RoleModel, RunRow, RunSettings
-from core.services.runs.planning import PANEL, Plan
+from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings
+from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
 from core.store.personas import PersonaSetVersion as PersonaSetVersion
 
@@ -138,7 +138,7 @@ def make(
     if not sources:
         raise UsageError("There are no sources to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
-    settings = _settings(codebook, session.models.resolve(role_model))
+    settings = _settings(codebook, with_defaults(session.models, role_model, None, LONG_MAX_TOKENS))
     step = persona_extraction.extract_personas(
         sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )

@@ -89,11 +89,11 @@ def _row(
             **bound(f"role-{role.name}-{part}", value, change),
         }
 
-    def sampled(part: str, label: str, empty: Any = None) -> dict[str, Any]:
-        """Return the arguments of a widget for a sampling setting. ``empty`` replaces an empty value."""
+    def sampled(part: str, label: str) -> dict[str, Any]:
+        """Return the arguments of a widget for a sampling setting."""
 
         def change(value: Any) -> None:
-            chosen = empty if value is None else None if value == AUTO and part == "reasoning_effort" else value
+            chosen = None if value == AUTO and part == "reasoning_effort" else value
             keep(sampling=Sampling.model_validate(sampling.model_dump() | {part: chosen}))
 
         value = getattr(sampling, part)
@@ -102,10 +102,9 @@ def _row(
         return {**options(part, label, value, change), "disabled": builtin}
 
     def number(column: Any, part: str, label: str, least: float, most: float | None, step: float, form: str) -> None:
-        empty = Sampling().max_tokens if part == "max_tokens" else None
         column.number_input(
             min_value=least, max_value=most, value=None, step=step, format=form, placeholder=AUTO,
-            **sampled(part, label, empty),
+            **sampled(part, label),
         )  # fmt: skip
 
     columns = st.columns(WIDTHS, vertical_alignment="center", wrap=False)

@@ -107,5 +107,6 @@ SPEC = ProtocolSpec(
         ),
     },
     temperature=lambda _params: {"annotator": 0.0},
+    output_limits={"annotator": 2048},
     debate=debate,
 )  # fmt: skip

@@ -210,5 +210,6 @@ SPEC = ProtocolSpec(
         *_ADAPTIVE_PARAMS,
     ),
     check=_check,
+    output_limits={"extractor": 2048, "critic": 2048, "judge": 2048},
     debate=debate,
 )  # fmt: skip

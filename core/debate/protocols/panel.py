@@ -290,6 +290,7 @@ SPEC = ProtocolSpec(
             "cannot arise",
         ),
     },
+    output_limits={"persona": 2048, "aggregator": 4096},
     debate=debate,
     params=_PARAMS,
     presets={

@@ -128,5 +128,6 @@ SPEC = ProtocolSpec(
     },
     temperature=_temperature,
     shots=lambda params: params["shots"] if params["method"] == "few_shot" else 0,
+    output_limits={"annotator": 2048},
     debate=debate,
 )  # fmt: skip

@@ -175,7 +175,7 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[s
             tokens = estimate_usage(characters, 0).prompt_tokens + position * REPLY_TOKENS
             totals[role] = totals.get(role, 0) + tokens
     return {
-        role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.max_tokens))
+        role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.output_limit))
         for role, tokens in totals.items()
     }
 

@@ -23,7 +23,18 @@ from core.engine.preflight import Probe, probe_role_models
 from core.engine.thread import EngineThread
 from core.errors import CodebookError, InputError, MootError, UsageError
 from core.llm.models import ModelLibrary
-from core.runs import BUILTIN, EngineSettings, Handling, RoleModel, RunRow, RunSettings, Sampling, Template
+from core.runs import (
+    BUILTIN,
+    DEFAULT_MAX_TOKENS,
+    LONG_MAX_TOKENS,
+    EngineSettings,
+    Handling,
+    RoleModel,
+    RunRow,
+    RunSettings,
+    Sampling,
+    Template,
+)
 from core.services import capability_cache, examples, preferences, templates
 from core.services.runs.configuration import name_run
 from core.services.runs.costs import Estimate, estimate_run
@@ -177,7 +188,9 @@ def build_settings(
         )
     temperatures = spec.temperatures(params)
     role_models = {
-        role.name: _with_temperature(models.resolve(plan.role_model(role.name)), temperatures.get(role.name))
+        role.name: with_defaults(
+            models, plan.role_model(role.name), temperatures.get(role.name), spec.output_limits.get(role.family)
+        )
         for role in roles
     }
     if missing := [role for role in roles if not role_models[role.name].model]:
@@ -245,13 +258,23 @@ def _role_names(roles: Sequence[Role]) -> list[str]:
     return list(dict.fromkeys(name for role in roles for name in (role.family, role.name)))
 
 
-def _with_temperature(role_model: RoleModel, temperature: float | None) -> RoleModel:
-    """Return the role model with the protocol's temperature, unless it sets one itself."""
-    if temperature is None or role_model.sampling.temperature is not None:
-        return role_model
-    return role_model.model_copy(
-        update={"sampling": role_model.sampling.model_copy(update={"temperature": temperature})}
-    )
+def with_defaults(
+    models: ModelLibrary, role_model: RoleModel, temperature: float | None, max_tokens: int | None
+) -> RoleModel:
+    """Return the resolved role model with the protocol's temperature and output limit, unless it sets its own.
+
+    The default output limit of a reasoning model is at least ``LONG_MAX_TOKENS``.
+    """
+    resolved = models.resolve(role_model)
+    sampling = resolved.sampling
+    limit = max_tokens or DEFAULT_MAX_TOKENS
+    if sampling.reasoning_effort is not None or models.reasons(resolved):
+        limit = max(limit, LONG_MAX_TOKENS)
+    update = {
+        "temperature": temperature if sampling.temperature is None else sampling.temperature,
+        "max_tokens": sampling.max_tokens or limit,
+    }
+    return resolved.model_copy(update={"sampling": sampling.model_copy(update=update)})
 
 
 def preflight(settings: RunSettings, models: ModelLibrary, engine: EngineThread) -> tuple[Probe, ...]:

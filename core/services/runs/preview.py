@@ -138,7 +138,7 @@ def describe_truncation(run: RunRow, cut: int) -> str:
         return ""
     limits = sorted(
         {
-            role_model.sampling.max_tokens
+            role_model.sampling.output_limit
             for role_model in run.settings.role_models.values()
             if role_model.connection != BUILTIN
         }
@@ -178,7 +178,7 @@ def context_overflows(
         if known is None or known.context is None:
             continue
         prompt = estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
-        tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + role_model.sampling.max_tokens
+        tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + role_model.sampling.output_limit
         if tokens > known.context and tokens > getattr(found.get(role_model.spec), "tokens", 0):
             found[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, known.context)
     return list(found.values())

@@ -45,6 +45,7 @@ def ask(
     book: Codebook = BOOK,
     form: ReplyForm = "labels",
     retry: int = 0,
+    limit_factor: int = 1,
     silence: float | None = None,
     before: Callable[[ModelCapabilities], None] = lambda _known: None,
     **sampling: Any,
@@ -59,7 +60,7 @@ def ask(
         settings = RunSettings(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
-        request = Request("annotator", MESSAGES, form=form, retry=retry)
+        request = Request("annotator", MESSAGES, form=form, retry=retry, limit_factor=limit_factor)
         told = Told(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
         before(told.known)
         try:

@@ -174,13 +174,15 @@ def test_thinking_that_comes_in_parts_is_kept_apart() -> None:
     assert told.known.reasons
 
 
-def test_a_limit_that_is_hit_before_a_word_is_said_fails_who_may_just_speak() -> None:
-    """Where a decision is owed, it is a reply that cannot be read: the parser says so and the label stays open."""
+def test_output_limit_without_any_text_fails_the_second_attempt_of_a_plain_text_role() -> None:
+    """Where a decision is required, it is a reply that cannot be read, and the label stays open."""
     behave = sending(event(piece(reasoning_content="hm " * 9)), event(piece(finish="length")))
-    with pytest.raises(errors.LengthLimit, match="output limit of 8 tokens") as caught:
-        ask(behave, form="text", max_tokens=8)
+    told = ask(behave, form="text", max_tokens=8)
+    assert (told.reply.text, told.reply.finish) == ("", "length")
+    with pytest.raises(errors.LengthLimit, match="output limit of 16 tokens") as caught:
+        ask(behave, form="text", retry=1, limit_factor=2, max_tokens=8)
     assert "max_tokens" in caught.value.remedy
-    told = ask(behave, max_tokens=8)
+    told = ask(behave, retry=1, max_tokens=8)
     assert (told.reply.text, told.reply.finish) == ("", "length")
 
 

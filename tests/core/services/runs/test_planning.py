@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from core.codebook import Codebook, Label
 from core.errors import UsageError
-from core.runs import RoleModel
+from core.llm.models import ModelLibrary
+from core.runs import RoleModel, Sampling
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from tests.core.services.sessions import studio
@@ -72,3 +74,21 @@ def test_the_built_in_model_is_instant_once_a_run_was_watched(session: ProjectSe
     planning.set_pace(session, 25.0)
     planning.note_run_watched(session, run)
     assert planning.load_plan(session).pace == 25.0, "a chosen pace stays"
+
+
+@pytest.mark.parametrize(
+    ("model", "sampling", "limit"),
+    [
+        ("gpt-4.1-mini", Sampling(), 2048),
+        ("o4-mini", Sampling(), 8192),
+        ("gpt-4.1-mini", Sampling(reasoning_effort="low"), 8192),
+        ("o4-mini", Sampling(max_tokens=64), 64),
+    ],
+)
+def test_output_limit_depends_on_the_role_and_on_reasoning(model: str, sampling: Sampling, limit: int) -> None:
+    role_model = RoleModel(connection="openai", model=model, sampling=sampling)
+    codebook = Codebook(labels=(Label(name="Food"),))
+    settings = planning.build_settings(
+        planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    assert {one.sampling.max_tokens for one in settings.role_models.values()} == {limit}
