@@ -74,7 +74,7 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
     assert role_model.spec == "openai/gpt-4.1-mini"
     assert role_model.sampling.model_dump() == {
         "temperature": 0.2, "top_p": None, "max_tokens": 300, "seed": None, "reasoning_effort": "low",
-        "json_schema": "off",
+        "json_schema": "auto",
     }  # fmt: skip
     shown = html(at)
     assert "Saved" in shown
