@@ -1,6 +1,6 @@
 """The built-in word-list baseline: answers from the keywords of the codebook instead of a language model."""
 
-from core.baseline.evidence import describe, example, keyword_spans
+from core.baseline.evidence import describe, example, keyword_spans, select
 from core.baseline.roles import VERSION, write_reply
 
-__all__ = ["VERSION", "describe", "example", "keyword_spans", "write_reply"]
+__all__ = ["VERSION", "describe", "example", "keyword_spans", "select", "write_reply"]

@@ -586,6 +586,18 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
     }
 
 
+def select(codebook: Codebook, text: str) -> frozenset[str]:
+    """Return the ids of the labels that the words alone select: those present, or the chosen one if there is one."""
+    lexicon = lexicon_of(codebook)
+    found = find_evidence(lexicon, text)
+    numbers = [number for number, own in enumerate(found.hits) if own]
+    if codebook.kind == "choice":
+        numbers = [max(numbers, key=found.weight)] if numbers else []
+    else:
+        numbers = [number for number in numbers if found.score(number) >= THRESHOLD]
+    return frozenset(codebook.labels[number].id for number in numbers)
+
+
 def example(codebook: Codebook, text: str) -> Example:
     """Return a text with the evidence from which the classifier starts."""
     lexicon = lexicon_of(codebook)

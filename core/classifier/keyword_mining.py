@@ -14,7 +14,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
 
-LEAST_Z = 1.0
+LEAST_Z = 1.645
+"""Minimum z-value: 5% of words without a relation to the errors exceed it by chance."""
 LEAST_DOCUMENTS = 2
 LONGEST_SENTENCE = 160
 

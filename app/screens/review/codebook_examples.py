@@ -83,4 +83,4 @@ def _touched(found: Effect) -> str:
     if not found.touched:
         return "Affects no reviewed document."
     words = f"Affects {format_count(found.touched, 'reviewed document')}"
-    return f"{words}, {found.matching:,} of which contain{'s' if found.matching == 1 else ''} the words."
+    return f"{words}, {found.matching:,} of which contain{'s' if found.matching == 1 else ''} the words. {found.net}."

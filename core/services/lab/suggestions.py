@@ -7,7 +7,7 @@ The user accepts or dismisses each change.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,11 +19,12 @@ from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import find_json_blocks
 from core.debate.turns import Reply, Request, Step
 from core.engine.standalone import drive
-from core.errors import MootError, UsageError
+from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
+from core.services.codebooks.net_effect import net_effect
 from core.services.evaluation import arrays
 from core.services.lab import samples, trials
 from core.services.runs import planning
@@ -73,16 +74,19 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
 
     The run defaults to ``latest_scored_run``.
 
-    Empty without errors, for ratings, and where everything was taken or left already.
+    Each states its net effect on the built-in model's decisions on the same documents. Changes that lose more than they
+    gain are left out. Empty without errors, for ratings, and where everything
+    was accepted or dismissed already.
     """
     now = codebooks.standing(session).codebook
     dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # they tell no document from another
     found = [
-        one
+        tried
         for label, sides in label_errors(session, now, run_id)
         for one in _label_suggestions(label, sides, common)
         if one.name not in dismissed and not _already_applied(now, one)
+        if (tried := _with_net_effect(now, one, sides)) is not None
     ]
     return tuple(sorted(found, key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
 
@@ -93,21 +97,41 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
     A document whose text becomes an example no longer counts in evaluations of runs with that codebook. Raises
     CodebookError, or KeyError if the label cannot take the suggestion any more.
     """
-    book = codebooks.standing(session).codebook
-    label = book.label(suggestion.label_id)
-    if suggestion.part == "less":
-        words = tuple(word for word in label.keywords if normalise(word) != normalise(suggestion.text))
-        changed = codebooks.change_label(book, label.id, keywords=words)
-    else:
-        words = (*getattr(label, suggestion.part), suggestion.text)
-        changed = codebooks.change_label(book, label.id, **{suggestion.part: words})
+    changed = _apply(codebooks.standing(session).codebook, suggestion)
     codebooks.keep(session, changed)
     if suggestion.document_id:
         version = codebooks.standing(session).next_version
-        text = getattr(changed.label(label.id), suggestion.part)[-1]
+        text = getattr(changed.label(suggestion.label_id), suggestion.part)[-1]
         session.store.classifiers.add_codebook_example(
-            suggestion.document_id, label.id, suggestion.part, text, version, actor=actor
+            suggestion.document_id, suggestion.label_id, suggestion.part, text, version, actor=actor
         )
+
+
+def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
+    label = book.label(suggestion.label_id)
+    if suggestion.part == "less":
+        words = tuple(word for word in label.keywords if normalise(word) != normalise(suggestion.text))
+        return codebooks.change_label(book, label.id, keywords=words)
+    words = (*getattr(label, suggestion.part), suggestion.text)
+    return codebooks.change_label(book, label.id, **{suggestion.part: words})
+
+
+def _with_net_effect(now: Codebook, one: Suggestion, sides: Mapping[str, ErrorGroup]) -> Suggestion | None:
+    """Return the suggestion with its net effect in ``why``; None if it should not be offered."""
+    try:
+        after = _apply(now, one)
+    except CodebookError:  # for instance a keyword that is too long
+        return None
+    known = [
+        (text, kind in ("fn", "tp"))
+        for kind, group in sides.items()
+        for id, text in zip(group.ids, group.texts, strict=True)
+        if id != one.document_id
+    ]
+    effect = net_effect(now, after, one.label_id, one.text, known)
+    if effect.net < 0:
+        return None
+    return replace(one, why=f"{one.why}. {effect}")
 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:

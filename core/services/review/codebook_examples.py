@@ -18,6 +18,7 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import staleness
 from core.services.codebooks.diff import LabelChange, compare
+from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.session import ProjectSession
 from core.store.document_records import DocumentRecord
 
@@ -26,6 +27,8 @@ PART_NAMES: Mapping[Part, str] = {"include": "include example", "exclude": "excl
 """Parts of a label that words can be added to, with their names."""
 MAX_LENGTH: Mapping[Part, int] = {"include": 200, "exclude": 200, "keywords": 40}
 """Maximum characters by part."""
+MAX_EVALUATED = 2_000
+"""Reviewed documents on which the net effect of an example is measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ class Effect:
     """Effect of adding an example: the codebook ``after``, its ``changes``, and the affected reviewed documents.
 
     ``matching`` reviewed documents contain the words. ``stale`` ones were decided on this label under the definition
-    before. ``touched`` counts documents that are either.
+    before. ``touched`` counts documents that are either. ``net`` is the effect on the built-in model's decisions on the
+    reviewed documents, without the one that the words come from.
     """
 
     after: Codebook
@@ -52,6 +56,7 @@ class Effect:
     matching: int
     stale: int
     touched: int
+    net: NetEffect
 
 
 def suggest_examples(session: ProjectSession, run: RunRow, found: DocumentRecord) -> tuple[CodebookExample, ...]:
@@ -79,7 +84,7 @@ def open_suggestions(
 ) -> list[tuple[CodebookExample, Effect | None]]:
     """Return suggested examples that were not added from this document yet, each with its effect.
 
-    The effect is None where the reviewer has to choose the words.
+    The effect is None where the reviewer has to choose the words: there are none, or they would do more harm than good.
     """
     taken = {
         (label, part)
@@ -91,7 +96,8 @@ def open_suggestions(
         if (example.label_id, example.part) in taken:
             continue
         try:
-            suggestions.append((example, preview_example(session, run, example)))
+            effect = preview_example(session, run, example)
+            suggestions.append((example, effect if effect.net.net >= 0 else None))
         except UsageError:  # no words, or known already
             suggestions.append((example, None))
     return suggestions
@@ -112,6 +118,11 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     needle = text.casefold()
     matching = {one.document_id for one in decided if needle in one.text.casefold()}
     stale = {one.document_id for one in decided}
+    known = [
+        (one.text, one.value == (example.label_id if before.kind == "choice" else True))
+        for one in decided[-MAX_EVALUATED:]
+        if one.document_id != example.document_id
+    ]
     return Effect(
         after=after,
         changes=compare(before, after),
@@ -119,6 +130,7 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
         matching=len(matching),
         stale=len(stale),
         touched=len(matching | stale),
+        net=net_effect(before, after, example.label_id, text, known),
     )
 
 

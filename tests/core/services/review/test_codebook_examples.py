@@ -87,6 +87,7 @@ def test_the_effect_is_known_before_and_one_click_keeps_it(session: ProjectSessi
     lesson = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
     found = codebook_examples.preview_example(session, run, lesson)
     assert (found.version, found.matching, found.stale, found.touched) == (2, 2, 3, 3)
+    assert (found.net.corrected, found.net.regressed, found.net.documents) == (0, 1, 2)
     (change,) = found.changes
     assert (change.name, [field.field for field in change.fields]) == ("Price", ["does not count"])
     assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
@@ -97,6 +98,18 @@ def test_the_effect_is_known_before_and_one_click_keeps_it(session: ProjectSessi
     assert latest.note == 'exclude example of Price from document d0: "a cleaning fee"'
     assert latest.actor == "ada"
     assert codebook_examples.documents_used_as_examples(session) == {"d0": ("a cleaning fee",)}
+
+
+def test_an_example_that_does_more_harm_than_good_is_not_offered(session: ProjectSession) -> None:
+    session.store.documents.add([Document("d9", {"text": "The city tax and a cleaning fee at checkout were high."})])
+    run = _run(session)
+    _correct(session, run, "d0", PRICE, False)
+    found = review.load_record(session, run, "d0")
+    assert found is not None
+    ((example, effect),) = codebook_examples.open_suggestions(session, run, found)
+    assert effect is not None
+    review.submit(session, run.run_id, ["d9"])  # the same fee, as a price
+    assert codebook_examples.open_suggestions(session, run, found) == [(example, None)]
 
 
 def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
