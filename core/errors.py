@@ -14,7 +14,7 @@
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
        |- Unreachable (OtherProtocol), Unauthorised, NoSuchModel      stop a run before it starts
-       |- ContextTooLong, LengthLimit, QuotaSpent, Refused, BadRequest   final for this request
+       |- ContextTooLong, LengthLimit, RunawayReply, QuotaSpent, Refused, BadRequest   final for this request
        `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   can be retried
 """
 
@@ -164,6 +164,13 @@ class LengthLimit(ModelError):
 
     kind = "length limit"
     advice = "Raise the max tokens of the role (--param max_tokens=N), or lower its reasoning effort."
+
+
+class RunawayReply(ModelError):
+    """The reply exceeded its limit of characters or seconds. Sending the request again would cost the same again."""
+
+    kind = "runaway"
+    advice = "The server may ignore max_tokens. --param max_tokens=N or --param deadline=SECONDS allows a longer reply."
 
 
 class QuotaSpent(ModelError):

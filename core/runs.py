@@ -75,12 +75,14 @@ class Handling(_Frozen):
     """Error handling and extra rate limits of a run.
 
     ``silence`` is the longest wait in seconds for the next byte of a reply, the first byte included; None takes the
-    client's default. ``requests_per_minute`` and ``tokens_per_minute`` bound each server of the run, in addition to the
-    limits of its connection.
+    client's default. ``deadline`` is the longest time in seconds for a whole reply; None takes a default that grows
+    with the role's output limit. ``requests_per_minute`` and ``tokens_per_minute`` bound each server of the run, in
+    addition to the limits of its connection.
     """
 
     on_long: OnLong = "fail"
     silence: float | None = Field(default=None, gt=0, le=86_400)
+    deadline: float | None = Field(default=None, gt=0, le=86_400)
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
 

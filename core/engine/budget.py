@@ -50,5 +50,9 @@ class Budget:
                 self._reserved = max(0.0, self._reserved - most)
                 self._settled.notify_all()
 
+    def exceeded(self, more: float) -> bool:
+        """Return True if a call in flight that costs ``more`` dollars than it reserved exceeds the ceiling."""
+        return self.ceiling is not None and more > 0 and self.spent + self._reserved + more > self.ceiling
+
     def _pay(self, cost: float | None) -> None:
         self.spent += cost or 0.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Request, Usage
-from core.engine.budget import Budget, Settle
+from core.engine.budget import Budget, BudgetSpent, Settle
 from core.engine.debate import PendingTurn, paid_reply
 from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, RunSink
 from core.engine.rate_limit import ServerLimiter
@@ -20,6 +20,12 @@ from core.runs import RoleModel, RunSettings
 
 FLUSH_SECONDS = 0.05
 """Interval at which deltas are published: 20 times a second."""
+
+BUDGET_CHARACTERS = 2_000
+"""Characters of a streamed reply after which its cost is compared with the budget again."""
+
+OVER_BUDGET = "budget"
+"""Error kind of an attempt that was stopped because its reply cost more than the budget allows."""
 
 CANCELLED = "cancelled"
 """Error kind of an attempt that was stopped while its reply was streamed."""
@@ -69,6 +75,8 @@ class StreamBuffer:
         self._reasoning: list[str] = []
         self._sent = [0, 0]
         self._received: list[str] = []
+        self.length = 0
+        """Characters of this attempt, reasoning included."""
 
     @property
     def received(self) -> str:
@@ -78,6 +86,7 @@ class StreamBuffer:
     def __call__(self, text: str, is_reasoning: bool) -> None:
         """Add one piece."""
         self._received.append(text)
+        self.length += len(text)
         pieces = self._reasoning if is_reasoning else self._text
         if not pieces:
             self._batcher.schedule(self)
@@ -104,6 +113,7 @@ class StreamBuffer:
         """Forget an attempt that was cut off; the next delta starts at offset 0 again."""
         self.flush()
         self._received.clear()
+        self.length = 0
         self._sent = [0, 0]
 
 
@@ -210,9 +220,24 @@ class ModelCaller:
                 )
             )
 
+        most, checked = self.models.max_cost(role_model, request), 0
+
+        def on_delta(text: str, is_reasoning: bool) -> None:
+            nonlocal checked
+            buffer(text, is_reasoning)
+            if self.budget.ceiling is not None and buffer.length - checked >= BUDGET_CHARACTERS:
+                checked = buffer.length
+                usage = estimate_usage(prompt_characters(request), buffer.length)
+                if self.budget.exceeded((self.models.cost(role_model, usage) or 0.0) - most):
+                    raise BudgetSpent
+
         try:
             document = request.document or pending.document
-            reply = await self.models.ask(role_model, request, self.settings, document, buffer)
+            reply = await self.models.ask(role_model, request, self.settings, document, on_delta)
+        except BudgetSpent:
+            usage = estimate_usage(prompt_characters(request), buffer.length)
+            failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
+            raise
         except ModelError as error:
             failed(error.kind, error.message, error.partial, Usage(*error.billed, estimated=True))
             raise

@@ -176,7 +176,8 @@ class ModelLibrary:
             ask=ask,
             seed=None if seed is None else seed + settings.iteration + SEEDS_APART * ask.sample,
             schema=schemas.request_schema(role_model.sampling, ask, settings.codebook),
-            silence=settings.handling.silence or streaming.SILENCE_SECONDS,
+            silence=(silence := settings.handling.silence or streaming.SILENCE_SECONDS),
+            deadline=settings.handling.deadline or silence + streaming.reply_seconds(ask.output_limit(role_model)),
             price=lambda usage: self.prices.cost(place, role_model.model, usage),
             more=more,
         )

@@ -22,7 +22,8 @@ class ModelRequest:
     """A request with its address and settings.
 
     ``seed`` is the seed of the iteration, ``schema`` the schema of the reply, ``silence`` the longest wait for the next
-    byte in seconds. ``price`` returns dollars for tokens, or None. ``more`` are further parameters by name.
+    byte and ``deadline`` the longest time for the reply, both in seconds. ``price`` returns dollars for tokens, or
+    None. ``more`` are further parameters by name.
     """
 
     place: Connection
@@ -32,6 +33,7 @@ class ModelRequest:
     seed: int | None
     schema: Schema | None
     silence: float
+    deadline: float
     price: Callable[[Usage], float | None]
     more: Mapping[str, Any] = field(default_factory=dict)
     """Further parameters by name, which a server may refuse like any other."""

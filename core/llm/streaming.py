@@ -22,7 +22,7 @@ from core import errors
 from core.debate.turns import Reply, Usage
 from core.llm.failures import ADDRESS_REMEDY, from_status, printable
 from core.llm.request import ModelRequest, encode_body
-from core.runs import RoleModel
+from core.runs import MOST_TOKENS, RoleModel
 
 END_OF_STREAM_SECONDS = 5.0
 """Longest wait for the usage and the end of a stream after its finish reason."""
@@ -167,8 +167,19 @@ SILENCE_SECONDS = 180.0
 END_SECONDS = 0.05
 """Longest wait for the end of a response after its last content."""
 
-MAX_REPLY = 4_000_000
-"""Characters after which a reply counts as endless, whatever its output limit."""
+CHARACTERS_PER_LIMIT = 16
+"""Characters of text per token of the output limit after which a reply is a runaway; tokens have about 4."""
+REASONING_FACTOR = 4
+"""The same for reasoning, as a multiple: some servers do not count it against the limit."""
+SPARE_CHARACTERS = 10_000
+SLOWEST, SHORTEST = 2.0, 600.0
+"""Tokens per second of a slow server, and the seconds that every reply may take."""
+
+
+def reply_seconds(max_tokens: int) -> float:
+    """Return the time in seconds that a reply may take by default."""
+    return max(SHORTEST, max_tokens / SLOWEST)
+
 
 _AT_ITS_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
 _FILTERED = frozenset(
@@ -197,6 +208,7 @@ class ReplyBuilder:
 
     on_delta: OnDelta
     silence: float = SILENCE_SECONDS
+    max_tokens: int = MOST_TOKENS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     finish: str = ""
@@ -204,22 +216,26 @@ class ReplyBuilder:
     served: str = ""
     usage: Usage | None = None
     _split: list[str] = field(default_factory=lambda: ["", ""])
-    _length: int = 0
+    _lengths: list[int] = field(default_factory=lambda: [0, 0])
     _received_at: float = field(default_factory=time.monotonic)
 
     def add(self, text: Any, reasoning: Any) -> None:
-        """Add a piece; anything but a non-empty string is ignored. Raises MalformedStream if the reply is endless."""
+        """Add a piece; anything but a non-empty string is ignored.
+
+        Raises RunawayReply if the reply is far longer than its output limit allows.
+        """
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._join_surrogates(piece, is_reasoning)):
                 (self.reasoning if is_reasoning else self.text).append(piece)
                 self._received_at = time.monotonic()
                 self.on_delta(piece, is_reasoning)
-                self._length += len(piece)
-        if self._length > MAX_REPLY:
-            raise errors.MalformedStream(
-                f"The reply exceeded {MAX_REPLY} characters without an end.",
-                "The server ignores its output limit.",
-            )
+                self._lengths[is_reasoning] += len(piece)
+                limit = self.max_tokens * CHARACTERS_PER_LIMIT + SPARE_CHARACTERS
+                if self._lengths[is_reasoning] > (limit * REASONING_FACTOR if is_reasoning else limit):
+                    raise errors.RunawayReply(
+                        f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
+                        f"with an output limit of {self.max_tokens:,} tokens."
+                    )
 
     def _join_surrogates(self, piece: str, is_reasoning: bool) -> str:
         """Return the piece with surrogate pairs joined that the server split, as servers that count in UTF-16 do."""

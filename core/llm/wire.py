@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -53,7 +54,7 @@ async def ask(
         body = dialect.body(request, known, optional, schema)
         if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
             raise refusal
-        builder = streaming.ReplyBuilder(on_delta, request.silence)
+        builder = streaming.ReplyBuilder(on_delta, request.silence, request.output_limit)
         try:
             reply = await _exchange(session, dialect, request, body, builder, request.unsent(known, meant))
         except errors.BadRequest as error:
@@ -84,9 +85,14 @@ async def _exchange(
     """Make one exchange. A ModelError carries the text received before it, and what was billed."""
     url = f"{request.place.base_url}{dialect.PATH}"
     try:
+        clock = asyncio.timeout(request.deadline)
         try:
-            async with streaming.post(session, url, body, request, builder) as response:
+            async with clock, streaming.post(session, url, body, request, builder) as response:
                 await dialect.receive(response, request.role_model, builder)
+        except TimeoutError:
+            if not clock.expired():
+                raise
+            raise errors.RunawayReply(f"The reply did not end within {request.deadline:,.0f} seconds.") from None
         except (errors.CutStream, errors.Stalled, errors.MalformedStream):
             if not builder.finish:  # otherwise the reply is complete and only the usage or the last line is missing
                 raise

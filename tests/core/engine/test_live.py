@@ -269,3 +269,20 @@ def test_replies_without_a_word_use_up_the_budget() -> None:
     assert status.message.endswith(OUT_OF_BUDGET)
     assert len(world.attempts) == 3  # of half a dollar each, a call being started while one more cent is left
     assert status.cost_usd == pytest.approx(1.5)
+
+
+def test_a_reply_that_grows_beyond_the_budget_is_stopped_while_it_streams() -> None:
+    world = World(lambda _ask, _document, _times: "on and on " * 1000)
+    status = drive(world, count=4, settings=settings(budget_usd=1.0, concurrency=1))
+    assert status.state == "paused"
+    assert status.message.endswith(OUT_OF_BUDGET)
+    (attempt,) = world.attempts
+    assert (attempt.kind, len(attempt.text)) == ("budget", 10_000)
+    assert not world.replies
+
+
+def test_a_runaway_reply_is_not_asked_for_again() -> None:
+    world = World(lambda _ask, _document, _times: errors.RunawayReply("The reply did not end."))
+    status = drive(world, count=1)
+    assert (status.state, status.failed) == ("done", 1)
+    assert len(world.asked) == len(set(world.asked))

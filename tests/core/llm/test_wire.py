@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import time
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -27,7 +28,7 @@ from core.llm.failures import from_event, from_status, redacted, retry_after
 from core.llm.models import ModelLibrary
 from core.llm.request import ModelRequest
 from core.prompts.messages import Message
-from core.runs import RoleModel, RunSettings
+from core.runs import Handling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 
 ROLE_MODEL = RoleModel(connection="local", model="m", base_url="http://127.0.0.1:9/v1")
@@ -35,7 +36,7 @@ KEY = "sk-secret-Zx81kq0Pw7"
 REQUEST = ModelRequest(
     place=connection("local", ROLE_MODEL.base_url), key=None, role_model=ROLE_MODEL,
     ask=Request("annotator", (Message("user", "Text."),)),
-    seed=None, schema=None, silence=1.0, price=lambda _usage: None,
+    seed=None, schema=None, silence=1.0, deadline=60.0, price=lambda _usage: None,
 )  # fmt: skip
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9),
@@ -44,13 +45,20 @@ JUNK = st.recursive(
 )
 
 
-def ask(behave: Behaviour, dialect: Dialect = "openai", on_delta: Callable[[str, bool], None] | None = None) -> Reply:
+def ask(
+    behave: Behaviour,
+    dialect: Dialect = "openai",
+    on_delta: Callable[[str, bool], None] | None = None,
+    max_tokens: int = 1024,
+    deadline: float | None = None,
+) -> Reply:
     async def go(server: Scripted) -> Reply:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([connection("local", url, dialect)])
-        role_model = models.resolve(RoleModel(connection="local", model="m"))
-        book = Codebook(labels=(Label(name="A"),))
-        run = RunSettings(protocol="single", codebook=book, role_models={"annotator": role_model}, templates={})
+        sampling, handling = Sampling(max_tokens=max_tokens), Handling(deadline=deadline)
+        role_model = models.resolve(RoleModel(connection="local", model="m", sampling=sampling))
+        book, role_models = Codebook(labels=(Label(name="A"),)), {"annotator": role_model}
+        run = RunSettings(protocol="single", codebook=book, role_models=role_models, templates={}, handling=handling)
         request = Request("annotator", (Message("user", "Text."),), form="labels")
         try:
             return await models.ask(
@@ -131,10 +139,38 @@ def test_what_came_before_the_connection_broke_counts() -> None:
     assert caught.value.partial == "abc"
 
 
-def test_a_reply_without_an_end_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "MAX_REPLY", 100)
-    with pytest.raises(errors.MalformedStream, match="without an end"):
-        ask(sending(*[event(piece("on and on "))] * 50))
+@pytest.mark.parametrize(("field", "limit"), [("content", 160), ("reasoning", 640)])
+def test_a_reply_without_an_end_is_cut_off_and_final(monkeypatch: pytest.MonkeyPatch, field: str, limit: int) -> None:
+    monkeypatch.setattr(streaming, "SPARE_CHARACTERS", 0)
+    words = b'{"choices":[{"delta":{"%s":"on and on "}}]}' % field.encode()
+    with pytest.raises(errors.RunawayReply, match="without an end, with an output limit of 10 tokens") as caught:
+        ask(sending(*[event(words)] * 500), max_tokens=10)
+    assert not caught.value.retryable
+    assert caught.value.billed[1] <= limit / 4 + 10
+    ask(sending(*[event(words)] * (limit // 10 - 1), event(piece("end", finish="stop"))), max_tokens=11)
+
+
+@pytest.mark.parametrize("part", [event(piece("a")), b": ping\n\n", b"d"], ids=["characters", "comments", "bytes"])
+def test_a_reply_that_never_ends_meets_the_deadline(part: bytes) -> None:
+    async def trickle(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await response.write(part)
+                await asyncio.sleep(0.02)
+        return response
+
+    began = time.monotonic()
+    with pytest.raises(errors.RunawayReply, match="did not end within 1 seconds") as caught:
+        ask(trickle, deadline=1.0)
+    assert not caught.value.retryable
+    assert time.monotonic() - began < 30
+
+
+def test_the_default_deadline_grows_with_the_output_limit() -> None:
+    assert streaming.reply_seconds(100) == 600
+    assert streaming.reply_seconds(8192) == 4096
 
 
 def test_comments_that_keep_a_stream_alive_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
