@@ -102,22 +102,24 @@ class Design:
             return None
         return float(stdtrit(units - 1, 0.5 + level / 2))
 
-    def floor(self, units: int, base: float) -> float:
-        """Return the variance of half an error more than was observed, in a share with ``base`` weighted cases.
+    def floor(self, units: int, cases: float) -> float:
+        """Return the variance of half an error more than was observed, in a share of this weight of cases.
 
-        Few random draws without an error do not prove that no errors exist.
+        It applies to samples with documents that a queue or a person picked. These hold most errors, and few random
+        draws without an error do not prove that no other errors exist.
         """
-        if self.sample is None or units < 2 or base <= 0 or self.sample.complete:
+        sample = self.sample
+        if sample is None or units < 2 or cases <= 0 or sample.complete or sample.draws.all():
             return 0.0
-        return 0.5 * (self.sample.largest_weight / base) ** 2 / (units * (units - 1))
+        return 0.5 * (sample.reach * sample.population / cases) ** 2 / (units * (units - 1))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """A metric with its variance, as an interval needs it.
 
-    ``cases`` is the number of cases of a share: the largest effective number, and ``units`` the number of independent
-    units among them, which is used where the variance is 0.
+    Of a share, ``cases`` is the largest effective number of cases. ``units`` is the number of independent units among
+    them, which is used where the variance is 0.
     """
 
     shape: Shape

@@ -40,6 +40,7 @@ _DIGITS = 26  # of a number in base 5 that 64 bits hold
 _NO_VALUE = -1e300  # orders rows without a reference
 _STEP = 1e-5
 """Change of weight by which an influence is measured."""
+_CORRELATED = 10  # dependent or sampled units below which a correlation on a label has no interval
 _JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
 """Number of patterns up to which each has its own influence; with more, documents form as many random groups."""
@@ -834,6 +835,8 @@ class _Data:
             quantile = self.quantile
             if metric.cases is not None and not self.design.plain:
                 quantile = self.design.quantile(int(units[1][place]), self.level)
+                if metric.interval == "correlation" and units[1][place] < _CORRELATED:
+                    quantile = None
             found[-1] = None if quantile is None else estimation.interval(part, quantile, self.level)
         return _Estimated(known, found, roots)
 

@@ -117,11 +117,10 @@ class Drawn:
     resamples: Ratings
 
     def estimate(self, level: float = 0.95) -> Estimate:
-        """Return the score with its percentile interval, None if fewer than half of the resamples have a score."""
-        known = self.resamples[~np.isnan(self.resamples)]
-        if self.value is None or 2 * len(known) <= len(self.resamples):
+        """Return the score with its percentile interval, None if a resample has no score."""
+        if self.value is None or not len(self.resamples) or np.isnan(self.resamples).any():
             return Estimate(self.value, None)
-        low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+        low, high = np.quantile(self.resamples, [(1 - level) / 2, (1 + level) / 2])
         return Estimate(self.value, Interval(float(low), float(high), level))
 
     def less(self, other: Drawn) -> Drawn:

@@ -105,11 +105,6 @@ class Sample:
         return np.asarray((after + own) / max(1, self.drawn), dtype=np.float64)
 
     @property
-    def largest_weight(self) -> float:
-        """Number of documents that the least likely draw represents; 0 without a draw."""
-        return float(1 / self.probabilities[self.draws].min()) if self.drawn else 0.0
-
-    @property
     def reach(self) -> float:
         """Mean share of all documents that a draw represents."""
         return float((1 / self.probabilities[self.draws]).mean()) / self.population if self.drawn else 0.0

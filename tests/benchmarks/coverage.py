@@ -123,6 +123,35 @@ def grouped(groups: int, repeats: int) -> Table:
     return table
 
 
+def stratified(documents: int, reviews: int, repeats: int) -> Table:
+    """Return the coverage over reviewed documents that were drawn with known, unequal probabilities.
+
+    Half of the probability is spread over all documents, a quarter over those on which roles disagree (60% of the wrong
+    ones and 8% of the others), and a quarter over those that the annotator gave each label.
+    """
+    table = Table()
+    for seed in range(repeats):
+        rng = np.random.default_rng(seed)
+        reference, (given,) = world(documents, rng)
+        true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
+        unlike = rng.random(documents) < np.where((reference != given).any(axis=1), 0.6, 0.08)
+        parts = [np.ones(documents), unlike.astype(float), *given.T.astype(float)]
+        shares = [0.5, 0.25, *[0.25 / len(LABELS)] * len(LABELS)]
+        left = np.sum([share * part / part.sum() for share, part in zip(shares, parts, strict=True)], axis=0)
+        order, probabilities = [], []
+        for _ in range(reviews):
+            chances = left / left.sum()
+            row = int(rng.choice(documents, p=chances))
+            order.append(row)
+            probabilities.append(chances[row])
+            left[row] = 0.0
+        known = np.full(reference.shape, -1, dtype=np.int8)
+        known[order] = reference[order]
+        design = Design(sample=Sample(np.array(probabilities), documents), order=np.array(order))
+        table.add(metrics.score("multilabel", known, given, LABELS, design=design), true)
+    return table
+
+
 def reviewed(documents: int, reviews: int, repeats: int, *, audits: float) -> Table:
     """Return the coverage over reviewed documents, most of which a queue selected for their errors."""
     table = Table()
@@ -172,6 +201,7 @@ def main(repeats: int) -> None:
         grouped(groups, repeats).show(f"{groups} groups of {GROUP} documents")
     for share in (0.2, 1.0):
         reviewed(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
+    stratified(2000, 150, repeats).show("150 of 2,000 reviewed, stratified by verdict and disagreement")
     for documents, groups in ((60, False), (300, False), (320, True)):
         kind = f"{documents // GROUP} groups of {GROUP}" if groups else f"{documents} independent"
         print(f"\nEqually good annotators called different, {kind} documents")

@@ -14,6 +14,7 @@ from core.documents import Value
 from core.formatting import join_names
 from core.stats import metrics
 from core.stats.intervals import Estimate
+from core.stats.significance import holm, mcnemar
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
@@ -57,6 +58,13 @@ class LabelResult:
     fixed: int
     broken: int
     change: Estimate
+    adjusted: float | None
+    """p of McNemar's test on the cells after Holm's correction over the labels"""
+
+    @property
+    def clear(self) -> bool:
+        """True if the interval of the change excludes 0 and the adjusted test is significant."""
+        return bool(self.change.clear) and self.adjusted is not None and self.adjusted < 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ class TrialResult:
             return "Nothing changed."
         if not self.n:
             return "No reference labels to compare with."
-        clear = [label for label in self.labels if label.change.clear]
+        clear = [label for label in self.labels if label.clear]
         better = [label.name for label in clear if (label.change.value or 0) > 0]
         worse = [label.name for label in clear if (label.change.value or 0) < 0]
         parts = [f"{word} on {join_names(names)}." for word, names in (("Better", better), ("Worse", worse)) if names]
@@ -159,8 +167,9 @@ def _score_changes(
         per = [label["f1"] for label in change.labels.values()]
         whole = change["macro_f1"]
     counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]
+    adjusted = holm([mcnemar(lost, gained, max(n, lost + gained)).p for gained, lost in zip(*counts, strict=True)])
     labels = tuple(
-        LabelResult(label.name, label.colour, counts[0][place], counts[1][place], per[place])
+        LabelResult(label.name, label.colour, counts[0][place], counts[1][place], per[place], adjusted[place])
         for place, label in enumerate(codebook.labels)
     )
     return TrialResult(documents, labels, n, change.excluded, each[0], each[1], whole)
