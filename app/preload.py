@@ -12,11 +12,11 @@ from importlib import import_module
 
 from core.services.session import ProjectSession
 
-LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model")
+LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model", "keyring", "genai_prices")
 
 
 def load() -> None:
-    """Load the libraries of charts, metrics and the classifier, which takes one or two seconds."""
+    """Load the libraries of charts, metrics, the classifier, keys and prices, which takes one or two seconds."""
     for name in LIBRARIES:
         import_module(name)
     gc.freeze()  # exclude these objects from garbage collection; the engine undoes this when it stops
