@@ -21,9 +21,9 @@ import { mountView } from "./streamlit_bridge.js";
  */
 /**
  * A column. `interval` draws the intervals of the runs instead of their cells.
- * @typedef {{ key: string, title: string, numeric: boolean, interval?: boolean }} Column
+ * @typedef {{ key: string, title: string, numeric: boolean, help?: string, interval?: boolean }} Column
  */
-/** @typedef {{ runs: Run[], columns: Column[], sort: string }} LeaderboardData */
+/** @typedef {{ runs: Run[], columns: Column[] }} LeaderboardData */
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
 const NAME = "name";
@@ -107,8 +107,9 @@ class LeaderboardView {
   }
 
   /** @param {Column} column */
-  heading({ key, title, numeric, interval }) {
-    const cell = el("th", numeric ? "number" : interval ? "interval" : "");
+  heading({ key, title, numeric, help, interval }) {
+    const cell = el("th", numeric ? "number" : interval ? "interval" : key === NAME ? "name" : "");
+    if (help) cell.title = help;
     if (interval) {
       cell.append(title);
       return cell;

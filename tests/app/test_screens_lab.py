@@ -14,7 +14,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.session import ProjectSession
-from tests.app.studio import HOSTILE, button, html, open_room, studio
+from tests.app.studio import HOSTILE, button, html, open_room, studio, until_shown
 from tests.core.services.sessions import BOOK, make, until
 
 
@@ -41,6 +41,18 @@ def test_what_is_missing_is_said(session: ProjectSession) -> None:
     assert "No documents yet" in html(open_room("lab"))
     session.store.documents.add([Document("a", {"text": "x"})])
     assert "No codebook is saved yet" in html(open_room("lab"))
+
+
+def test_it_says_when_the_baseline_stands_in_for_the_model_of_a_run(filled: ProjectSession) -> None:
+    assert "Tests use the built-in word-list baseline" in html(open_room("lab"))
+    mini = RoleModel(connection="openai", model="gpt-4.1-mini", base_url="https://api.openai.com/v1")
+    (run,) = make(filled)
+    settings = run.settings.model_copy(update={"role_models": dict.fromkeys(run.settings.role_models, mini)})
+    other = filled.store.runs.create(settings, ["d0"])
+    at = open_room("lab")
+    assert f"These results say nothing about gpt-4.1-mini, which {other.title} used." in html(at)
+    at = button(at, f"Use the models of {other.title}")
+    assert "stands in for a model" not in html(at)
 
 
 def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> None:
@@ -71,7 +83,7 @@ def test_a_prompt_is_saved_promoted_and_taken_back(filled: ProjectSession) -> No
     at.session_state["lab_subject"] = slot.slot
     at.run()
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
-    assert "does not read prompts" in html(at)  # the built-in model sits everywhere: it is tried, and told
+    until_shown(at, "does not read prompts")  # the built-in model has every role: the test runs, and says so
     button(at, "Promote draft")
     assert templates.template_status(filled, slot, "ecj").default.label == "v2"
     assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"
@@ -139,7 +151,7 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     at.button(key="lab-try").click().run()
     box = next(value for value in html(at).split("<div") if "Nothing has changed" in value)
     assert "moot-notice info" in box
-    button(at, "Edit these prompts")
+    button(at, "Use this run")
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
     assert at.selectbox(key="lab_errors_run").value == run.run_id

@@ -49,7 +49,7 @@ def test_the_table_has_each_run_with_what_differs_marked(session):
     assert shown == ["Protocol", "Models", "Parameters"]
     data = table.table_data(rows, shown, ["cost", "tokens"])
     assert [column["title"] for column in data["columns"]] == [
-        "Protocol", "Models", "Parameters", "Macro F1", "95% interval", "Cost", "Tokens",
+        "Macro F1", "95% interval", "Cost", "Tokens", "Protocol", "Models", "Parameters",
     ]  # fmt: skip
     marked = {run["name"]: run["cells"][PROTOCOL]["parts"] for run in data["runs"]}
     assert marked["ECJ, built-in lexical"] == [["ECJ", False]]
@@ -61,14 +61,15 @@ def test_the_table_has_each_run_with_what_differs_marked(session):
 def test_one_selected_run_shows_its_configuration(session):
     run = finished(session)
     at = open_runs(run.run_id)
-    assert "Critic model" in html(at)
+    assert "<td>Models</td><td>built-in lexical</td>" in html(at)
+    assert "Critic model" not in html(at), "as the models"
     assert "1 selected" in html(at)
 
 
 def test_two_selected_runs_show_what_differs(session):
     one, two = finished(session), finished(session, params={"extra_rounds": 1})
     shown = html(open_runs(one.run_id, two.run_id))
-    assert "default → extra_rounds 1" in shown
+    assert "default → extra rounds 1" in shown
     assert f"{two.title} against {one.title}" in shown
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
 
 import streamlit as st
 
@@ -11,20 +10,21 @@ from app import context
 from app.pages import open_page
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
-from app.widgets.alerts import error_box, error_boxes
+from app.widgets.alerts import error_box, error_boxes, error_notices, notice
+from app.widgets.common import facts, line
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
 from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_count
-from core.runs import BUILTIN
+from core.runs import BUILTIN, RunRow
 from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.data.overview import count_documents
 from core.services.lab import samples, trials
-from core.services.runs import planning
+from core.services.runs import configuration, planning, rerun
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.services.templates import Slot
@@ -41,6 +41,7 @@ def main() -> None:
     slots = templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
     top(session, plan, slot)
+    warn_of_baseline(session, plan)
     subjects(slots)
     if trouble := state.lab.problem:
         error_box(trouble)
@@ -133,8 +134,11 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             key=with_default(LabState.sample_size.key, results.USUAL), width=210,
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
         )  # fmt: skip
-        with st.popover("Open a run", help="Load the prompts of a run into the editor"):
-            open_run(session)
+        base = rerun.base_run(session, plan)
+        models = configuration.model_names((plan.default_model, *plan.role_models.values()))
+        named = base.title if base is not None else ", ".join(models)
+        with st.popover(f"Base: {named}", help="Models, parameters and prompts that changes are tested with"):
+            choose_base(session, base)
         with st.popover("Test one document"):
             one(session, plan, slot)
         st.button(
@@ -164,25 +168,56 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             st.rerun()
 
 
-def open_run(session: ProjectSession) -> None:
-    """Draw the form that loads the prompts of a run into the editor."""
+def choose_base(session: ProjectSession, base: RunRow | None) -> None:
+    """Draw the form that chooses the run whose models, parameters and prompts the Lab uses."""
     known = {row.run_id: row for row in reversed(session.runs())}
     if not known:
-        st.html('<div class="moot-line q">No runs yet.</div>')
+        st.html('<div class="moot-line q">No runs yet. Tests use the models that are chosen on Models.</div>')
         return
-    chosen = st.selectbox("Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run")
-    used = [template.name for template in known[chosen].settings.templates.values()]
-    own = [name for name in used if name.startswith("own/")]
-    st.html(f'<div class="moot-line">{escape(", ".join(own) or "This run used the shipped prompts.")}</div>')
-    if st.button("Edit these prompts", key="lab-open-run"):
-        changed = templates.load_run_prompts(session, known[chosen])
-        state.lab.open_run(chosen, known[chosen].settings.protocol)
+    chosen = st.selectbox(
+        "Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run",
+        index=list(known).index(base.run_id) if base is not None and base.run_id in known else 0,
+    )  # fmt: skip
+    run = known[chosen]
+    facts([(heading, value) for heading, value in configuration.configuration(run.settings, run.documents).items()
+           if heading in (configuration.MODELS, configuration.PROMPTS, "Parameters", "Seed")])  # fmt: skip
+    if st.button("Use this run", type="primary", key="lab-open-run"):
+        use_run(session, run)
+        st.rerun()
+
+
+def use_run(session: ProjectSession, run: RunRow) -> None:
+    """Test with models, parameters and prompts of a run from now on."""
+    with error_notices():
+        changed = rerun.use_run(session, run)
+        state.lab.open_run(run.run_id, run.settings.protocol)
         state.set_notice(
             "ok",
-            f"The prompts of {known[chosen].title} are in the editor",
+            f"Tests use the models, parameters and prompts of {run.title}",
             f"{format_count(changed, 'prompt')} changed in the editor.",
         )
-        st.rerun()
+
+
+def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
+    """Say that the word-list baseline stands in for a model, if tests use it and a run used another model."""
+    if not instant(plan):
+        return
+    latest = next((run for run in reversed(session.runs()) if not is_builtin(run)), None)
+    if latest is None:
+        line("Tests use the built-in word-list baseline: free and immediate, but no language model.")
+        return
+    models = configuration.configuration(latest.settings, latest.documents)[configuration.MODELS]
+    notice(
+        "warn",
+        "The word-list baseline stands in for a model",
+        f"These results say nothing about {models}, which {latest.title} used.",
+    )
+    st.button(f"Use the models of {latest.title}", on_click=use_run, args=(session, latest), key="lab-use-models")
+
+
+def is_builtin(run: RunRow) -> bool:
+    """Return True if all roles of a run used built-in models."""
+    return all(role_model.connection == BUILTIN for role_model in run.settings.role_models.values())
 
 
 def subjects(slots: tuple[Slot, ...]) -> None:

@@ -20,11 +20,10 @@ from app.widgets.run_picker import reference_picker, run_date
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunDetails, RunRow
-from core.services import templates
 from core.services.evaluation import compare
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
 from core.services.runs import configuration as configurations
-from core.services.runs import planning, rerun
+from core.services.runs import rerun
 from core.services.session import ProjectSession
 
 _LEADERBOARD = component("leaderboard")
@@ -58,7 +57,8 @@ def main() -> None:
         st.button("New run", icon=":material/add:", type="primary", on_click=_new_run_next, key="runs-new")
     rows = leaderboard(session, reference)
     shown = _table(session, rows)
-    chosen = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
+    selected = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
+    chosen = sorted(selected, key=lambda row: not row.run.details.pinned)  # the first is what others are compared with
     _actions(session, chosen)
     left, right = st.columns([1.1, 1], gap="small")
     with left:
@@ -80,8 +80,7 @@ def _new_run_next() -> None:
 def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Draw filter, columns and table, and return the runs that are shown."""
     archived = sum(row.run.details.status == "archived" for row in rows)
-    note = "cost as if no reply had been reused"
-    with layout.panel("Runs", note, key="runs-panel") as head:
+    with layout.panel("All runs", "highlighted: differs from most runs", key="runs-panel") as head:
         with head:
             words = st.text_input(
                 "Filter", placeholder="Filter by name, tag or setting", label_visibility="collapsed",
@@ -95,7 +94,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             with st.popover("Columns", icon=":material/view_column:"):
                 figures = st.pills(
                     "Figures", list(table.FIGURES), selection_mode="multi", default=list(table.DEFAULT_FIGURES),
-                    format_func=table.FIGURES.__getitem__, key=RunsState.figures.key,
+                    format_func=lambda figure: table.FIGURES[figure][0], key=RunsState.figures.key,
                 )  # fmt: skip
                 with_archived = bool(archived) and st.toggle(
                     f"Show archived runs ({archived})", key=RunsState.show_archived.key
@@ -162,13 +161,15 @@ def _actions(session: ProjectSession, chosen: Sequence[LeaderboardRow]) -> None:
     """Draw what can be done with the selected runs, and undo of the last deletion."""
     runs = [row.run for row in chosen]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="runs-actions"):
-        if runs:
+        if not runs:
+            line("Select runs to open or compare them. J and K move, X selects, Enter opens, R renames, P pins.")
+        else:
             st.html(f'<div class="moot-line"><b>{len(runs)} selected</b></div>', width="content")
             comparable = _comparable(runs)
             st.button(
                 "Compare", type="primary", disabled=not 2 <= len(runs) <= MOST_COMPARED or not comparable,
                 on_click=_compare, args=(runs,), key="runs-compare",
-                help=f"Two to {MOST_COMPARED} runs with the same labels. The first one selected is the baseline.",
+                help=f"Two to {MOST_COMPARED} runs with the same labels, against the pinned or the first selected one",
             )  # fmt: skip
             st.button("Open in Evaluate", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "evaluate"))
             st.button("Open in Review", disabled=len(runs) != 1, on_click=_open, args=(runs[0], "review"))
@@ -184,10 +185,6 @@ def _actions(session: ProjectSession, chosen: Sequence[LeaderboardRow]) -> None:
             )  # fmt: skip
             st.button("Delete", type="tertiary", on_click=_set_status, args=(session, runs, "deleted"))
         _undo_bar(session)
-        st.html(
-            '<div class="moot-legend"><span class="wide">J and K move, X selects, Enter opens, R renames, P pins</span>'
-            "</div>",
-        )
 
 
 def _comparable(runs: Sequence[RunRow]) -> bool:
@@ -227,8 +224,7 @@ def _open(run: RunRow, page: Literal["evaluate", "review"]) -> None:
 def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
     """Open the Lab with the models, parameters and prompts of a run."""
     with error_notices():
-        planning.save_plan(session, rerun.plan_from_run(run))
-        templates.load_run_prompts(session, run)
+        rerun.use_run(session, run)
         state.lab.open_run(run.run_id, run.settings.protocol)
         state.next_page = "lab"
 
@@ -236,7 +232,7 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
 def _frontier(rows: Sequence[LeaderboardRow]) -> None:
     """Draw quality against cost."""
     known = [row for row in rows if row.main is not None]
-    with layout.panel("Quality and cost", "green: no other run is both better and cheaper", key="runs-cost"):
+    with layout.panel("Quality and cost", "green: no other run scores as well at a lower cost", key="runs-cost"):
         if not known:
             line("No run has been scored against this reference.")
             return
@@ -263,7 +259,7 @@ def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], referenc
     runs = [row.run for row in chosen]
     if not runs:
         with layout.panel("Details", key="runs-details"):
-            line("Select one run to see its configuration, two or more to see what differs.")
+            line("The results and settings of the selected run, or what differs between two or more.")
     elif len(runs) == 1:
         _one_run(session, chosen[0])
     else:
@@ -272,7 +268,11 @@ def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], referenc
                 for pair in compare.comparison(session, [run.run_id for run in runs[:MOST_COMPARED]], reference).pairs:
                     line(pair.sentence)
             differs = configurations.differences(runs)
-            facts([(heading, " → ".join(value or "none" for value in values)) for heading, values in differs.items()])
+            results = [table.results(row) for row in chosen]
+            facts(
+                [(heading, " → ".join(values)) for heading, values in differs.items()]
+                + [(name, " → ".join(one[name] for one in results)) for name in results[0]]
+            )
             if not differs:
                 line("These runs have the same configuration.")
 
@@ -280,7 +280,8 @@ def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], referenc
 def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
     run, details = row.run, row.run.details
     with layout.panel(run.title, f"{run.run_id}, {run_date(run)}", key="runs-details"):
-        facts([(heading, value) for heading, value in row.configuration.items() if value])
+        parts = table.parts_that_differ(row.configuration)
+        facts([*table.results(row).items(), *((heading, row.configuration[heading]) for heading in parts)])
         tags = st.multiselect(
             "Tags", sorted({tag for one in session.runs() for tag in one.details.tags}), default=list(details.tags),
             accept_new_options=True, placeholder="Add a tag", key=f"runs-tags-{run.run_id}",

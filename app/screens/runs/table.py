@@ -6,26 +6,27 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.formatting import MISSING, format_duration, format_percent, format_price, format_tokens
+from core.formatting import MISSING, format_duration, format_interval, format_percent, format_price, format_tokens
 from core.runs import RunRow
 from core.services.evaluation.leaderboard import LeaderboardRow
-from core.services.runs.configuration import MODELS, PROTOCOL, SUMMARY
+from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
 DEFAULT_FIGURES = ("coverage", "strict", "cost")
+NUMERIC = (DOCUMENTS, "Seed", "Iteration")
 FIGURES = {
-    "coverage": "Coverage",
-    "strict": "Strict score",
-    "n": "Scored documents",
-    "cost": "Cost",
-    "paid": "Paid",
-    "tokens": "Tokens",
-    "seconds": "Time",
-    "kappa": "Cohen's kappa",
-    "alpha": "Krippendorff's alpha",
+    "coverage": ("Coverage", "Share of the documents with a reference that have a verdict"),
+    "strict": ("Strict", "The score with every document without a verdict counted as wrong"),
+    "n": ("Scored", "Documents with a reference and a verdict"),
+    "cost": ("Cost", "As if no reply had been reused"),
+    "paid": ("Paid", "What this run paid; reused replies were free"),
+    "tokens": ("Tokens", "As if no reply had been reused"),
+    "seconds": ("Time", "While the run was active"),
+    "kappa": ("Kappa", "Cohen's kappa of the verdicts and the reference"),
+    "alpha": ("Alpha", "Krippendorff's alpha of the verdicts and the reference"),
 }
-"""Columns of figures beside the main score."""
+"""Columns of figures beside the main score: title and explanation."""
 
 
 def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
@@ -34,12 +35,16 @@ def table_data(rows: Sequence[LeaderboardRow], headings: Sequence[str], figures:
     usual = {heading: Counter(row.configuration.get(heading, "") for row in rows).most_common(1)[0][0]
              for heading in headings}  # fmt: skip
     columns = [
-        *({"key": heading, "title": heading, "numeric": False} for heading in headings),
         {"key": "main", "title": metric, "numeric": True},
         {"key": "interval", "title": "95% interval", "numeric": False, "interval": True},
-        *({"key": figure, "title": FIGURES[figure], "numeric": True} for figure in FIGURES if figure in figures),
+        *(
+            {"key": figure, "title": title, "numeric": True, "help": help}
+            for figure, (title, help) in FIGURES.items()
+            if figure in figures
+        ),
+        *({"key": heading, "title": heading, "numeric": heading in NUMERIC} for heading in headings),
     ]
-    return {"columns": columns, "runs": [_run_data(row, usual) for row in rows], "sort": ""}
+    return {"columns": columns, "runs": [_run_data(row, usual) for row in rows]}
 
 
 def _run_data(row: LeaderboardRow, usual: Mapping[str, str]) -> dict[str, Any]:
@@ -60,7 +65,12 @@ def _run_data(row: LeaderboardRow, usual: Mapping[str, str]) -> dict[str, Any]:
 def _configuration_cell(text: str, usual: str) -> dict[str, Any]:
     known = set(usual.split(", "))
     parts = [[part, part not in known] for part in text.split(", ")] if text else []
-    return {"parts": parts, "value": None, "title": text}
+    return {"parts": parts, "value": _count(text), "title": text}
+
+
+def _count(text: str) -> float | None:
+    digits = text.replace(",", "")
+    return float(digits) if digits.isdigit() else None
 
 
 def _figures(row: LeaderboardRow) -> dict[str, Any]:
@@ -88,6 +98,26 @@ def _number(value: float | None, text: str, tone: str = "") -> dict[str, Any]:
 
 def _state(run: RunRow) -> str:
     return "no reference" if run.verdicts else "no verdict" if run.state == "done" else run.state
+
+
+def results(row: LeaderboardRow) -> dict[str, str]:
+    """Return score, cost and time of a run in words, by name."""
+    figures = _figures(row)
+    found = {row.metric.name: figures["main"]["parts"][0][0]}
+    if row.main is not None and (interval := row.main.interval) is not None:
+        found[row.metric.name] += f" ({format_interval(interval.low, interval.high)})"
+    return found | {name: figures[key]["parts"][0][0] for key, name in (("cost", "Cost"), ("tokens", "Tokens"))}
+
+
+def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:
+    """Return the headings of a configuration without models and prompts of roles that are all the same."""
+    shown = []
+    for heading in configuration:
+        part = next((part for part in (" model", " prompt") if heading.endswith(part)), "")
+        values = {value for other, value in configuration.items() if part and other.endswith(part)}
+        if not part or len(values) > 1:
+            shown.append(heading)
+    return shown
 
 
 def headings(rows: Sequence[LeaderboardRow], *, all_of_them: bool) -> list[str]:

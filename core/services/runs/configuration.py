@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from core.debate import protocols
 from core.errors import MootError, UsageError
@@ -14,7 +14,7 @@ from core.services.templates import own_prompts
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")
 """Headings of a configuration that summarise it; the others are about one role each."""
-SHIPPED = "shipped"
+SHIPPED = "default"
 _ACRONYMS = {"ecj": "ECJ"}
 _MOST_MODELS = 3  # named one by one in a name
 
@@ -65,7 +65,7 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
     if base is not None:
         before = configuration(base.settings, base.documents)
         words = {
-            PROMPTS: own[PROMPTS] if own[PROMPTS] != SHIPPED else "shipped prompts",
+            PROMPTS: own[PROMPTS] if own[PROMPTS] != SHIPPED else "default prompts",
             CODEBOOK: f"codebook {own[CODEBOOK]}",
             "Parameters": own["Parameters"] if own["Parameters"] != "default" else "default parameters",
             DOCUMENTS: format_count(documents, "document"),
@@ -124,8 +124,13 @@ def describe_model(role_model: RoleModel) -> str:
     return words
 
 
+def model_names(role_models: Iterable[RoleModel]) -> list[str]:
+    """Return the distinct models in words, in order."""
+    return list(dict.fromkeys(map(describe_model, role_models)))
+
+
 def _models(settings: RunSettings) -> str:
-    names = list(dict.fromkeys(map(describe_model, settings.role_models.values())))
+    names = model_names(settings.role_models.values())
     return " and ".join(names) if len(names) <= _MOST_MODELS else format_count(len(names), "model")
 
 
@@ -145,7 +150,7 @@ def _changed_params(settings: RunSettings) -> dict[str, object]:
     except MootError:  # a protocol of another version of Moot
         defaults = {}
     return {
-        name: value
+        name.replace("_", " "): value
         for name, value in settings.params.items()
         if value != defaults.get(name) and len(str(value)) <= 40  # a custom protocol's text is no short word
     }

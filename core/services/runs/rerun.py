@@ -11,6 +11,8 @@ from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, Template
+from core.services import templates
+from core.services.runs import planning
 from core.services.runs.configuration import name_run
 from core.services.runs.planning import Plan
 from core.services.runs.preview import preview_requests
@@ -125,3 +127,28 @@ def plan_from_run(run: RunRow) -> Plan:
         pace=settings.pace,
         engine=settings.engine,
     )
+
+
+def use_run(session: ProjectSession, run: RunRow) -> int:
+    """Use models, parameters and prompts of a run for tests in the Lab and for the next run.
+
+    Returns the number of prompts that changed in the editor. Raises UsageError if the run's protocol no longer exists.
+    """
+    planning.save_plan(session, plan_from_run(run))
+    return templates.load_run_prompts(session, run)
+
+
+def base_run(session: ProjectSession, plan: Plan) -> RunRow | None:
+    """Return the latest run with protocol, models and parameters of a plan, None without one."""
+    wanted = plan.for_protocol()
+    params = protocols.find(wanted.protocol, wanted.params).parse_params(wanted.params)
+
+    def alike(settings: RunSettings) -> bool:
+        models = {role: wanted.role_model(role).spec for role in settings.role_models}
+        return (
+            settings.protocol == wanted.protocol
+            and {role: model.spec for role, model in settings.role_models.items()} == models
+            and {**params, **settings.params} == params
+        )
+
+    return next((run for run in reversed(session.runs()) if alike(run.settings)), None)

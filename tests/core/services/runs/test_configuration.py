@@ -61,7 +61,7 @@ def test_a_changed_parameter_and_the_temperature_are_named():
         update={"params": {**SETTINGS.params, "extra_rounds": 2}, "role_models": {"extractor": LLAMA}}
     )
     words = configuration(changed, 1)
-    assert words["Parameters"] == "extra_rounds 2"
+    assert words["Parameters"] == "extra rounds 2"
     assert words["Models"] == "llama3.2 at temperature 0.7"
 
 
@@ -105,7 +105,7 @@ def created(session: ProjectSession, **plan) -> RunRow:
 
 def test_runs_get_a_name_each(session):
     titles = [created(session).title, created(session, params={"extra_rounds": 1}).title]
-    assert titles == ["ECJ, built-in lexical", "ECJ, built-in lexical, extra_rounds 1"]
+    assert titles == ["ECJ, built-in lexical", "ECJ, built-in lexical, extra rounds 1"]
 
 
 def test_a_rename_is_kept_and_undone(session):

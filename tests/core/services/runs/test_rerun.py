@@ -1,0 +1,47 @@
+"""A run as the base of further tests: found from the plan, and taken over as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.runs import RoleModel
+from core.services.runs import planning, rerun
+from core.services.session import ProjectSession
+from tests.core.services.sessions import make, studio
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    with studio(tmp_path) as (_, opened):
+        yield opened
+
+
+def test_the_base_is_the_latest_run_of_a_plan(session: ProjectSession) -> None:
+    plan = planning.Plan(params={"extra_rounds": 1})
+    assert rerun.base_run(session, plan) is None
+    make(session, planning.Plan())
+    (run,) = make(session, plan)
+    make(session, planning.Plan(protocol="single"))
+    found = rerun.base_run(session, plan)
+    assert found is not None
+    assert found.run_id == run.run_id
+
+
+def test_another_model_is_another_base(session: ProjectSession) -> None:
+    make(session)
+    other = RoleModel(connection="openai", model="gpt-4.1-mini")
+    assert rerun.base_run(session, planning.Plan().with_role_model("critic", other)) is None
+
+
+def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSession) -> None:
+    (run,) = make(session, planning.Plan(params={"extra_rounds": 1}, seed=7))
+    planning.save_plan(session, planning.Plan(protocol="single"))
+    assert rerun.use_run(session, run) == 0
+    plan = planning.load_plan(session)
+    assert (plan.protocol, plan.params["extra_rounds"], plan.seed) == ("ecj", 1, 7)
+    found = rerun.base_run(session, plan)
+    assert found is not None
+    assert found.run_id == run.run_id
