@@ -46,6 +46,8 @@ if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
 try:
     frame.show_notice(SessionState.notice.pop())
+    if session is not None:
+        frame.project_gone(session)
     current.run()
 except MootError as error:
     error_box(error)

@@ -10,7 +10,8 @@
     |- PromptError           a template cannot be found or rendered
     |- ProjectError          a project file cannot be opened or written
     |  |- ProjectLocked      another process owns it
-    |  `- StorageFull        the disk refused a write
+    |  |- StorageFull        the disk refused a write
+    |  `- ProjectGone        the open file was deleted, moved or replaced
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
        |- Unreachable (OtherProtocol), Unauthorised, NoSuchModel      stop a run before it starts
@@ -95,6 +96,10 @@ class ProjectLocked(ProjectError):
 
 class StorageFull(ProjectError):
     """The disk refused a write. Earlier acknowledged writes are safe."""
+
+
+class ProjectGone(ProjectError):
+    """The project file was deleted, moved or replaced while it was open. The open project still has all contents."""
 
 
 class ModelError(MootError):

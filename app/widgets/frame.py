@@ -20,6 +20,7 @@ from app.widgets import layout
 from app.widgets.alerts import error_box, notice
 from core.errors import ProjectError
 from core.formatting import format_clock, format_eta, format_money
+from core.services import projects
 from core.services.session import ProjectSession
 
 if TYPE_CHECKING:
@@ -77,6 +78,19 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     except ProjectError as error:
         error_box(error)
         return None
+
+
+def project_gone(session: ProjectSession) -> None:
+    """Draw an error with a button that saves a copy, if the project file was deleted, moved or replaced."""
+    problem = session.file_problem
+    if problem is None:
+        return
+    error_box(problem)
+    if st.button("Save a copy and continue with it", key="save-copy", type="primary"):
+        copy = projects.rescue_project(context.workspace(), session)
+        state.select_project(copy)
+        state.set_notice("ok", f"The project was saved as {copy}", "Resume its runs on the Run page.")
+        st.rerun()
 
 
 def _turn() -> None:

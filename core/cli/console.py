@@ -17,7 +17,7 @@ import click
 import orjson
 
 from core.debate.events import Event, RunStatus
-from core.errors import MootError, StorageFull
+from core.errors import MootError, ProjectGone, StorageFull
 from core.formatting import format_eta, format_money
 
 T = TypeVar("T")
@@ -174,7 +174,8 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
 def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
     """Open a workspace with these connections and close it at the end.
 
-    A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log.
+    A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log. So is a
+    project file that is gone: a copy was saved.
     """
     from core.services.pipeline import parse_pairs
     from core.services.workspace import Workspace
@@ -188,8 +189,10 @@ def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
     finally:
         try:
             workspace.close()
-        except StorageFull as full:
-            print_message(f"moot: {full}")
+        except (StorageFull, ProjectGone) as problem:
+            print_message(f"moot: {problem}")
+            if isinstance(problem, ProjectGone) and sys.exc_info()[0] is None:
+                raise SystemExit(INCOMPLETE) from None
 
 
 @contextmanager

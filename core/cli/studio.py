@@ -14,7 +14,7 @@ from pathlib import Path
 import platformdirs
 
 from core.cli.console import print_message
-from core.errors import ProjectLocked, UsageError
+from core.errors import ProjectGone, ProjectLocked, UsageError
 
 ADDRESS = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8501, 8600
@@ -61,7 +61,10 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
             _serve(port)
     finally:
         page.unlink(missing_ok=True)
-        workspace.stop()
+        try:
+            workspace.stop()
+        except ProjectGone as gone:
+            print_message(f"moot: {gone}")
 
 
 def _handover_file(pid: int | None) -> Path:

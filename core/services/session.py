@@ -13,7 +13,7 @@ from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.engine import Engine
 from core.engine.thread import EngineThread
-from core.errors import ExportError
+from core.errors import ExportError, ProjectGone
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import engines, run_view
@@ -78,6 +78,11 @@ class ProjectSession:
     def name(self) -> str:
         """The display name of the project."""
         return self.path.stem
+
+    @property
+    def file_problem(self) -> ProjectGone | None:
+        """An error if the project file was deleted, moved or replaced since it was opened, else None."""
+        return self.project.file_problem
 
     # -- active runs
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from duckdb import DuckDBPyConnection
 
-from core.errors import MootError, ProjectError, StorageFull
+from core.errors import MootError, ProjectError, ProjectGone, StorageFull
 from core.store import migrations
 from core.store.lock import Ownership
 
@@ -98,6 +98,20 @@ class Connection:
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._guard = threading.Lock()
         self._closed = False
+        self._identity = _identity(path)
+
+    def file_problem(self) -> ProjectGone | None:
+        """Return an error if the path no longer names the open file, else None.
+
+        Nothing is opened, because closing a second handle would drop DuckDB's lock.
+        """
+        if _identity(self.path) == self._identity:
+            return None
+        what = "replaced by another file" if self.path.exists() else "deleted or moved"
+        return ProjectGone(
+            f"{self.path} was {what} while it was open.",
+            "The run is paused and everything is still in memory of this Moot: save a copy before you close it.",
+        )
 
     def cursor(self) -> Cursor:
         """Return a new cursor, to be closed by the caller. Raises ProjectError if the project is closed."""
@@ -135,6 +149,11 @@ class Connection:
         except (duckdb.Error, OSError) as error:
             raise translate_error(error, self.path) from error
 
+    @property
+    def is_open(self) -> bool:
+        """True until the connection is closed."""
+        return not self._closed
+
     def note_url(self, url: str | None) -> None:
         """Record the address of the project, for a second process that finds it locked."""
         self._ownership.note_url(url)
@@ -163,6 +182,14 @@ class Connection:
         if cursor is None or self._closed:
             cursor = self._local.cursor = self.cursor()
         return cursor
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _stop(cursor: Cursor) -> None:

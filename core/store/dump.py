@@ -47,6 +47,22 @@ class Dump:
         finally:
             cursor.close()
 
+    def each_table(self) -> Tables:
+        """Return every table by name. Each is read when it is needed, so a write in between is in later tables only."""
+
+        def rows(name: str) -> Iterator[pa.RecordBatch]:
+            cursor = self._connection.cursor()
+            try:
+                yield from cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
+            finally:
+                cursor.close()
+
+        cursor = self._connection.cursor()
+        try:
+            return {name: rows(name) for name in _tables(cursor)}
+        finally:
+            cursor.close()
+
 
 def restore(path: Path, schema: int, tables: Tables) -> None:
     """Create a project file at ``path`` from tables of this schema version.

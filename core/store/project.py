@@ -7,6 +7,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from core.errors import ProjectError, ProjectGone
+from core.store import dump
 from core.store.connection import open_file
 from core.store.jobs import BatchJobStore
 from core.store.replies import Replies
@@ -25,6 +27,8 @@ class Project:
         self._connection = open_file(path, url=url, create=create)
         self._writer: Writer | None = None
         self._replies: Replies | None = None
+        self.copy: Path | None = None
+        """The copy that ``save_copy`` wrote."""
         try:
             self._writer = Writer(self._connection)
             self.store = Store(self._connection, self._writer)
@@ -58,15 +62,46 @@ class Project:
         """Record the address of the project, for a second process that finds it locked."""
         self._connection.note_url(url)
 
+    @property
+    def file_problem(self) -> ProjectGone | None:
+        """An error if the file was deleted, moved or replaced since it was opened, else None."""
+        return self._connection.file_problem()
+
+    def save_copy(self) -> Path:
+        """Write a copy of the whole project beside the file, or if that fails into the home folder; return its path."""
+        failed: Exception | None = None
+        for folder in (self.path.parent, Path.home()):
+            names = (f"{self.path.stem}-recovered{number or ''}{self.path.suffix}" for number in range(100))
+            copy = next(path for name in names if not (path := folder / name).exists())
+            try:
+                dump.restore(copy, self.store.dump.schema, self.store.dump.each_table())
+            except (ProjectError, OSError) as error:
+                failed = error
+            else:
+                self.copy = copy
+                return copy
+        raise ProjectError("No copy of the project could be saved.", "Free some space and try again.") from failed
+
     def close(self) -> None:
-        """Write everything queued, checkpoint and release the file. Harmless if repeated."""
+        """Write everything queued, checkpoint and release the file. Harmless if repeated.
+
+        If the file was deleted, moved or replaced, save a copy of the project, unless it was saved before, and raise
+        ProjectGone with its path.
+        """
+        gone = None
         try:
             if self._writer is not None:
                 self._writer.close()
+                gone = self.file_problem if self._connection.is_open else None
+            if gone is not None:
+                copy = self.copy or self.save_copy()
+                gone = ProjectGone(gone.message, f"A copy with everything that was saved is {copy}.")
             if self._replies is not None:
                 self._replies.close()
         finally:
             self._connection.close()
+        if gone is not None:
+            raise gone
 
     def __enter__(self) -> Self:
         return self

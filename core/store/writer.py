@@ -143,7 +143,8 @@ class Writer:
             else:
                 _acknowledge(group, [None], translate_error(error, self._connection.path))
             return
-        _acknowledge(group, results, None)
+        # A file that is gone still takes every write, but nobody could open it again.
+        _acknowledge(group, results, self._connection.file_problem())
 
     def _transaction(self, group: list[_Item], careful: bool) -> list[Any]:
         """Write the group, commit and return the result of each item. Any error rolls the transaction back."""

@@ -11,7 +11,7 @@ from aiohttp import web
 from core.engine import rate_limit, retries
 from core.errors import StorageFull
 from core.store.connection import Connection
-from tests.core.cli.invoking import annotate, rows, write
+from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
 from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, piece
@@ -205,3 +205,33 @@ def test_a_disk_without_room_for_the_last_checkpoint_costs_no_report(
     assert (told.json["verdicts"], told.json["status"]) == (2, "done")
     assert "The disk is full" in told.stderr
     assert annotate(folder, "--resume", "r0001").json["verdicts"] == 2
+
+
+@pytest.mark.parametrize("attack", ["delete", "move", "replace"])
+def test_a_project_that_goes_away_in_mid_run_is_not_lost(folder: Path, attack: str) -> None:
+    project, spare = folder / "p.duckdb", folder / "spare.duckdb"
+    debate = debating()
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if len(server.requests) == 13:
+            if attack == "delete":
+                project.unlink()
+            elif attack == "move":
+                project.rename(spare)
+            else:
+                spare.write_bytes(b"another file")
+                spare.replace(project)
+        return await debate(request, body)
+
+    with Scripted(behave) as server:
+        told = annotate(folder, *toy(server.url, "--concurrency", "2"), code=3)
+        assert "while it was open" in told.stderr
+        copy = folder / "p-recovered.duckdb"
+        assert str(copy) in told.stderr
+        again = moot("runs", "--project", copy, "--json").json["runs"]
+        assert again[0]["status"] == "paused"
+        assert again[0]["verdicts"] >= 3
+        calls = len(server.requests)
+        resumed = annotate(folder, *toy(server.url), "--resume", again[0]["run_id"], project=copy.name)
+    assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 10)
+    assert len(server.requests) - calls <= 30 - 12 + 1  # what was paid before is not paid for again

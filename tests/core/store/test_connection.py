@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from filelock import FileLock
 
-from core.errors import ProjectError, ProjectLocked, StorageFull
+from core.errors import ProjectError, ProjectGone, ProjectLocked, StorageFull
 from core.store import connection
 from core.store.connection import open_file, translate_error
 from core.store.project import Project
@@ -283,3 +283,51 @@ def test_sql_reaches_nothing_outside_the_project(path, statement):
     with pytest.raises((duckdb.Error, ProjectError)):
         opened.rows(statement)
     opened.close()
+
+
+def deleted(path):
+    path.unlink()
+
+
+def moved(path):
+    path.rename(path.with_name("elsewhere.duckdb"))
+
+
+def replaced(path):
+    other = path.with_name("other.duckdb")
+    Project.open(other).close()
+    other.replace(path)
+
+
+@pytest.mark.parametrize("attack", [deleted, moved, replaced])
+def test_a_file_that_is_gone_is_reported_and_copied(path, attack):
+    project = Project.open(path)
+    project.store.settings.set("a", 1)
+    attack(path)
+    with pytest.raises(ProjectGone, match=r"was (deleted or moved|replaced by another file) while it was open"):
+        project.store.settings.set("b", 2)
+    assert project.file_problem is not None
+    with pytest.raises(ProjectGone) as gone:
+        project.close()
+    copy = path.with_name("project-recovered.duckdb")
+    assert str(copy) in str(gone.value)
+    project.close()
+    with Project.open(copy) as found:
+        assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, 2)
+
+
+def test_a_copy_is_saved_once_and_into_another_folder_if_needed(path, tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    project = Project.open(path)
+    project.store.settings.set("a", 1)
+    for left in list(path.parent.iterdir()):
+        if left != home:
+            left.unlink()
+    monkeypatch.setattr("core.store.project.Project.path", path.parent / "nowhere" / path.name)
+    copy = project.save_copy()
+    assert copy.parent == home
+    with pytest.raises(ProjectGone, match="home"):
+        project.close()
+    assert len(list(home.glob("*.duckdb"))) == 1
