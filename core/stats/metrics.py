@@ -40,6 +40,7 @@ _DIGITS = 26  # of a number in base 5 that 64 bits hold
 _NO_VALUE = -1e300  # orders rows without a reference
 _STEP = 1e-5
 """Change of weight by which an influence is measured."""
+_CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
 _CORRELATED = 10  # dependent or sampled units below which a correlation on a label has no interval
 _JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
@@ -890,12 +891,41 @@ class _Data:
         )
         return _Estimated([value], [interval], roots)
 
+    def _cases_of(self, metric: Metric, place: int) -> float:
+        """Return the fewest cases that a metric of either annotator rests on; of a mean, of any of its labels."""
+        gold, *sides = self.sides
+        fewest = float(self.n)
+        for side in sides if self.kind != "rating" else ():
+            given = _given(Samples(self.frequency[None, :], gold, side))[0]
+            positives = Samples(self.frequency[None, :], gold, side)
+            present = (positives.tp + positives.fn)[0] > 0
+            if metric.per_label:
+                fewest = min(fewest, float(given[place]))
+            elif metric.average in ("macro", "weighted") and present.any():
+                fewest = min(fewest, float(given[present].min()))
+        return fewest
+
     def compare(self, metric: Metric, place: int, first: _Estimated, second: _Estimated) -> Interval:
-        """Return the interval of a metric of the second annotator minus that of the first."""
+        """Return the interval of a metric of the second annotator minus that of the first.
+
+        With enough cases it comes from the influences of the difference, and one more document on which both differ.
+        With few it combines the intervals of both, which the ends of the range make wide.
+        """
         gold, one, two = self.sides
         columns = [place] if metric.per_label else list(range(gold.shape[1]))
-        if np.array_equal(one[:, columns], two[:, columns]):
+        apart = np.any(one[:, columns] != two[:, columns], axis=1)
+        if not apart.any():
             return Interval(0.0, 0.0, self.level)
+        if self._cases_of(metric, place) >= _CASES:
+            rows = np.zeros(self.documents, dtype=np.bool_)
+            rows[self.rows] = apart[self.inverse]
+            value = (second.values[place] or 0.0) - (first.values[place] or 0.0)
+            variance = float(((second.roots[:, place] - first.roots[:, place]) ** 2).sum())
+            half = (self.quantile or 0.0) * sqrt(variance * (1 + 1 / max(1, self.design.units(rows))))
+            limit = (
+                np.inf if metric.interval in ("mean", "signed") else 2.0 if metric.interval == "correlation" else 1.0
+            )
+            return Interval(max(-limit, value - half), min(limit, value + half), self.level)
         before, after = first.values[place] or 0.0, second.values[place] or 0.0
         related = estimation.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
         return estimation.difference(

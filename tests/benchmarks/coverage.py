@@ -174,12 +174,16 @@ def reviewed(documents: int, reviews: int, repeats: int, *, audits: float) -> Ta
     return table
 
 
-def verdicts(documents: int, repeats: int, *, groups: bool) -> dict[str, float]:
-    """Return how often two equally good annotators are called different, by label and in the main score."""
+def verdicts(documents: int, repeats: int, *, groups: bool, alike: float = 0.0) -> dict[str, float]:
+    """Return how often two equally good annotators are called different, by label and in the main score.
+
+    ``alike`` is the share of documents on which both give the same labels.
+    """
     called: dict[str, int] = defaultdict(int)
     codes = np.repeat(np.arange(-(-documents // GROUP)), GROUP)[:documents] if groups else None
     for seed in range(repeats):
         reference, (one, two) = world(documents, np.random.default_rng(seed), groups=groups, annotators=2)
+        two = np.where(np.random.default_rng(seed + 10**6).random((documents, 1)) < alike, one, two)
         found = metrics.difference("multilabel", reference, one, two, LABELS, design=Design(groups=codes))
         p = metrics.swap_test("multilabel", "macro_f1", reference, one, two, LABELS, groups=codes, seed=seed)
         called["macro_f1"] += _verdict(found.main, p) in ("better", "worse")
@@ -202,10 +206,10 @@ def main(repeats: int) -> None:
     for share in (0.2, 1.0):
         reviewed(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
     stratified(2000, 150, repeats).show("150 of 2,000 reviewed, stratified by verdict and disagreement")
-    for documents, groups in ((60, False), (300, False), (320, True)):
+    for documents, groups, alike in ((60, False, 0.0), (300, False, 0.0), (300, False, 0.9), (320, True, 0.0)):
         kind = f"{documents // GROUP} groups of {GROUP}" if groups else f"{documents} independent"
-        print(f"\nEqually good annotators called different, {kind} documents")
-        for name, share in verdicts(documents, repeats, groups=groups).items():
+        print(f"\nEqually good annotators called different, {kind} documents, {alike:.0%} answered alike")
+        for name, share in verdicts(documents, repeats, groups=groups, alike=alike).items():
             print(f"{name:<28}{share:>7.1%}")
 
 
