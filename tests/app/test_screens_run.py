@@ -104,7 +104,7 @@ def test_start_watch_and_done(session: ProjectSession) -> None:
     at.run()
     shown = html(at)
     assert "moot-badge right" in shown
-    assert "ECJ on reviews.csv, codebook v1" in shown
+    assert "reviews.csv, codebook v1" in shown
     assert len(session.store.runs.all()) == 1
     assert "Pause" not in labels(at)
     assert "New run" in labels(at)

@@ -48,7 +48,8 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
         """Return the option of a run, without counts that would be out of date while the run is active."""
         if run_id == NEW:
             return "New run"
-        return f"{run_id}, {by_id[run_id].settings.protocol}, {by_id[run_id].documents:,}"
+        run = by_id[run_id]
+        return f"{run.title if run.details.name else f'{run_id}, {run.settings.protocol}'}, {run.documents:,}"
 
     if shown != NEW:
         layout.write_url(run=shown)

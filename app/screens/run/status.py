@@ -96,11 +96,12 @@ def _badge(overview: RunOverview) -> tuple[str, Tone]:
 
 
 def _subtitle(overview: RunOverview, file_name: str) -> str:
-    """Return the subtitle of a run, such as "ECJ on reviews.csv, codebook v1, iteration 1 of 3"."""
+    """Return the subtitle of a run, such as "reviews.csv, codebook v1, iteration 1 of 3"."""
     settings = overview.run.settings
     spec = protocols.of(settings)
     title = spec.name.upper() if len(spec.name) <= 4 else spec.title
-    parts = [f"{title} on {file_name or 'the documents'}", f"codebook v{settings.codebook_version}"]
+    source = file_name or "the documents"
+    parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
     if own := templates.own_prompts(settings).values():
         parts.append(f"custom prompts: {', '.join(own)}")
     if overview.siblings > 1:
