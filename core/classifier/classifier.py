@@ -183,11 +183,18 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
 
 
 def cross_val_predict(
-    task: Task, examples: Sequence[Example], reference: npt.ArrayLike, *, folds: int = FOLDS, seed: int = 0
+    task: Task,
+    examples: Sequence[Example],
+    reference: npt.ArrayLike,
+    *,
+    folds: int = FOLDS,
+    seed: int = 0,
+    share: float = 1.0,
 ) -> Grid:
     """Return cross-validated values of the decided documents.
 
-    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random from ``seed``.
+    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random from ``seed``. With
+    a ``share`` below 1, only that share of the other folds is trained on, to see what more documents gain.
     """
     grid = _check_reference(reference, len(examples), task)
     places = np.flatnonzero(~np.isnan(grid).all(axis=1))
@@ -196,7 +203,8 @@ def cross_val_predict(
         return predicted
     shuffled = np.random.default_rng(seed).permutation(places)
     for fold in np.array_split(shuffled, min(folds, len(places))):
-        rest = np.setdiff1d(places, fold)
+        rest = shuffled[~np.isin(shuffled, fold)]
+        rest = np.sort(rest[: max(1, round(share * len(rest)))])
         trained = train(task, [examples[place] for place in rest], grid[rest])
         predicted[fold] = trained.predict([examples[place] for place in fold]).values
     return predicted

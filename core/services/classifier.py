@@ -32,7 +32,8 @@ class ClassifierStatus:
     """The state of a project's classifier.
 
     ``reviewed`` documents were submitted; ``missing`` more are needed for a first training. ``documents`` were in the
-    training data. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents.
+    training data. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents. ``gain``
+    is its change from half of the training documents to all of them.
     """
 
     reviewed: int
@@ -43,6 +44,7 @@ class ClassifierStatus:
     score: Estimate = Estimate(None, None)
     measure: str = ""
     tested: int = 0
+    gain: Estimate = Estimate(None, None)
     is_training: bool = False
     error: str = ""
 
@@ -66,19 +68,23 @@ def status(session: ProjectSession) -> ClassifierStatus:
         return ClassifierStatus(reviewed, missing, is_training=session.trainer.is_training, error=session.trainer.error)
     hash, facts = known
     score: Mapping[str, Any] = facts["scores"]
-    interval = Interval(*score["interval"]) if score["interval"] else None
     return ClassifierStatus(
         reviewed=reviewed,
         missing=missing,
         hash=hash,
         documents=int(facts["documents"]),
         version=int(facts["codebook_version"]),
-        score=Estimate(score["value"], interval),
+        score=_estimate(score),
+        gain=_estimate(facts["gain"]),
         measure=str(score["measure"]),
         tested=int(score["n"]),
         is_training=session.trainer.is_training,
         error=session.trainer.error,
     )
+
+
+def _estimate(plain: Mapping[str, Any]) -> Estimate:
+    return Estimate(plain["value"], Interval(*plain["interval"]) if plain["interval"] else None)
 
 
 def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> RunRow:

@@ -76,11 +76,26 @@ def classifier_status(found: ClassifierStatus) -> None:
         words = (
             f"Trained on {found.documents:,} documents with codebook version {found.version}. Cross-validated "
             f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them. "
-            "Reviewed documents are harder than most."
+            f"Reviewed documents are harder than most.{_gain(found)}"
             f"{' Training on your latest decisions.' if found.is_training else ''}"
         )
     error = f'<div class="moot-remark"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
     st.html(f'<div class="moot-remark">{words}</div>{error}')
+
+
+def _gain(found: ClassifierStatus) -> str:
+    """Return a sentence about the effect of more training documents, empty without an estimate."""
+    interval = found.gain.interval
+    if found.gain.value is None or interval is None:
+        return ""
+    if interval.low > 0:
+        advice = "More review is likely to improve it."
+    else:
+        advice = "It is not certain that more review improves it."
+    return (
+        f" Twice as many training documents changed it by {found.gain.value:+.3f} "
+        f"({interval_words(found.gain, named=True)}). {advice}"
+    )
 
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:

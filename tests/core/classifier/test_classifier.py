@@ -185,6 +185,15 @@ def test_cross_validation_does_not_predict_training_documents() -> None:
     assert _wrong(classifier.train(task, examples, reference).predict(examples).values, reference) < 0.1
 
 
+def test_more_training_documents_gain_where_there_is_something_to_learn() -> None:
+    texts, scores, reference = _invented(60)
+    task, examples = classifier.Task("multilabel", 2), _examples(texts, scores)
+    wrong = [
+        _wrong(classifier.cross_val_predict(task, examples, reference, share=share), reference) for share in (0.1, 1.0)
+    ]
+    assert wrong[1] < wrong[0]
+
+
 def _hotels() -> tuple[list[Example], np.ndarray]:
     folder = resources.folder("sample_data")
     codebook = load_yaml((folder / "hotel_aspects.yaml").read_text(encoding="utf-8"))

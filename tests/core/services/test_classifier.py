@@ -90,8 +90,10 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     _review(session, run, [f"d{n:02}" for n in range(4, 24)])
     told = status(session)
     assert (told.ready, told.documents, told.tested, told.measure) == (True, 24, 24, "macro F1")
-    # Every label is right in every fold, so resamples do not differ and there is no interval.
-    assert (told.score.value, told.score.interval) == (1.0, None)
+    assert told.score.value == 1.0  # every label is right in every fold
+    assert told.score.interval is not None
+    assert told.score.interval.low < told.score.interval.high == 1.0
+    assert told.gain.value is not None
     sure = session.store.classifiers.certainty("d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
