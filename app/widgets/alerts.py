@@ -79,7 +79,7 @@ def probe_notice(probe: Probe, who: str = "") -> None:
         kind = "error" if probe.stops else "warn"
         notice(kind, f"{name}: {probe.error.kind}", f"{probe.error.message} {probe.error.remedy}".strip())
         return
-    dropped = f" {join_names(probe.dropped)} is not supported and is left out." if probe.dropped else ""
+    dropped = f" {join_names(probe.refused_params)} is not supported and is left out." if probe.refused_params else ""
     if probe.in_format:
         time = f"The reply in the expected format took {probe.seconds:.1f} s."
         notice("ok", f"{name} {plural(count, 'is', 'are')} ready", time + dropped)

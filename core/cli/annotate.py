@@ -208,8 +208,10 @@ def _preflight(workspace: Workspace, settings: RunSettings) -> None:
             print_message(f"moot: testing {probe.role_model.spec}: {probe.error}")
         elif not probe.in_format:
             print_message(f"moot: testing {probe.role_model.spec}: the model answers, but not in the expected format.")
-        if probe.dropped:
-            print_message(f"moot: {probe.role_model.spec} refuses {', '.join(probe.dropped)}; requests will omit it.")
+        if probe.refused_params:
+            print_message(
+                f"moot: {probe.role_model.spec} refuses {', '.join(probe.refused_params)}; requests will omit it."
+            )
 
 
 def _drive(

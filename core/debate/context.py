@@ -258,7 +258,7 @@ def ask_with_retry(
 
 
 def _is_cut(request: Request, reply: Reply) -> bool:
-    return reply.finish == "length" and not request.retry
+    return reply.finish_reason == "length" and not request.retry
 
 
 def _retry(request: Request, reply: Reply, problem: str, template: Template) -> Request:
@@ -325,7 +325,7 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
     if reply.error is not None:
         return reply
     codebook = request.narrow(codebook)
-    reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish=reply.finish)
+    reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish_reason=reply.finish_reason)
     if limit and reading.problem == parse.CUT:
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     quotes = evidence.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()

@@ -161,19 +161,19 @@ class Reply:
     for it), ``seconds`` and ``unix_time`` (its end), and the store keeps all of them; errors are never stored.
     ``reading`` and ``evidence`` are parsed from the text and can be parsed again at no cost.
 
-    ``finish`` is ``length`` if the output limit cut the text. ``cost_usd`` is None if the price is unknown. ``dropped``
-    are parameters that the server refused and that were not sent. ``served`` is the server's own name of the model,
-    which may change behind one configured name; it is empty if the server reports none. ``logprobs`` is True if log
-    probabilities came with the reply.
+    ``finish_reason`` is ``length`` if the output limit cut the text. ``cost_usd`` is None if the price is unknown.
+    ``refused_params`` are parameters that the server refused and that were not sent. ``served_model`` is the server's
+    own name of the model, which may change behind one configured name; it is empty if the server reports none.
+    ``logprobs`` is True if log probabilities came with the reply.
     """
 
     text: str = ""
     reasoning: str = ""
-    finish: Literal["stop", "length"] = "stop"
+    finish_reason: Literal["stop", "length"] = "stop"
     usage: Usage = Usage()
     cost_usd: float | None = None
-    dropped: tuple[str, ...] = ()
-    served: str = ""
+    refused_params: tuple[str, ...] = ()
+    served_model: str = ""
     logprobs: bool = False
     key: str = ""
     run_id: str = ""

@@ -28,8 +28,8 @@ STOPPING = (Unreachable, Unauthorised, NoSuchModel)
 class Probe:
     """The result of one request to a role model.
 
-    ``error`` is None if it replied. ``in_format`` is True if the reply had a readable decision line. ``dropped`` are
-    parameters that the server refused.
+    ``error`` is None if it replied. ``in_format`` is True if the reply had a readable decision line.
+    ``refused_params`` are parameters that the server refused.
     """
 
     role_model: RoleModel
@@ -37,7 +37,7 @@ class Probe:
     seconds: float
     error: ModelError | None = None
     in_format: bool = False
-    dropped: tuple[str, ...] = ()
+    refused_params: tuple[str, ...] = ()
 
     @property
     def stops(self) -> bool:
@@ -78,8 +78,8 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
             "It may still be loading, or the server hangs.",
         )
         return Probe(role_model, tuple(roles), time.monotonic() - began, silent)
-    reading = read(reply.text, "labels", codebook, finish=reply.finish)
-    return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.dropped)
+    reading = read(reply.text, "labels", codebook, finish_reason=reply.finish_reason)
+    return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.refused_params)
 
 
 def _probe_request(codebook: Codebook) -> tuple[Request, Document, Codebook]:

@@ -271,7 +271,7 @@ class BatchLibrary:
         """Return the body of a live call, adapted to the server and not streamed."""
         request = self._library.request(self._place(role_model), None, role_model, ask, settings)
         known = self._library.capabilities.of(request.place, role_model.model)
-        refused = {*known.dropped, "stream", "stream_options"}
+        refused = {*known.refused_params, "stream", "stream_options"}
         optional = {name: value for name, value in openai_chat.optional(request).items() if name not in refused}
         return openai_chat.body(request, known, optional, request.schema_for(known))
 
@@ -289,7 +289,7 @@ class BatchLibrary:
         builder = streaming.ReplyBuilder(lambda _text, _is_reasoning: None)
         try:
             openai_chat.take(body_of(row, role_model), role_model, builder)
-            builder.finish = builder.finish or "stop"  # a row is complete even without a finish reason
+            builder.finish_reason = builder.finish_reason or "stop"  # a row is complete even without a finish reason
             reply = builder.build(request, ())
         except ModelError as error:
             error.billed = builder.billed(prompt_characters)

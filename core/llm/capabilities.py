@@ -63,7 +63,7 @@ _SYSTEM = re.compile(
 class ModelCapabilities:
     """Known capabilities of one model at one server.
 
-    ``dropped`` are parameters that it refused. ``limit`` is its name of the output limit (empty: none),
+    ``refused_params`` are parameters that it refused. ``limit`` is its name of the output limit (empty: none),
     ``most_tokens`` the highest accepted value. With ``no_system`` instructions go into the first user message.
     ``levels`` is False if Ollama only switches thinking on and off. ``context`` (tokens), ``reasons``, ``seed`` and
     ``logprobs`` are None while unknown; ``in_format`` is True if a probe was answered in the requested form.
@@ -71,7 +71,7 @@ class ModelCapabilities:
     seconds).
     """
 
-    dropped: set[str] = field(default_factory=set)
+    refused_params: set[str] = field(default_factory=set)
     limit: str = "max_tokens"
     most_tokens: int | None = None
     no_system: bool = False
@@ -165,7 +165,7 @@ class ModelCapabilities:
             return True
         for name, pattern in _NAMED.items():
             if name in sent and pattern.search(message):
-                self.dropped.add(name)
+                self.refused_params.add(name)
                 return True
         return False
 
@@ -198,7 +198,7 @@ class Capabilities:
         with self._guard:
             known = [(url, model, one) for (url, model), one in self._known.items() if one.at]
         return [
-            {"base_url": url, "model": model, **asdict(one), "dropped": sorted(one.dropped)}
+            {"base_url": url, "model": model, **asdict(one), "refused_params": sorted(one.refused_params)}
             for url, model, one in known
         ]
 
@@ -213,7 +213,7 @@ class Capabilities:
             if time.time() - row["at"] > REMEMBERED_SECONDS:
                 continue
             known = ModelCapabilities(**{name: value for name, value in row.items() if name in names})
-            known.dropped = set(known.dropped)
+            known.refused_params = set(known.refused_params)
             if Connection(name="any", base_url=row["base_url"]).local:
                 known = ModelCapabilities(
                     context=known.context,

@@ -77,7 +77,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
     async for some in streaming.Lines(response, role_model):
         for line in filter(bytes.strip, some):
             take(streaming.decode(line, role_model), role_model, builder)
-            if builder.finish:
+            if builder.finish_reason:
                 await streaming.read_out(response)
                 return
         builder.check_stall(role_model)
@@ -111,7 +111,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
     if event.get("logprobs"):
         builder.logprobs = True
     if event.get("done"):
-        builder.finish = str(event.get("done_reason") or "stop")
+        builder.finish_reason = str(event.get("done_reason") or "stop")
         builder.usage = Usage(
             prompt_tokens=parse_token_count(event.get("prompt_eval_count")),
             completion_tokens=parse_token_count(event.get("eval_count")),

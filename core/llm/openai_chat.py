@@ -64,7 +64,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
             data = line[5:].strip()
             if data == b"[DONE]":
                 _take_held(held, role_model, builder)
-                builder.finish = builder.finish or "stop"
+                builder.finish_reason = builder.finish_reason or "stop"
                 await streaming.read_out(response)
                 return
             if not data:
@@ -75,13 +75,13 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
                 _hold(data, held, role_model)
             else:
                 take(event, role_model, builder)
-        if builder.finish:
+        if builder.finish_reason:
             reading.last()
         builder.check_stall(role_model)  # some servers send comments while their backend does not answer
     if held:
         _take_held(held, role_model, builder)
         if whole:  # a whole reply is complete even without a finish reason
-            builder.finish = builder.finish or "stop"
+            builder.finish_reason = builder.finish_reason or "stop"
 
 
 def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) -> None:

@@ -46,7 +46,7 @@ async def examine(send: Send, known: ModelCapabilities) -> None:
         _tried(send, WORDS, free, {"logprobs": True}),
         _tried(send, RAIN, Sampling(json_schema="on", max_tokens=TOKENS), {}),
     )
-    if "seed" in known.dropped:
+    if "seed" in known.refused_params:
         known.seed = False
     elif first is not None and again is not None:
         known.seed = first.text == again.text
@@ -69,7 +69,7 @@ async def _tried(send: Send, ask: Request, sampling: Sampling, more: Mapping[str
 def _is_object(reply: Reply) -> bool:
     """Return True if the reply is a JSON object, or the beginning of one if the output limit cut it off."""
     text = reply.text.strip()
-    if reply.finish == "length":
+    if reply.finish_reason == "length":
         return text.startswith("{")
     try:
         return isinstance(orjson.loads(text), dict)

@@ -76,7 +76,7 @@ class ModelRequest:
 
     def unsent(self, known: ModelCapabilities, parameters: Mapping[str, Any]) -> tuple[str, ...]:
         """Return the names of parameters that were left out, for the reply."""
-        names = {name for name in known.dropped if name in parameters}
+        names = {name for name in known.refused_params if name in parameters}
         if self.schema is not None and known.schema == "none":
             names.add("response_format")
         return tuple(sorted(names))

@@ -211,9 +211,9 @@ class ReplyBuilder:
     max_tokens: int = MOST_TOKENS
     text: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    finish: str = ""
+    finish_reason: str = ""
     logprobs: bool = False
-    served: str = ""
+    served_model: str = ""
     usage: Usage | None = None
     _split: list[str] = field(default_factory=lambda: ["", ""])
     _lengths: list[int] = field(default_factory=lambda: [0, 0])
@@ -250,12 +250,12 @@ class ReplyBuilder:
     def note_finish(self, why: Any) -> None:
         """Note the finish reason, if there is one; some servers send a null as text."""
         if isinstance(why, str) and why.strip().casefold() not in ("", "null", "none"):
-            self.finish = printable(why)
+            self.finish_reason = printable(why)
 
     def note_model(self, name: Any) -> None:
         """Note the server's name of the model; the first valid name counts."""
-        if not self.served and isinstance(name, str):
-            self.served = printable(name)
+        if not self.served_model and isinstance(name, str):
+            self.served_model = printable(name)
 
     def check_stall(self, role_model: RoleModel) -> None:
         """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
@@ -281,7 +281,7 @@ class ReplyBuilder:
         """The text received so far."""
         return "".join(self.text)
 
-    def build(self, request: ModelRequest, dropped: tuple[str, ...]) -> Reply:
+    def build(self, request: ModelRequest, refused_params: tuple[str, ...]) -> Reply:
         """Return the complete reply.
 
         Raises CutStream without a finish reason, Refused if a content filter stopped the reply, and EmptyReply. Raises
@@ -289,9 +289,9 @@ class ReplyBuilder:
         unreadable.
         """
         role_model = request.role_model
-        if not self.finish:
+        if not self.finish_reason:
             raise errors.CutStream(f"{role_model.connection} closed the stream of {role_model.model} before the end.")
-        why = self.finish.casefold()
+        why = self.finish_reason.casefold()
         if why in _BROKEN:
             raise errors.CutStream(
                 f"{role_model.connection} broke off the reply of {role_model.model}: it gives '{why}' as the reason."
@@ -299,22 +299,22 @@ class ReplyBuilder:
         if why in _FILTERED:
             raise errors.Refused(f"{role_model.connection}: a content filter stopped {role_model.model}.")
         text, reasoning = self.so_far, "".join(self.reasoning)
-        finish: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
-        if not text.strip() and finish == "length" and request.ask.form == "text" and request.ask.retry:
+        finish_reason: Literal["stop", "length"] = "length" if why in _AT_ITS_LIMIT else "stop"
+        if not text.strip() and finish_reason == "length" and request.ask.form == "text" and request.ask.retry:
             raise errors.LengthLimit(
                 f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )
-        if not text.strip() and finish == "stop":
+        if not text.strip() and finish_reason == "stop":
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} answered without a word.")
         usage = self.usage_so_far(request.characters)
         return Reply(
             text=text,
             reasoning=reasoning,
-            finish=finish,
+            finish_reason=finish_reason,
             usage=usage,
             cost_usd=request.price(usage),
-            dropped=dropped,
-            served=self.served,
+            refused_params=refused_params,
+            served_model=self.served_model,
             logprobs=self.logprobs,
         )
 

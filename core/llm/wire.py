@@ -50,7 +50,7 @@ async def ask(
     while True:
         meant = dialect.optional(request)
         schema = request.schema_for(known)
-        optional = {name: value for name, value in meant.items() if name not in known.dropped}
+        optional = {name: value for name, value in meant.items() if name not in known.refused_params}
         body = dialect.body(request, known, optional, schema)
         if refusal is not None and body == refused:  # learning that changes nothing would repeat forever
             raise refusal
@@ -94,7 +94,7 @@ async def _exchange(
                 raise
             raise errors.RunawayReply(f"The reply did not end within {request.deadline:,.0f} seconds.") from None
         except (errors.CutStream, errors.Stalled, errors.MalformedStream):
-            if not builder.finish:  # otherwise the reply is complete and only the usage or the last line is missing
+            if not builder.finish_reason:  # otherwise only the usage or the last line is missing
                 raise
         return builder.build(request, unsent)
     except errors.ModelError as error:
@@ -117,7 +117,7 @@ async def _without_schema(
     error is raised and nothing is learned.
     """
     try:
-        tried = replace(known, dropped=set(known.dropped), schema="none")
+        tried = replace(known, refused_params=set(known.refused_params), schema="none")
         reply = await ask(session, dialect, request, tried, on_delta)
     except errors.ModelError:
         raise fault from None

@@ -119,7 +119,7 @@ def connection_report(workspace: Workspace, name: str, *, probe: bool = False) -
             "error": str(result.error) if result.error else None,
             "in_format": result.in_format,
             "seconds": round(result.seconds, 3),
-            "dropped": list(result.dropped),
+            "dropped": list(result.refused_params),
             "capabilities": _capabilities(known(workspace, role_models[0])),
         }
     return found
@@ -158,12 +158,12 @@ def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
         return None
     return {
         "context": known.context,
-        "temperature": "temperature" not in known.dropped,
+        "temperature": "temperature" not in known.refused_params,
         "seed": known.seed,
         "schema": known.schema or None,
         "logprobs": known.logprobs,
         "reasoning": known.reasons,
-        "refuses": sorted(known.dropped),
+        "refuses": sorted(known.refused_params),
     }
 
 

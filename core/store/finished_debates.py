@@ -115,7 +115,9 @@ class FinishedDebates:
 
     def truncated_replies(self, run_id: str) -> int:
         """Return how many replies of a run were cut by their output limit."""
-        row = self._connection.row("SELECT count(*) FROM replies WHERE run_id = ? AND finish = 'length'", [run_id])
+        row = self._connection.row(
+            "SELECT count(*) FROM replies WHERE run_id = ? AND finish_reason = 'length'", [run_id]
+        )
         return int(row[0]) if row else 0
 
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:

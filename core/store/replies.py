@@ -18,8 +18,8 @@ from core.store.writer import Writer
 logger = logging.getLogger(__name__)
 
 _USAGE = tuple(Usage.__dataclass_fields__)
-_FIELDS = ("key", "run_id", "text", "reasoning", "finish", "cost_usd", "seconds", "unix_time", "served")
-REPLY = (*_FIELDS, *_USAGE, "dropped")
+_FIELDS = ("key", "run_id", "text", "reasoning", "finish_reason", "cost_usd", "seconds", "unix_time", "served_model")
+REPLY = (*_FIELDS, *_USAGE, "refused_params")
 """Columns of ``replies``: the fields of ``Reply`` and of its ``Usage``."""
 
 
@@ -102,7 +102,7 @@ def reply_from_row(row: Sequence[Any]) -> Reply:
     """Return the reply in a row of ``REPLY``."""
     fields = dict(zip(REPLY, row, strict=True))
     usage = Usage(**{name: fields.pop(name) for name in _USAGE})
-    return Reply(usage=usage, dropped=tuple(load(fields.pop("dropped"))), **fields)
+    return Reply(usage=usage, refused_params=tuple(load(fields.pop("refused_params"))), **fields)
 
 
 def _insert_replies(cursor: Cursor, replies: Sequence[Reply], careful: bool) -> None:
@@ -110,7 +110,7 @@ def _insert_replies(cursor: Cursor, replies: Sequence[Reply], careful: bool) -> 
         (
             *(getattr(reply, name) for name in _FIELDS),
             *(getattr(reply.usage, name) for name in _USAGE),
-            dump(reply.dropped),
+            dump(reply.refused_params),
         )
         for reply in replies
     ]

@@ -65,11 +65,11 @@ class Transcripts:
         )
         return VerdictReached(run_id, document_id, verdict_of(row[0]), row[1]) if row else None
 
-    def served(self, run_id: str) -> dict[str, frozenset[str]]:
+    def served_models(self, run_id: str) -> dict[str, frozenset[str]]:
         """Return the servers' names of the models of a run by role; roles without a reported name are left out."""
         rows = self._connection.rows(
-            "SELECT role, list(DISTINCT served) FROM turns JOIN replies USING (key) "
-            "WHERE turns.run_id = ? AND NOT superseded AND served <> '' GROUP BY role ORDER BY min(turn), role",
+            "SELECT role, list(DISTINCT served_model) FROM turns JOIN replies USING (key) "
+            "WHERE turns.run_id = ? AND NOT superseded AND served_model <> '' GROUP BY role ORDER BY min(turn), role",
             [run_id],
         )
         return {role: frozenset(names) for role, names in rows}

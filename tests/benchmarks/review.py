@@ -71,9 +71,10 @@ def fill(project: Project, count: int) -> str:
         )
         cursor.execute(
             f"""INSERT INTO replies BY NAME SELECT 'k{turn}-' || n AS key, {says(role)} AS text, '' AS reasoning,
-            'stop' AS finish, 500 AS prompt_tokens, 50 AS completion_tokens, 0 AS cached_tokens, 0 AS reasoning_tokens,
-            false AS estimated, 0.0001 AS cost_usd, 1.5 AS seconds, 1.7e9 AS unix_time, '[]' AS dropped,
-            '{run_id}' AS run_id, 'm' AS served {rows}"""
+            'stop' AS finish_reason, 500 AS prompt_tokens, 50 AS completion_tokens, 0 AS cached_tokens,
+            0 AS reasoning_tokens, false AS estimated, 0.0001 AS cost_usd, 1.5 AS seconds, 1.7e9 AS unix_time,
+            '[]' AS refused_params,
+            '{run_id}' AS run_id, 'm' AS served_model {rows}"""
         )
         for place, item in enumerate(items):
             for annotator, at in ((role, str(turn)), *([("verdict", "NULL")] if role == "judge" else [])):

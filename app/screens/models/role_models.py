@@ -176,7 +176,7 @@ def capabilities(known: ModelCapabilities) -> list[str]:
         {True: "replies in the expected format", False: "did not reply in the expected format", None: ""}[
             known.in_format
         ],
-        f"rejects {', '.join(sorted(known.dropped))}" if known.dropped else "",
+        f"rejects {', '.join(sorted(known.refused_params))}" if known.refused_params else "",
         f"at most {known.most_tokens:,} tokens per reply" if known.most_tokens else "",
         "takes no system message" if known.no_system else "",
     ]

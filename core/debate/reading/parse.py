@@ -90,21 +90,21 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 Candidate: TypeAlias = Marker | Block
 
 
-def read(text: str, form: ReplyForm, codebook: Codebook, *, finish: str = "stop") -> Reading:
+def read(text: str, form: ReplyForm, codebook: Codebook, *, finish_reason: str = "stop") -> Reading:
     """Read the decision of a reply, in any form that this project asks for, completely or not at all.
 
-    The last announced decision wins; quoted, denied, supposed and reported ones do not count. With ``finish`` equal to
-    ``length`` a decision counts only if its line is ended or its JSON closed, and no earlier decision counts instead.
-    If a decision is required and none is announced, a reply counts that answers for every label, consists of names, or
-    starts or ends with the one label of a choice. A reading that does not count has a ``problem`` and no values. For
-    ``text`` only announced decisions of the codebook's own kind are searched, and the problem may be ignored. Empty
-    text, and text that is only reasoning, has a problem like any other.
+    The last announced decision wins; quoted, denied, supposed and reported ones do not count. With ``finish_reason``
+    equal to ``length`` a decision counts only if its line is ended or its JSON closed, and no earlier decision counts
+    instead. If a decision is required and none is announced, a reply counts that answers for every label, consists of
+    names, or starts or ends with the one label of a choice. A reading that does not count has a ``problem`` and no
+    values. For ``text`` only announced decisions of the codebook's own kind are searched, and the problem may be
+    ignored. Empty text, and text that is only reasoning, has a problem like any other.
     """
     decision_form = _FORMS[codebook.kind] if form == "text" else form
     page = parse_markers(text, codebook)
     if not page.text.strip():
-        return Reading(problem=CUT if text.strip() and finish == "length" else EMPTY)
-    return _Reader(page, decision_form, codebook, cut=finish == "length", asked=form != "text").read()
+        return Reading(problem=CUT if text.strip() and finish_reason == "length" else EMPTY)
+    return _Reader(page, decision_form, codebook, cut=finish_reason == "length", asked=form != "text").read()
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:

@@ -121,6 +121,7 @@ def _drift(
     unlike = np.not_equal(before, after) & whole[:, None]
     changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
     n = int(whole.sum())
+    served_models = session.store.transcripts.served_models
     return Drift(
         run_id=run.run_id,
         later=later.run_id,
@@ -131,7 +132,7 @@ def _drift(
         share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
         chance=chance,
         counted=coverage.of_rerun(session, run, later, first, now),
-        models=_renamed(session.store.transcripts.served(run.run_id), session.store.transcripts.served(later.run_id)),
+        models=_renamed(served_models(run.run_id), served_models(later.run_id)),
     )
 
 

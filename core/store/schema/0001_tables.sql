@@ -50,12 +50,12 @@ CREATE TABLE run_precedents (run_id VARCHAR NOT NULL, document_id VARCHAR NOT NU
 
 CREATE TABLE texts (hash VARCHAR PRIMARY KEY, text VARCHAR NOT NULL);  -- system prompts
 CREATE TABLE replies (
-    key VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, reasoning VARCHAR NOT NULL, finish VARCHAR NOT NULL,
+    key VARCHAR PRIMARY KEY, text VARCHAR NOT NULL, reasoning VARCHAR NOT NULL, finish_reason VARCHAR NOT NULL,
     prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
     reasoning_tokens INTEGER NOT NULL, estimated BOOLEAN NOT NULL, cost_usd DOUBLE, seconds DOUBLE NOT NULL,
-    unix_time DOUBLE NOT NULL, dropped VARCHAR NOT NULL,
+    unix_time DOUBLE NOT NULL, refused_params VARCHAR NOT NULL,
     run_id VARCHAR NOT NULL,        -- the run that paid
-    served VARCHAR NOT NULL         -- what the server called the model, empty when it did not say
+    served_model VARCHAR NOT NULL         -- what the server called the model, empty when it did not say
 );
 CREATE TABLE attempts (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, role VARCHAR NOT NULL, key VARCHAR NOT NULL,

@@ -90,7 +90,7 @@ def test_word_salad_is_unresolved_counted_by_the_server_and_paid_for_once(folder
     assert told["documents"] == told["verdicts"] + told["unresolved"] + told["failed"] == 5
     assert (told["failed"], told["status"], told["cost_usd"]) == (0, "done", None)
     assert told["unresolved"] >= 4
-    replies = rows(folder, "SELECT finish, prompt_tokens, completion_tokens, estimated FROM replies")
+    replies = rows(folder, "SELECT finish_reason, prompt_tokens, completion_tokens, estimated FROM replies")
     assert len(replies) == told["calls"]
     assert (told["prompt_tokens"], told["completion_tokens"]) == tuple(sum(row[at] for row in replies) for at in (1, 2))
     assert not any(row[3] for row in replies)

@@ -27,7 +27,7 @@ def asked(first: Reply, second: Reply) -> tuple[list[Request], Reply]:
 
 def test_cut_reply_is_asked_for_once_more_with_twice_the_limit() -> None:
     whole = Reply(says("multilabel", "Service"))
-    sent, reply = asked(Reply("Final Decision: Serv", finish="length"), whole)
+    sent, reply = asked(Reply("Final Decision: Serv", finish_reason="length"), whole)
     assert [request.limit_factor for request in sent] == [1, 2]
     assert sent[0].messages == sent[1].messages
     assert reply.reading.present == (context_of(SINGLE).codebook.labels[0].id,)
@@ -36,13 +36,13 @@ def test_cut_reply_is_asked_for_once_more_with_twice_the_limit() -> None:
 
 
 def test_reply_that_is_cut_twice_names_the_limit() -> None:
-    _, reply = asked(Reply("Final Decision: Serv", finish="length"), Reply("Final Dec", finish="length"))
+    _, reply = asked(Reply("Final Decision: Serv", finish_reason="length"), Reply("Final Dec", finish_reason="length"))
     assert "cut by the output limit" in reply.reading.problem
     assert "64 tokens" in reply.reading.problem
 
 
 def test_readable_reply_that_was_cut_counts_if_the_second_is_unreadable() -> None:
-    cut = Reply("Final Decision: Service\nBecause the st", finish="length")
+    cut = Reply("Final Decision: Service\nBecause the st", finish_reason="length")
     _, reply = asked(cut, Reply("I cannot say."))
     assert reply.text == cut.text
 

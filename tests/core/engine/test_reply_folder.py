@@ -11,7 +11,14 @@ from core.engine.ray_worker import precedents_of, precedents_text
 from core.engine.reply_folder import FolderReplyStore, ReplyLogReader, append_replies
 
 REPLY = Reply(
-    "text", usage=Usage(1, 2), cost_usd=0.5, seconds=1.0, unix_time=2.0, dropped=("seed",), key="k", run_id="r0001"
+    "text",
+    usage=Usage(1, 2),
+    cost_usd=0.5,
+    seconds=1.0,
+    unix_time=2.0,
+    refused_params=("seed",),
+    key="k",
+    run_id="r0001",
 )
 
 

@@ -59,7 +59,7 @@ def test_a_reply_with_usage_and_a_seed_that_repeats(server: str, monkeypatch: py
 
 def test_the_output_limit_is_reported_as_a_cut(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
-    assert ask(server, max_tokens=2, temperature=0.0).finish == "length"
+    assert ask(server, max_tokens=2, temperature=0.0).finish_reason == "length"
 
 
 def test_a_wrong_key_is_told_apart(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

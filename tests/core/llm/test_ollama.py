@@ -38,11 +38,11 @@ def test_a_model_that_knows_no_levels_is_told_yes_and_one_that_cannot_think_noth
     told = ask(refusing(answer, (lambda body: body.get("think") == "low", 400, levels)), dialect="ollama", times=2,
                reasoning_effort="low")  # fmt: skip
     assert [body["think"] for body in told.sent] == ["low", True, True]
-    assert told.reply.dropped == ()
+    assert told.reply.refused_params == ()
     never = {"error": '"m" does not support thinking'}
     told = ask(refusing(answer, (lambda body: "think" in body, 400, never)), dialect="ollama", reasoning_effort="low")
     assert "think" not in told.sent[-1]
-    assert told.reply.dropped == ("think",)
+    assert told.reply.refused_params == ("think",)
 
 
 def test_the_context_is_a_power_of_two_and_never_shrinks() -> None:

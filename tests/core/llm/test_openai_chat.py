@@ -77,7 +77,7 @@ def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
     with Scripted(behave) as server:
         reply = ask(server)
     assert (reply.text, reply.reasoning) == ("yes", "hmm so")
-    assert reply.served == "m-2026-11"
+    assert reply.served_model == "m-2026-11"
     assert reply.usage.estimated
     assert reply.usage.completion_tokens == 3  # 9 characters at 4 a token, rounded up
 
@@ -93,7 +93,7 @@ def test_a_server_that_does_not_stream_is_understood() -> None:
 
     with Scripted(behave) as server:
         reply = ask(server)
-    assert (reply.text, reply.finish) == ("whole", "length")
+    assert (reply.text, reply.finish_reason) == ("whole", "length")
 
 
 def status(code: int, body: Any, **headers: str) -> Behaviour:
@@ -194,7 +194,7 @@ def test_retry_after_is_read() -> None:
     assert caught.value.retry_after == 7.0
 
 
-def test_refused_parameters_are_dropped_once_remembered_and_reported() -> None:
+def test_refused_params_are_dropped_once_remembered_and_reported() -> None:
     async def behave(request: web.ModelRequest, body: dict[str, Any]) -> web.StreamResponse:
         if "max_tokens" in body:
             return web.json_response(
@@ -209,7 +209,7 @@ def test_refused_parameters_are_dropped_once_remembered_and_reported() -> None:
     with Scripted(behave) as server:
         reply = ask(server, times=2, temperature=0.0, seed=3)
     assert reply.text == "fine"
-    assert reply.dropped == ("seed", "temperature")
+    assert reply.refused_params == ("seed", "temperature")
     assert len(server.requests) == 5  # three lessons and the reply, then one request that knows them all
     assert server.requests[-1]["max_completion_tokens"] == 1024
 

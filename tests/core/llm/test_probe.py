@@ -166,8 +166,8 @@ def test_what_was_learned_is_kept_and_what_a_local_port_refused_is_not() -> None
     assert {row["model"] for row in rows} == {"m"}
     there = Capabilities()
     there.recall(rows)
-    assert there.of(far, "m").dropped == {"temperature"}
-    assert there.of(near, "m").dropped == set(), "somebody else may listen there by now"
+    assert there.of(far, "m").refused_params == {"temperature"}
+    assert there.of(near, "m").refused_params == set(), "somebody else may listen there by now"
     assert there.of(near, "m").context == 4096
     old = [{**row, "at": time.time() - REMEMBERED_SECONDS - 1} for row in rows]
     later = Capabilities()

@@ -41,7 +41,7 @@ def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any
     told = ask(refusing(FINE, (has(name), status, words)), times=2, **sampling)
     assert [name in body for body in told.sent] == [True, False, False]
     assert told.reply.text == "fine"
-    assert told.reply.dropped == (name,)
+    assert told.reply.refused_params == (name,)
     assert ("stream" in told.sent[-1]) or "stream_options" not in told.sent[-1]
 
 
@@ -57,7 +57,7 @@ def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any
 )
 def test_a_parameter_that_is_refused_in_other_words_is_no_missing_model_and_costs_no_schema(words: Any) -> None:
     told = ask(refusing(FINE, (has("temperature"), 400, words)), temperature=0.2, json_schema="on")
-    assert told.reply.dropped == ("temperature",)
+    assert told.reply.refused_params == ("temperature",)
     assert "response_format" in told.sent[-1]
     assert len(told.sent) == 2
 
@@ -66,7 +66,7 @@ def test_the_output_limit_goes_by_its_newer_name_or_by_none() -> None:
     newer = said("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
     told = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
     assert told.sent[-1]["max_completion_tokens"] == 77
-    assert told.reply.dropped == ()
+    assert told.reply.refused_params == ()
     neither = said("max_tokens is not supported")
     rules = ((has("max_tokens"), 400, neither), (has("max_completion_tokens"), 400, said("no max_completion_tokens")))
     told = ask(refusing(FINE, *rules), times=2)
@@ -178,12 +178,12 @@ def test_output_limit_without_any_text_fails_the_second_attempt_of_a_plain_text_
     """Where a decision is required, it is a reply that cannot be read, and the label stays open."""
     behave = sending(event(piece(reasoning_content="hm " * 9)), event(piece(finish="length")))
     told = ask(behave, form="text", max_tokens=8)
-    assert (told.reply.text, told.reply.finish) == ("", "length")
+    assert (told.reply.text, told.reply.finish_reason) == ("", "length")
     with pytest.raises(errors.LengthLimit, match="output limit of 16 tokens") as caught:
         ask(behave, form="text", retry=1, limit_factor=2, max_tokens=8)
     assert "max_tokens" in caught.value.remedy
     told = ask(behave, retry=1, max_tokens=8)
-    assert (told.reply.text, told.reply.finish) == ("", "length")
+    assert (told.reply.text, told.reply.finish_reason) == ("", "length")
 
 
 def test_a_shorter_patience_is_kept() -> None:

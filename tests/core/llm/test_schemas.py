@@ -87,7 +87,7 @@ def test_a_refused_schema_is_given_up_and_the_question_goes_out_as_text() -> Non
     )
     assert ["response_format" in body for body in told.sent] == [True, False, False]
     assert told.sent[1]["messages"][-1]["content"] == "Text."
-    assert (told.reply.dropped, told.known.schema) == (("response_format",), "none")
+    assert (told.reply.refused_params, told.known.schema) == (("response_format",), "none")
 
 
 def test_bounds_that_are_refused_go_first() -> None:
@@ -95,7 +95,7 @@ def test_bounds_that_are_refused_go_first() -> None:
     bounded = (lambda body: "maxLength" in json.dumps(body.get("response_format", "")), 400, words)
     told = ask(refusing(saying(HELD), bounded), times=2, json_schema="on")
     assert [str(body["response_format"]).count("maxItems") for body in told.sent] == [2, 0, 0]
-    assert (told.reply.dropped, told.known.schema) == ((), "plain")
+    assert (told.reply.refused_params, told.known.schema) == ((), "plain")
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])

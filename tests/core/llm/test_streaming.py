@@ -83,7 +83,7 @@ def test_a_second_reply_that_nobody_asked_for_is_left_out() -> None:
         {"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]},
     ]
     reply = ask(sending(b"".join(map(event, both)) + DONE)).reply
-    assert (reply.text, reply.finish) == (SAID, "stop")
+    assert (reply.text, reply.finish_reason) == (SAID, "stop")
 
 
 WHOLE = {"choices": [{"message": {"content": SAID}, "finish_reason": "stop"}], "usage": USAGE["usage"]}
@@ -98,7 +98,7 @@ def test_a_whole_reply_under_any_type(kind: str, indent: int | None) -> None:
 
 def test_a_whole_reply_need_not_say_why_it_ends() -> None:
     body = {"choices": [{"message": {"content": SAID}}]}
-    assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish == "stop"
+    assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish_reason == "stop"
     with pytest.raises(errors.CutStream):
         ask(sending(b"{}", kind="text/event-stream"))
     with pytest.raises(errors.EmptyReply):
@@ -214,7 +214,7 @@ def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
 
     began = time.monotonic()
     reply = ask(behave, dialect=dialect).reply
-    assert (reply.text, reply.finish, reply.usage.completion_tokens) == (SAID, "stop", 7)
+    assert (reply.text, reply.finish_reason, reply.usage.completion_tokens) == (SAID, "stop", 7)
     assert time.monotonic() - began < 6
 
 
@@ -226,7 +226,7 @@ def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
     ],
 )  # fmt: skip
 def test_why_a_reply_ended(why: str, expected: str) -> None:
-    assert ask(sending(event(EVENTS[0]) + event(piece(finish=why)) + DONE)).reply.finish == expected
+    assert ask(sending(event(EVENTS[0]) + event(piece(finish=why)) + DONE)).reply.finish_reason == expected
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,12 @@ def make_documents(count: int, gold: Mapping[str, Mapping[str, Mapping[str, Valu
 
 
 def make_reply(
-    key: str, *, cost: float | None = 0.5, text: str = "said", run_id: str = "r0001", served: str = ""
+    key: str, *, cost: float | None = 0.5, text: str = "said", run_id: str = "r0001", served_model: str = ""
 ) -> Reply:
     usage = Usage(10, 5, 2, 1)
     return Reply(
-        text, "thought", usage=usage, cost_usd=cost, dropped=("seed",), served=served, key=key, run_id=run_id,
-        seconds=0.25, unix_time=time.time(),
+        text, "thought", usage=usage, cost_usd=cost, refused_params=("seed",), served_model=served_model, key=key,
+        run_id=run_id, seconds=0.25, unix_time=time.time(),
     )  # fmt: skip
 
 
@@ -110,12 +110,14 @@ async def hold_debate(
     quotes: Mapping[str, Sequence[str]] | None = None,
     error: ReplyError | None = None,
     retry: int = 0,
-    served: str = "",
+    served_model: str = "",
 ) -> None:
     """One debate through the ports: a turn for each role with its own list, then the verdict."""
     for number, (role, says) in enumerate(lists.items()):
         key = f"{run_id}/{document_id}/{role}/{retry}"
-        await project.turn_store.commit(make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served=served))
+        await project.turn_store.commit(
+            make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served_model=served_model)
+        )
         row = make_turn(run_id, document_id, number, role, key, says=says, quotes=(quotes or {}).get(role, ()))
         project.sink.turn(row)
     await project.sink.verdict(make_verdict(run_id, document_id, values, error=error))

@@ -48,7 +48,7 @@ def test_what_a_log_has_left_is_in_the_table_after_opening(path):
         keep(project, "k1")
     assert not reply_log_path(path).exists(), "a project that was closed in order leaves no log"
     log = ReplyLog(reply_log_path(path))
-    for reply in (make_reply("k1", text="second"), make_reply("k2"), replace(make_reply("k3"), served="\ud800")):
+    for reply in (make_reply("k1", text="second"), make_reply("k2"), replace(make_reply("k3"), served_model="\ud800")):
         log.append(reply)
     with reply_log_path(path).open("ab") as file:
         file.write(b'{"key": "half a li')

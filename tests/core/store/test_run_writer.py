@@ -89,7 +89,7 @@ def test_turn_is_read_back_with_its_reply(project, run_id):
     first, second = project.store.transcripts.turns(run_id, "d1")
     assert (first.turn, first.role, first.cached, second.cached) == (0, "extractor", False, True)
     assert first.messages == (Message("system", "the rules"), Message("user", "read d1"))
-    assert (first.reply.text, first.reply.usage, first.reply.dropped) == (
+    assert (first.reply.text, first.reply.usage, first.reply.refused_params) == (
         "extractor says",
         Usage(10, 5, 2, 1),
         ("seed",),

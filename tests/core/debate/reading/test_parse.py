@@ -42,19 +42,19 @@ def present(reading: Reading, codebook: Codebook = HOTEL) -> set[str]:
     return {codebook.label(item).name for item in reading.present}
 
 
-def names(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop") -> set[str]:
-    return present(read(text, "labels", codebook, finish=finish), codebook)
+def names(text: str, codebook: Codebook = HOTEL, *, finish_reason: str = "stop") -> set[str]:
+    return present(read(text, "labels", codebook, finish_reason=finish_reason), codebook)
 
 
-def problem(text: str, codebook: Codebook = HOTEL, *, finish: str = "stop", form: ReplyForm = "labels") -> str:
-    reading = read(text, form, codebook, finish=finish)
+def problem(text: str, codebook: Codebook = HOTEL, *, finish_reason: str = "stop", form: ReplyForm = "labels") -> str:
+    reading = read(text, form, codebook, finish_reason=finish_reason)
     assert not reading.values
     assert not reading.readable
     return reading.problem
 
 
-def choice(text: str, *, finish: str = "stop") -> str:
-    reading = read(text, "choice", CLAUSES, finish=finish)
+def choice(text: str, *, finish_reason: str = "stop") -> str:
+    reading = read(text, "choice", CLAUSES, finish_reason=finish_reason)
     assert reading.problem == ""
     return CLAUSES.label(str(reading.values["label"])).name
 
@@ -407,7 +407,7 @@ def test_the_longest_name_wins() -> None:
     ],
 )
 def test_a_cut_reply_counts_when_its_decision_is_complete(text: str, expected: set[str]) -> None:
-    assert names(text, finish="length") == expected
+    assert names(text, finish_reason="length") == expected
 
 
 @pytest.mark.parametrize(
@@ -429,7 +429,7 @@ def test_a_cut_reply_counts_when_its_decision_is_complete(text: str, expected: s
     ],
 )
 def test_a_cut_reply_never_falls_back_to_an_earlier_decision(text: str) -> None:
-    assert problem(text, finish="length") == CUT
+    assert problem(text, finish_reason="length") == CUT
 
 
 @pytest.mark.parametrize(
@@ -512,8 +512,8 @@ def test_choice_left_open() -> None:
 
 
 def test_choice_cut() -> None:
-    assert problem("The label is 1. So the label is 1", CLAUSES, finish="length", form="choice") == CUT
-    assert choice("The label is 1\nbeca", finish="length") == "Non-compete"
+    assert problem("The label is 1. So the label is 1", CLAUSES, finish_reason="length", form="choice") == CUT
+    assert choice("The label is 1\nbeca", finish_reason="length") == "Non-compete"
 
 
 def ratings(text: str, codebook: Codebook = SUMMARY, **more: str) -> dict[str, object]:
@@ -601,9 +601,9 @@ def test_json_numbers_that_are_none() -> None:
 
 def test_ratings_cut() -> None:
     whole = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
-    assert problem(whole, SUMMARY, finish="length", form="ratings") == CUT
-    assert problem(whole[:-20], SUMMARY, finish="length", form="ratings") == CUT
-    assert len(ratings(whole + "\n", finish="length")) == 3
+    assert problem(whole, SUMMARY, finish_reason="length", form="ratings") == CUT
+    assert problem(whole[:-20], SUMMARY, finish_reason="length", form="ratings") == CUT
+    assert len(ratings(whole + "\n", finish_reason="length")) == 3
 
 
 def test_text_is_read_by_the_codebook_s_kind() -> None:
@@ -668,10 +668,10 @@ REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=25).map("".
 
 @settings(max_examples=400, deadline=None)
 @given(REPLIES, st.sampled_from([HOTEL, CLAUSES, SUMMARY]), st.sampled_from(["stop", "length"]), st.data())
-def test_any_text_can_be_read(text: str, codebook: Codebook, finish: str, data: st.DataObject) -> None:
+def test_any_text_can_be_read(text: str, codebook: Codebook, finish_reason: str, data: st.DataObject) -> None:
     form = data.draw(st.sampled_from(["text", "labels", "choice", "ratings"]))
-    reading = read(text, form, codebook, finish=finish)
-    assert reading == read(text, form, codebook, finish=finish)
+    reading = read(text, form, codebook, finish_reason=finish_reason)
+    assert reading == read(text, form, codebook, finish_reason=finish_reason)
     assert not set(reading.values) & set(reading.undecided)
     if reading.problem:
         assert not reading.values
@@ -696,7 +696,7 @@ def test_whatever_stands_before_it_the_last_line_decides(pieces: list[str], data
     chosen = data.draw(st.sets(st.sampled_from(ASPECTS)))
     form = data.draw(st.sampled_from(["Final Decision: {}", "The aspects present in this review are: {}"]))
     text = "".join(pieces) + "\n\n" + form.format(", ".join(sorted(chosen)) or "none") + "\n"
-    assert names(text) == names(text, finish="length") == chosen
+    assert names(text) == names(text, finish_reason="length") == chosen
 
 
 NAME = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=12)
@@ -732,8 +732,8 @@ HOSTILE = [
 def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     start = time.process_time()
-    for finish in ("stop", "length"):
-        read(text, "text", HOTEL, finish=finish)
+    for finish_reason in ("stop", "length"):
+        read(text, "text", HOTEL, finish_reason=finish_reason)
     mentions(text, HOTEL)
     # About one second here; what is quadratic takes minutes.
     assert time.process_time() - start < 15

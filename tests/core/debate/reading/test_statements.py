@@ -24,12 +24,12 @@ SUMMARY = parse_codebook({"kind": "rating", "labels": [{"name": "Fluency"}, {"na
 EXPECTS: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
 
 
-def reading(text: str, codebook: Codebook = STAY, finish: str = "stop") -> Reading:
-    return read(text, EXPECTS[codebook.kind], codebook, finish=finish)
+def reading(text: str, codebook: Codebook = STAY, finish_reason: str = "stop") -> Reading:
+    return read(text, EXPECTS[codebook.kind], codebook, finish_reason=finish_reason)
 
 
-def present(text: str, finish: str = "stop") -> set[str]:
-    found = reading(text, finish=finish)
+def present(text: str, finish_reason: str = "stop") -> set[str]:
+    found = reading(text, finish_reason=finish_reason)
     assert found.problem == ""
     assert set(found.values) == set(STAY.items)
     return {STAY.label(item).name for item in found.present}
@@ -149,9 +149,9 @@ def test_only_a_decision_that_was_asked_for_may_go_unannounced() -> None:
 )
 def test_a_cut_reply(text: str, whole: bool) -> None:
     if whole:
-        assert present(text, finish="length") == {"Food"}
+        assert present(text, finish_reason="length") == {"Food"}
     else:
-        assert reading(text, finish="length").problem == CUT
+        assert reading(text, finish_reason="length").problem == CUT
 
 
 @pytest.mark.parametrize(
@@ -288,8 +288,8 @@ HOSTILE = [
 def test_hostile_text_takes_time_in_proportion(piece: str, codebook: Codebook) -> None:
     text = piece * (50_000 // len(piece))
     start = time.process_time()
-    for finish in ("stop", "length"):
-        reading(text, codebook, finish)
+    for finish_reason in ("stop", "length"):
+        reading(text, codebook, finish_reason)
     # Well under a second here; what is quadratic takes minutes.
     assert time.process_time() - start < 10
 

@@ -235,7 +235,9 @@ def test_canaries(world):
 
     async def debates():
         for id in ids:
-            await hold_debate(session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2026-11")
+            await hold_debate(
+                session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served_model="m-2026-11"
+            )
 
     asyncio.run(debates())
     assert drift.ranked_runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
@@ -251,7 +253,9 @@ def test_canaries(world):
 
     async def once_more():
         (id,) = session.store.runs.document_ids(third.run_id)
-        await hold_debate(session.project, third.run_id, id, {"judge": None}, both(SECOND[id]), served="m-2027-01")
+        await hold_debate(
+            session.project, third.run_id, id, {"judge": None}, both(SECOND[id]), served_model="m-2027-01"
+        )
 
     asyncio.run(once_more())
     later = drift.drifts(session, session.store.runs.get(again.run_id))[0]
