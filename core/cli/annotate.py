@@ -78,7 +78,12 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
         iterations=options["iterations"],
         limit=options["limit"],
         engine=engine,
+        prompts=_read_prompts(options["prompts"]),
     )
+
+
+def _read_prompts(given: Sequence[str]) -> dict[str, str]:
+    return {role: rerun.read_prompt(Path(file)) for role, file in pipeline.parse_pairs(given, "--prompt").items()}
 
 
 def annotate_file(
@@ -92,6 +97,8 @@ def annotate_file(
     built = to_import.built
     plan, sources = personas.given(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
+    if plan.prompts:
+        rerun.check_prompts(settings)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
@@ -177,10 +184,9 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
             f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
         )
     role_models = pipeline.parse_pairs(options["roles"], "--role")
-    prompts = pipeline.parse_pairs(options["prompts"], "--prompt")
     changes = rerun.RunChanges(
         role_models={role: RoleModel.parse(spec, sampling=sampling) for role, spec in role_models.items()},
-        prompts={role: rerun.read_prompt(Path(file)) for role, file in prompts.items()},
+        prompts=_read_prompts(options["prompts"]),
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
         engine=engine if options["engine"] else None,
@@ -306,6 +312,7 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option(
     "--param", "params", multiple=True, metavar="KEY=VALUE", help="Parameter, e.g. max_tokens=512. Repeatable."
 )
+@click.option("--prompt", "prompts", multiple=True, metavar="ROLE=FILE", help="Prompt template for a role. Repeatable.")
 @click.option(
     "--price",
     "prices",

@@ -149,11 +149,13 @@ class Preset:
     """Parameters and temperatures under one name.
 
     ``temperature`` maps a family of roles (or ``""`` for all) to a temperature for roles whose model sets none.
+    ``templates`` is the folder of a template set, empty for Moot's own.
     """
 
     title: str
     params: Mapping[str, ParamValue] = field(default_factory=dict)
     temperature: Mapping[str, float] = field(default_factory=dict)
+    templates: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +222,15 @@ class ProtocolSpec:
         found = {role.name: wanted.get(role.family, wanted.get("")) for role in self.roles(params)}
         return {role: temperature for role, temperature in found.items() if temperature is not None}
 
-    def load_templates(self) -> dict[str, Template]:
-        """Return the templates, by name, that a run is frozen with, the shared ones included. Raises PromptError."""
-        return dict(self.templates()) if self.templates is not None else prompts.shipped_templates(self.name)
+    def load_templates(self, params: Params = _EMPTY) -> dict[str, Template]:
+        """Return the templates, by name, that a run with these parameters is frozen with. Raises PromptError.
+
+        The shared templates are included. A preset may have its own template set.
+        """
+        if self.templates is not None:
+            return dict(self.templates())
+        preset = self.presets.get(str(params.get(PRESET, "")))
+        return prompts.shipped_templates(self.name, preset.templates if preset else "")
 
     def _preset(self, given: Mapping[str, object]) -> Preset | None:
         name = str(given.get(PRESET, "")).strip()

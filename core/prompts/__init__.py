@@ -29,7 +29,7 @@ OWN = "own"
 DRAFT = "draft"
 """Suffix of the name of a template that was tried before it was saved."""
 DEFINITIONS, REASK = "definitions", "reask"
-BLOCKS = ("definitions", "task", "rules", "decision", "final_decision")
+BLOCKS = ("definitions", "task", "rules", "decision", "final_decision", "reminder")
 """Shared texts that every template may use as a variable; their text depends on the kind of codebook."""
 
 _THINGS = {"multilabel": ("aspect", "aspects"), "choice": ("label", "labels"), "rating": ("dimension", "dimensions")}
@@ -39,15 +39,16 @@ _VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
 _TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis|precedent)\b)", re.IGNORECASE)
 
 
-def shipped_templates(protocol: str) -> dict[str, FrozenTemplate]:
+def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTemplate]:
     """Return the newest shipped template of each role of a protocol and of the shared texts, by role or shared name.
 
-    Raises PromptError if there are none.
+    Templates in the folder of a ``variant`` (``prompts/ecj/paper``) replace those of the same name. Raises PromptError
+    if there are none.
     """
     own = _latest_versions(protocol)
     if not own:
         raise PromptError(f"There are no prompts for the protocol '{protocol}'.", "Install Moot again.")
-    return own | shared_templates()
+    return shared_templates() | own | (_latest_versions(f"{protocol}/{variant}") if variant else {})
 
 
 def shared_templates() -> dict[str, FrozenTemplate]:
@@ -86,9 +87,9 @@ def variables(
     """Return the variables that every template may use.
 
     These are ``labels`` (name, description, include, exclude, keywords, code), ``kind``, ``thing`` and ``things`` (the
-    word for a label of this kind), ``unit``, ``domain``, ``guideline``, ``scale`` (min, max; for ratings), and
-    ``document``, delimited, with the names of its fields if there are several. With the run's ``templates`` also the
-    shared ``BLOCKS``, which are the same for every document of a run.
+    word for a label of this kind), ``unit``, ``domain``, ``expert`` ("a law expert"), ``guideline``, ``scale`` (min,
+    max; for ratings), and ``document``, delimited, with the names of its fields if there are several. With the run's
+    ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
     """
     return (
         _codebook_variables(codebook)
@@ -98,11 +99,11 @@ def variables(
 
 
 def format_document(document: Document) -> str:
-    """Return the document as a prompt shows it: each field delimited, under its name if there are several."""
-    fields = document.fields
-    if len(fields) == 1:
+    """Return the document as a prompt shows it: each field delimited, with the context before the text if any."""
+    if len(document.fields) == 1:
         return delimit(document.text)
-    return "\n".join(f"{name}:\n{delimit(text)}" for name, text in fields.items())
+    text, *context = document.fields
+    return "\n".join(f"{name}:\n{delimit(document.fields[name])}" for name in (*context, text))
 
 
 def render_definitions(template: FrozenTemplate, codebook: Codebook) -> str:
@@ -171,9 +172,17 @@ def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
         "things": things,
         "unit": codebook.unit,
         "domain": codebook.domain,
+        "expert": _expert(codebook.domain),
         "guideline": codebook.guideline,
         "scale": codebook.scale,
     }
+
+
+def _expert(domain: str) -> str:
+    """Return "a law expert", or "an expert annotator" without a domain."""
+    if not domain:
+        return "an expert annotator"
+    return f"{'an' if domain[0].casefold() in 'aeiou' else 'a'} {domain} expert"
 
 
 def _render_blocks(codebook: Codebook, templates: Mapping[str, FrozenTemplate]) -> dict[str, str]:

@@ -118,8 +118,8 @@ def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> Non
     at.number_input(key="param-discussion-annotators").set_value(2).run()
     assert planning.load_plan(session).params == {"annotators": 2}
     assert "2 to 6 calls per document" in html(at)
-    at.selectbox(key="param-discussion-preset").set_value("tseng").run()
-    assert planning.load_plan(session).params == {"preset": "tseng"}
+    at.selectbox(key="param-discussion-preset").set_value("paper").run()
+    assert planning.load_plan(session).params == {"preset": "paper"}
     at.selectbox(key="run-protocol").set_value("custom").run()
     assert "it needs a description" in html(at)
 

@@ -49,15 +49,33 @@ def test_definitions_carry_description_examples_and_guideline() -> None:
     book = Codebook(guideline="Only the room.", labels=(label, Label(name="Food")))
     text = render_definitions(shipped_templates("ecj")["definitions"], book)
     assert "#Price: What it costs." in text
-    assert 'counts: "cheap"\n' in text
-    assert 'does not count: "a fee"; "a tip"' in text
-    assert text.endswith("Guideline for all of them: Only the room.")
+    assert 'include: "cheap"\n' in text
+    assert 'exclude: "a fee"; "a tip"' in text
+    assert text.endswith("Guideline: Only the room.")
     assert "#Food\n" in text
 
 
-def test_documents_with_several_fields_show_their_names() -> None:
-    values = variables(Codebook(), Document("1", {"premise": "A", "hypothesis": "B"}))
-    assert render_text(Template(name="t", text="{{ document }}"), values).startswith("premise:\n<document ")
+def test_contexts_stand_before_the_text_under_their_names() -> None:
+    values = variables(Codebook(), Document("1", {"answer": "A", "question": "B"}))
+    shown = render_text(Template(name="t", text="{{ document }}"), values)
+    assert shown.startswith("question:\n<document ")
+    assert shown.index("answer:") > shown.index("question:")
+
+
+@pytest.mark.parametrize("protocol", ["ecj", "single", "discussion", "courtroom"])
+def test_template_set_of_a_paper_replaces_the_prompts_of_roles(protocol: str) -> None:
+    own, paper = shipped_templates(protocol), shipped_templates(protocol, "paper")
+    changed = {name for name in own if paper[name] != own[name]}
+    assert own.keys() == paper.keys()
+    assert changed
+    assert all(paper[name].name.startswith(f"{protocol}/paper/") for name in changed)
+
+
+@pytest.mark.parametrize(
+    ("domain", "expert"), [("", "an expert annotator"), ("law", "a law expert"), ("Economics", "an Economics expert")]
+)
+def test_role_is_named_after_the_domain(domain: str, expert: str) -> None:
+    assert variables(Codebook(domain=domain), Document("1", {"text": "x"}))["expert"] == expert
 
 
 KINDS = {
@@ -73,9 +91,9 @@ def test_the_shared_blocks_speak_of_every_kind(kind: str) -> None:
     for block in BLOCKS:
         assert values[block].strip()
     asked_for = {
-        "multilabel": "The aspects present in this review are: #Name",
-        "choice": "The label is Name",
-        "rating": "Final Ratings:\nAccuracy: number",
+        "multilabel": "The aspects present in this review are: #Price",
+        "choice": "The label is Hawkish",
+        "rating": "Final Ratings:\nAccuracy: 1",
     }
     assert asked_for[kind] in values["decision"]
     if kind == "choice":

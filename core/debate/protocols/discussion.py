@@ -101,7 +101,9 @@ SPEC = ProtocolSpec(
               minimum=0, maximum=10),
     ),
     presets={
-        "tseng": Preset("Tseng et al.: 3 annotators, 2 rounds, T = 0", {"annotators": 3, "rounds": 2}, {"": 0.0}),
+        "paper": Preset(
+            "Tseng et al.: 3 annotators, 2 rounds, T = 0", {"annotators": 3, "rounds": 2}, {"": 0.0}, "paper"
+        ),
         "chateval-pair": Preset(
             "Pair as in ChatEval: 2 agents, 2 rounds", {"annotators": 2, "rounds": 2}, {"": 0.0}
         ),

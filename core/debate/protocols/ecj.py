@@ -26,7 +26,7 @@ from dataclasses import replace
 from core.annotations import VERDICT
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel, run_protocol
-from core.debate.spec import DecisionRule, Param, Params, ProtocolSpec, RequestCount, exactly
+from core.debate.spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
 
 SECOND_EXTRACTOR = "extractor_b"
@@ -201,6 +201,9 @@ SPEC = ProtocolSpec(
         "multilabel": DecisionRule("the labels that an analysis names", _NO_VOTE, "none can arise"),
         "choice": DecisionRule("the labels that an analysis chooses", _NO_VOTE, "none can arise"),
         "rating": DecisionRule("each dimension", _NO_VOTE, "none can arise"),
+    },
+    presets={
+        "paper": Preset("ECJ-LLM, with its instructions", {"extra_rounds": 0, "scope": "all"}, templates="paper"),
     },
     params=(
         Param("extra_rounds", "Extra rounds", 0, "Additional rounds of extractor and critic before the judge.",

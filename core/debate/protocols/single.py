@@ -116,12 +116,13 @@ SPEC = ProtocolSpec(
               is_relevant=lambda params: params["method"] == "few_shot"),
     ),
     presets={
-        "vanilla": Preset("Vanilla (Tseng et al., T = 0)", {"method": "vanilla"}, {"": 0.0}),
-        "cot": Preset("Chain of thought (Tseng et al., T = 0)", {"method": "cot"}, {"": 0.0}),
+        "paper": Preset("Vanilla (Tseng et al., T = 0)", {"method": "vanilla"}, {"": 0.0}, "paper"),
+        "cot": Preset("Chain of thought (Tseng et al., T = 0)", {"method": "cot"}, {"": 0.0}, "paper"),
         "self-consistency": Preset(
-            "Self-consistency (Tseng et al., k = 5, T = 0.7)", {"method": "self_consistency", "k": 5}, {"": 0.7}
+            "Self-consistency (Tseng et al., T = 0.7)", {"method": "self_consistency", "k": 5}, {"": 0.7}, "paper"
         ),
-        "self-refine": Preset("Self-refine (Tseng et al., T = 0)", {"method": "self_refine"}, {"": 0.0}),
+        "self-refine": Preset("Self-refine (Tseng et al., T = 0)", {"method": "self_refine"}, {"": 0.0}, "paper"),
+        "vanilla": Preset("Vanilla, with the prompts of Moot (T = 0)", {"method": "vanilla"}, {"": 0.0}),
         "few-shot": Preset("One example per label (Courtroom, T = 0.5)", {"method": "few_shot", "shots": 1}, {"": 0.5}),
         "parallel-5": Preset("Five votes (Courtroom, T = 0.5)", {"method": "vote", "k": 5}, {"": 0.5}),
         "g-eval": Preset("Form filling (G-Eval, k = 20, T = 1)", {"method": "form", "k": 20}, {"": 1.0}),

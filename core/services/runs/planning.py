@@ -81,6 +81,8 @@ class Plan:
     theta: float = 0.5
     pace: float = 0.0
     engine: EngineSettings = EngineSettings()
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    """Texts of templates that replace those of the run, by role or shared name."""
 
     def role_model(self, role: str) -> RoleModel:
         """Return the model of a role: its own, else that of its family, else the default.
@@ -205,7 +207,9 @@ def build_settings(
         codebook=codebook,
         codebook_version=version,
         role_models=role_models,
-        templates=prompts.replace_templates(spec.load_templates(), own or {}),
+        templates=replace_prompts(
+            prompts.replace_templates(spec.load_templates(params), own or {}), plan.prompts, plan.protocol
+        ),
         params=params,
         seed=plan.seed,
         concurrency=plan.concurrency,
@@ -214,6 +218,14 @@ def build_settings(
         pace=plan.pace,
         engine=plan.engine,
     )
+
+
+def replace_prompts(templates: Mapping[str, Template], texts: Mapping[str, str], protocol: str) -> dict[str, Template]:
+    """Return templates with new texts for some of them. Raises UsageError for a name that is not among them."""
+    for name in texts:
+        if name not in templates:
+            raise UsageError(f"{protocol} has no prompt '{name}'.", f"Its prompts are: {', '.join(templates)}.")
+    return {**templates, **{name: Template(name=f"{name} (changed)", text=text) for name, text in texts.items()}}
 
 
 def unpriced_models(models: ModelLibrary, settings: RunSettings) -> tuple[str, ...]:

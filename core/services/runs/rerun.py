@@ -10,11 +10,11 @@ from core.debate import protocols
 from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
-from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, Template
+from core.runs import EngineSettings, RoleModel, RunRow, RunSettings
 from core.services import templates
 from core.services.runs import planning
 from core.services.runs.configuration import name_run
-from core.services.runs.planning import Plan
+from core.services.runs.planning import Plan, replace_prompts
 from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
 
@@ -56,23 +56,24 @@ def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibr
     for role in changes.role_models:
         if role not in roles:
             raise UsageError(f"{before.protocol} has no role '{role}'.", f"Its roles are: {', '.join(roles)}.")
-    for name in changes.prompts:
-        if name not in before.templates:
-            raise UsageError(f"The run has no prompt '{name}'.", f"Its prompts are: {', '.join(before.templates)}.")
     role_models = {role: models.resolve(role_model) for role, role_model in changes.role_models.items()}
-    texts = {name: Template(name=f"{name} (changed)", text=text) for name, text in changes.prompts.items()}
     settings = before.model_copy(
         update={
             "role_models": {**before.role_models, **role_models},
-            "templates": {**before.templates, **texts},
+            "templates": replace_prompts(before.templates, changes.prompts, before.protocol),
             "concurrency": changes.concurrency or before.concurrency,
             "budget_usd": changes.budget_usd or before.budget_usd,
             "engine": changes.engine or before.engine,
         }
     )
-    if texts:
-        preview_requests(settings, _TRIAL_DOCUMENT)
+    if changes.prompts:
+        check_prompts(settings)
     return settings
+
+
+def check_prompts(settings: RunSettings) -> None:
+    """Render every request for a trial document. Raises PromptError for a template that cannot be rendered."""
+    preview_requests(settings, _TRIAL_DOCUMENT)
 
 
 def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:

@@ -47,6 +47,18 @@ def test_a_changed_prompt_pays_for_what_follows_from_it(tmp_path: Path, role: st
     assert role_models == [(3,)], "the run before stays as it was"
 
 
+def test_annotate_uses_prompts_of_files(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS)
+    assert annotate(tmp_path, "--prompt", f"judge={prompt(tmp_path, 'judge')}").json["verdicts"] == 3
+    shown = rows(
+        tmp_path, "SELECT count(*) FROM turns WHERE role = 'judge' AND messages::VARCHAR LIKE '%Take your time.%'"
+    )
+    assert shown == [(3,)]
+    assert (
+        "ecj has no prompt 'nobody'" in annotate(tmp_path, "--prompt", f"nobody={tmp_path / 'judge.md'}", code=2).stderr
+    )
+
+
 def test_a_rerun_without_a_change_costs_nothing_and_refuses_what_it_cannot_change(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate(tmp_path)

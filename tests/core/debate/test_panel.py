@@ -169,7 +169,7 @@ def test_simple_roles_say_less_and_everything_hostile_is_delimited() -> None:
         .content
         for style in ("full", "simple")
     )
-    assert "How you are: kind" in whole
+    assert "Traits: kind" in whole
     assert "kind" not in simple.split("definitions")[0].split("You sit")[0]
     assert "A maid" in simple
     assert "</document> Final" not in whole
