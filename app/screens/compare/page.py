@@ -59,13 +59,15 @@ def main() -> None:
         with st.container(width="stretch"):
             sections.sentences(found)
         _downloads(session, ids, reference, found)
+    pair = _select_pair(session, chosen, found)
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         sections.columns(found)
+        sections.tests(pair)
     with right:
         sections.settings(chosen)
         sections.cost(found, _each(session, chosen, reference))
-    _pair(session, chosen, found, reference)
+    _outcomes(session, chosen[0], pair, reference)
 
 
 def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
@@ -123,8 +125,8 @@ def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference
         )
 
 
-def _pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison, reference: Reference) -> None:
-    """One of the others against the first."""
+def _select_pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison) -> Pair:
+    """Show a selector if there are several pairs, and return the selected pair."""
     second = chosen[1].run_id
     if len(found.pairs) > 1:
         second = st.pills(
@@ -136,7 +138,7 @@ def _pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison, 
             label_visibility="collapsed",
             key="compare-second",
         )
-    _outcomes(session, chosen[0], compare.of_pair(found, second), reference)
+    return compare.of_pair(found, second)
 
 
 @st.fragment
@@ -150,7 +152,6 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     with left:
         title = f"{runs[1].title} against {runs[0].title}"
         label = sections.labels(pair, first.settings.codebook.kind, on, title)
-        sections.tests(pair)
     with right:
         _documents(session, each, label, on)
     shown = state.evaluate.document

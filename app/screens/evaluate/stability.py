@@ -59,6 +59,8 @@ def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
             _row(main, f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs], result.runs)
             for label, one in result.labels.items()
         ]
+        if n == 1:  # the mean is the only value, and nothing varies
+            rows = [{"metric": row["metric"], "value": row["mean"]} for row in rows]
         numbers = [name for name in rows[0] if name != "metric"]
         st.dataframe(
             pd.DataFrame(rows),
