@@ -24,6 +24,9 @@ import { findLabel, labelName } from "./labels.js";
  * @typedef {{ start: number, end: number }} Span
  */
 
+const BLOCK = 8_000; // characters of a block of a long text
+const LONG_WORD = /\S{40}/; // kerning makes the layout of such words quadratic in Chromium
+
 /**
  * Return a function that converts code points, which Python counts, to UTF-16 units, which JavaScript counts.
  *
@@ -50,17 +53,18 @@ export function toUtf16(text) {
  * @template {Span} S
  * @param {string} text
  * @param {S[]} spans
- * @returns {{ text: string, covering: S[], ending: S[] }[]}
+ * @param {number[]} more Further positions to split at.
+ * @returns {{ text: string, end: number, covering: S[], ending: S[] }[]}
  */
-export function splitAtSpans(text, spans) {
+export function splitAtSpans(text, spans, more = []) {
   const valid = spans.filter(({ start, end }) => start >= 0 && start < end && end <= text.length);
-  const cuts = new Set([0, text.length, ...valid.flatMap(({ start, end }) => [start, end])]);
+  const cuts = new Set([0, text.length, ...more, ...valid.flatMap(({ start, end }) => [start, end])]);
   const points = [...cuts].sort((a, b) => a - b);
   return points.slice(1).map((end, index) => {
     const start = points[index];
     const covering = valid.filter((span) => span.start <= start && span.end >= end);
     covering.sort((a, b) => a.end - a.start - (b.end - b.start));
-    return { text: text.slice(start, end), covering, ending: valid.filter((span) => span.end === end) };
+    return { text: text.slice(start, end), end, covering, ending: valid.filter((span) => span.end === end) };
   });
 }
 
@@ -80,7 +84,8 @@ export function documentNodes(fields, evidence, labels, disputed, argued = "") {
   const found = [...evidence].filter(isSupported);
   return names.flatMap((name) => {
     const own = names.length > 1 ? found.filter(({ field }) => field === name) : found;
-    const body = el("div", "document", ...fieldNodes(fields[name], own, labels, disputed, argued));
+    const unkerned = LONG_WORD.test(fields[name]) ? " unkerned" : "";
+    const body = el("div", `document${unkerned}`, ...fieldNodes(fields[name], own, labels, disputed, argued));
     return names.length > 1 ? [el("h3", "", name), body] : [body];
   });
 }
@@ -102,7 +107,9 @@ function fieldNodes(text, evidence, labels, disputed, argued) {
     label: findLabel(labels, item),
     disputed: disputed.has(item),
   }));
-  return splitAtSpans(text, spans).map((part) => {
+  const ends = blockEnds(text);
+  const parts = splitAtSpans(text, spans, ends);
+  const nodes = parts.map((part) => {
     const main = part.covering.find(({ label }) => label.id === argued) ?? part.covering[0];
     if (!main) return document.createTextNode(part.text);
     const { label } = main;
@@ -118,6 +125,31 @@ function fieldNodes(text, evidence, labels, disputed, argued) {
     if (digits.size) node.append(el("sup", "", [...digits].join(",")));
     return node;
   });
+  if (!ends.length) return nodes;
+  const blocks = [...ends, text.length].map(() => el("div", "block"));
+  parts.forEach(({ end }, index) => {
+    const block = ends.findIndex((limit) => end <= limit);
+    blocks.at(block)?.append(nodes[index]); // -1 is the last block
+  });
+  return blocks;
+}
+
+/**
+ * Return where a long text is split into blocks, which the browser lays out only when they are in view: at a line end if
+ * there is one near, else at a space, else in a word.
+ *
+ * @param {string} text
+ */
+export function blockEnds(text) {
+  const ends = [];
+  for (let start = 0; text.length - start > 2 * BLOCK; ) {
+    const near = text.slice(start + BLOCK, start + 2 * BLOCK);
+    const line = near.indexOf("\n");
+    const found = line >= 0 ? line : near.indexOf(" ");
+    start += BLOCK + found + 1;
+    ends.push(start);
+  }
+  return ends;
 }
 
 /**

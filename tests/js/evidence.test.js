@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { texts } from "./dom.js";
-import { documentNodes, splitAtSpans, toUtf16, unsupportedQuotes } from "../../app/components/evidence.js";
+import { blockEnds, documentNodes, splitAtSpans, toUtf16, unsupportedQuotes } from "../../app/components/evidence.js";
 import { replyNodes } from "../../app/components/reply_text.js";
 import { createLabels } from "../../app/components/labels.js";
 import { LABELS, makeEvidence } from "./factories.js";
@@ -100,4 +100,30 @@ test("label names are no patterns", () => {
   const node = draw(replyNodes("C++ (a|b): yes", odd));
   assert.deepEqual(texts(node, "b"), ["C++ (a|b):"]);
   assert.deepEqual(texts(draw(replyNodes("no labels: here", createLabels([]))), "b"), []);
+});
+
+test("a long text is split into blocks, at line ends where there are some", () => {
+  const word = "x".repeat(1_000_000);
+  const lines = `${"word ".repeat(400)}\n`.repeat(50);
+  for (const text of [word, lines]) {
+    const body = documentNodes({ text }, [makeEvidence("a", text.slice(7_990, 8_010), 7_990)], labels, new Set())[0];
+    const blocks = [...body.querySelectorAll(".block")];
+    assert.equal(
+      blocks
+        .map((block) => block.textContent)
+        .join("")
+        .replace(/^(.{8010})\d/s, "$1"),
+      text,
+    );
+    assert.ok(blocks.length >= 10);
+    assert.ok(blocks.every((block) => block.textContent.length <= 16_010));
+  }
+  assert.ok(blockEnds(lines).every((end) => lines[end - 1] === "\n"));
+  assert.deepEqual(blockEnds("a short text"), []);
+});
+
+test("only a text with a long word goes without kerning", () => {
+  const classOf = (text) => documentNodes({ text }, [], labels, new Set())[0].className;
+  assert.equal(classOf(`a ${"x".repeat(40)} b`), "document unkerned");
+  assert.equal(classOf("word ".repeat(2000)), "document");
 });
