@@ -15,6 +15,7 @@ from core.errors import CodebookError
 from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
+MAX_LABELS = 1_000
 RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
 """The only item of a choice codebook; its value is a label id."""
@@ -117,6 +118,8 @@ class Codebook(_Frozen):
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
+        if len(self.labels) > MAX_LABELS:
+            raise ValueError(f"{len(self.labels):,} labels; at most {MAX_LABELS:,} fit into a prompt")
         seen: dict[str, str] = {}
         for label in self.labels:
             name = normalise(label.name)

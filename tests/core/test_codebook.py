@@ -81,3 +81,8 @@ def test_the_definition_changes_with_its_words_and_not_with_its_colour() -> None
     assert label.model_copy(update={"colour": 5}).definition_hash == label.definition_hash
     assert label.model_copy(update={"keywords": ("b", "a")}).definition_hash == label.definition_hash
     assert label.model_copy(update={"description": "x"}).definition_hash != label.definition_hash
+
+
+def test_a_codebook_of_20000_labels_is_refused() -> None:
+    with pytest.raises(CodebookError, match=r"20,000 labels; at most 1,000"):
+        parse_codebook({"labels": [{"name": f"label {number}"} for number in range(20_000)]})

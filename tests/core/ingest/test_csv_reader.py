@@ -255,3 +255,10 @@ def test_any_text_is_accounted_for(text: str) -> None:
         assert not text.strip()
     else:
         assert table.read == len(table) + len(table.rejected)
+
+
+def test_an_unclosed_quote_that_takes_in_most_of_the_file_stops_the_import() -> None:
+    text = 'id,text\n1,fine\n2,"never closed\n' + "3,swallowed\n" * 50
+    with pytest.raises(InputError, match=r"Row 3: the quote opened in field 2.*most of the file.*Close the quote"):
+        read(text)
+    assert len(read("id,text\n" + "1,fine\n" * 60 + '2,"never closed\n' + "3,swallowed\n" * 50)) == 61
