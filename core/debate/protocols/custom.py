@@ -69,14 +69,14 @@ def debate(context: DebateContext) -> Step[Verdict]:
 def _request(
     context: DebateContext, protocol: ProtocolDefinition, role: str, round: int, history: Sequence[AttributedReply]
 ) -> Request:
-    sources = (protocol.hears or {}).get(role)
+    sources = (protocol.inputs or {}).get(role)
     visible = tuple(entry for entry in history if sources is None or entry.role in sources)
     return context.request(
         role,
         form=context.form if role in protocol.must_decide else "text",
         round=round,
         replies_to=[entry.role for entry in visible],
-        heard=visible,
+        replies=visible,
     )
 
 
@@ -149,7 +149,19 @@ MAX_DEPTH = 6
 MAX_CHARACTERS = 200_000
 """Most characters of a description."""
 
-VARIABLES = ("labels", "kind", "thing", "things", "unit", "domain", "guideline", "scale", "document", "heard")
+VARIABLES = (
+    "labels",
+    "kind",
+    "thing",
+    "things",
+    "unit",
+    "domain",
+    "guideline",
+    "scale",
+    "document",
+    "replies",
+    "expert",
+)
 _ROLE_NAME = re.compile(r"^[a-z][a-z_]{0,30}$")
 _RESERVED_NAMES = frozenset({"reask", "verdict", *prompts.BLOCKS})
 
@@ -181,7 +193,7 @@ class RoleDefinition(_Definition):
     """A role and its template. An empty title becomes the role's name."""
 
     title: _Title | None = None
-    does: _Line = ""
+    description: _Line = ""
     prompt: str = Field(min_length=1)
 
 
@@ -205,14 +217,14 @@ class Vote(_Definition):
 
 
 class ProtocolDefinition(_Definition):
-    """A protocol as described in a file. ``hears`` maps a role to the roles whose replies it sees; by default all."""
+    """A protocol as described in a file. ``inputs`` maps a role to the roles whose replies it sees; by default all."""
 
     name: _Title
     about: _Line = ""
     kinds: Annotated[tuple[Kind, ...], Field(min_length=1)] | None = None
     roles: dict[str, RoleDefinition] = Field(min_length=1, max_length=MAX_ROLES)
     order: tuple[Annotated[Loop, BeforeValidator(_as_loop)], ...] = Field(min_length=1)
-    hears: dict[str, _Sources] | None = None
+    inputs: dict[str, _Sources] | None = None
     decides: str | Vote
 
     @property
@@ -234,7 +246,7 @@ class ProtocolDefinition(_Definition):
     def spec_roles(self) -> tuple[Role, ...]:
         """The roles with their titles and descriptions."""
         return tuple(
-            Role(name, role.title or name.replace("_", " ").capitalize(), role.does)
+            Role(name, role.title or name.replace("_", " ").capitalize(), role.description)
             for name, role in self.roles.items()
         )
 
@@ -294,8 +306,8 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
     for name in names:
         if name not in asked:
             yield ("roles", name), f"'{name}' is never asked: it is not in the order", 0
-    for name, sources in (definition.hears or {}).items():
-        yield from unknown(("hears", name), (name, *(sources or ())))
+    for name, sources in (definition.inputs or {}).items():
+        yield from unknown(("inputs", name), (name, *(sources or ())))
     yield from unknown(("decides",), definition.deciding_roles)
     if isinstance(definition.decides, Vote) and len(set(definition.decides.vote)) < 2:
         yield ("decides",), "a vote needs at least two different roles", 0

@@ -10,7 +10,7 @@ from core.debate.turns import Reply, ReplyError
 from core.errors import UsageError
 from tests.core.debate.playing import PRICE, SERVICE, context_of, play, says
 
-PROMPT = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }} {{ heard }}"}'
+PROMPT = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }} {{ replies }}"}'
 TALK = f"""name: Talk
 roles:
   one: {PROMPT}
@@ -21,7 +21,7 @@ order:
     times: 3
     until: agreed
   - last
-hears:
+inputs:
   last: [two]
 decides: last
 """
@@ -108,4 +108,4 @@ def test_anything_else_is_refused_and_never_raises_otherwise(text: str) -> None:
 
 def test_an_unknown_variable_is_named() -> None:
     with pytest.raises(UsageError, match="no variable 'wisdom'"):
-        read(TALK.replace("{{ heard }}", "{{ wisdom }}", 1))
+        read(TALK.replace("{{ replies }}", "{{ wisdom }}", 1))
