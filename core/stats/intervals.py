@@ -9,8 +9,6 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.counts import Counts
-
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -59,34 +57,6 @@ def wilson(successes: float, n: float, level: float = 0.95, *, quantile: float |
     low = 0.0 if successes == 0 else middle - half
     high = 1.0 if successes == n else middle + half
     return Interval(low, high, level)
-
-
-def accuracy_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Return Wilson's interval of (tp + tn) / n; None without documents."""
-    return wilson(counts.tp + counts.tn, counts.n, level)
-
-
-def precision_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Return Wilson's interval of tp / (tp + fp); None if nothing was predicted."""
-    return wilson(counts.tp, counts.predicted, level)
-
-
-def recall_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Return Wilson's interval of tp / (tp + fn); None without positives."""
-    return wilson(counts.tp, counts.positives, level)
-
-
-def f1_interval(counts: Counts, level: float = 0.95) -> Interval | None:
-    """Return the interval of F1; None without positives.
-
-    F1 = 2 F* / (1 + F*) with F* = tp / (tp + fp + fn) (Hand, Christen and Kirielle 2021, "F*: an interpretable
-    transformation of the F-measure", Mach. Learn. 110). F* is a share: of the cases in which reference or annotator has
-    the label, those in which both have it. Wilson's interval of F*, transformed, is therefore an interval of F1, also
-    if all or nothing is right. (Simulated coverage at 95%, F1 0.4 to 0.9: 93 to 97% for 10 documents as for 150; of the
-    percentile bootstrap 29 to 92% for 10, 48 to 94% for 20, 83 to 94% for 50.)
-    """
-    share = wilson(counts.tp, counts.tp + counts.wrong, level) if counts.positives else None
-    return share and Interval(2 * share.low / (1 + share.low), 2 * share.high / (1 + share.high), level)
 
 
 def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: float = 0.95) -> Interval | None:

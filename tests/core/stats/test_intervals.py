@@ -11,12 +11,10 @@ from core.stats.intervals import (
     Estimate,
     Interval,
     clustered_share,
-    f1_interval,
     newcombe_paired,
-    precision_interval,
-    recall_interval,
     wilson,
 )
+from core.stats.metrics import score
 
 count = st.integers(0, 40)
 
@@ -49,11 +47,19 @@ def test_wilson_as_scipy(successes: int, more: int, level: float) -> None:
     assert ends(wilson(successes, n, level)) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
+def interval_of(key: str, counts: Counts) -> Interval | None:
+    """Return the interval of a score of one label with these counts."""
+    reference = [1] * counts.tp + [0] * counts.fp + [1] * counts.fn + [0] * counts.tn
+    predicted = [1] * counts.predicted + [0] * (counts.n - counts.predicted)
+    grids = (np.array(side)[:, None] for side in (reference, predicted))
+    return score("multilabel", *grids, ["a"]).labels["a"][key].interval
+
+
 def test_scores_of_counts() -> None:
     counts = Counts(tp=8, fp=2, fn=0, tn=10)
-    assert precision_interval(counts) == wilson(8, 10)
-    assert recall_interval(counts) == wilson(8, 8)
-    assert precision_interval(Counts(tn=3)) is recall_interval(Counts(tn=3)) is None
+    assert interval_of("precision", counts) == wilson(8, 10)
+    assert interval_of("recall", counts) == wilson(8, 8)
+    assert interval_of("precision", Counts(tn=3)) is interval_of("recall", Counts(tn=3)) is None
 
 
 def test_newcombe_as_published() -> None:
@@ -111,19 +117,19 @@ def test_a_clear_difference_leaves_zero_out() -> None:
 def test_the_interval_of_f1_is_that_of_a_share_carried_over() -> None:
     # F* = 6 of 10, Wilson 0.3127 to 0.8318; F1 = 2 * 6 / (12 + 4) = 0.75 = 2 * 0.6 / 1.6.
     counts = Counts(tp=6, fp=3, fn=1, tn=90)
-    found = f1_interval(counts)
+    found = interval_of("f1", counts)
     assert found is not None
     assert (found.low, found.high) == (pytest.approx(0.4764, abs=1e-4), pytest.approx(0.9082, abs=1e-4))
     assert counts.f1 in found
-    nothing = f1_interval(Counts(fn=4))
+    nothing = interval_of("f1", Counts(fn=4))
     assert nothing is not None
     assert (nothing.low, nothing.high) == (0.0, pytest.approx(0.6577, abs=1e-3))
-    assert f1_interval(Counts(fp=4, tn=2)) is None
+    assert interval_of("f1", Counts(fp=4, tn=2)) is None
 
 
 def test_the_interval_of_f1_covers_it_in_small_samples() -> None:
     rng = np.random.default_rng(11)
     shares = np.array([0.3, 0.03, 0.03, 0.64])  # F1 = 0.6 / 0.66
-    drawn = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=400)]
-    found = [interval for one in drawn if (interval := f1_interval(one)) is not None]
+    drawn = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=200)]
+    found = [interval for one in drawn if (interval := interval_of("f1", one)) is not None]
     assert sum(0.6 / 0.66 in interval for interval in found) / len(found) > 0.93
