@@ -148,7 +148,7 @@ def export_contents(session: ProjectSession, run_id: str) -> ExportContents:
 def _reviewed(session: ProjectSession, run: RunRow) -> int:
     from core.store.review_pages import Filter, Viewpoint
 
-    touched = Filter(standings=("Draft", "Submitted", "Discarded"))
+    touched = Filter(review_statuses=("Draft", "Submitted", "Discarded"))
     return session.store.review_pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
 
 

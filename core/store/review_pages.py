@@ -40,12 +40,12 @@ _ORDER: dict[Sort, str] = {
     "position": "nth",
     "reasons": URGENT,
     "words": "words DESC, nth",
-    "reviewed": "touched DESC NULLS LAST, nth",
+    "reviewed": "changed_at DESC NULLS LAST, nth",
     "certainty": "certainty NULLS LAST, nth",
 }
 LINES = """
 base AS ({base}),
-standing AS ({standing}),
+review_status AS ({review_status}),
 marked AS (
     SELECT document_id, bool_or(item = 'flag') AS flagged, bool_or(item = 'skip') AS skipped
     FROM current_marks WHERE item IN ('flag', 'skip') GROUP BY document_id
@@ -55,17 +55,18 @@ sure AS (SELECT document_id, min(certainty) AS certainty FROM certainties WHERE 
 near AS ({near}),
 outdated AS ({outdated}),
 lines AS (
-    SELECT base.document_id, nth, words, text, coalesce(standing.status, '{pending}') AS standing,
-           standing.unix_time AS touched, coalesce(quotes, 0) AS quotes, coalesce(supported, 0) AS supported, certainty,
-           coalesce(skipped, false) AS skipped,
+    SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{pending}') AS review_status,
+           review_status.unix_time AS changed_at, coalesce(quotes, 0) AS quotes, coalesce(supported, 0) AS supported,
+           certainty, coalesce(skipped, false) AS skipped,
            coalesce(reasons, 0) | if(near.document_id IS NULL, 0, {bit_near})
            | if(certainty < {unsure}, {bit_unsure}, 0)
-           | if(outdated.document_id IS NOT NULL AND standing.status = 'Submitted', {bit_stale}, 0)
+           | if(outdated.document_id IS NOT NULL AND review_status.status = 'Submitted', {bit_stale}, 0)
            | if(flagged, {bit_flagged}, 0) AS reasons
     FROM base JOIN documents ON documents.id = base.document_id
-    LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM cues WHERE run_id IS NOT DISTINCT FROM $run) AS cued
-        ON cued.document_id = base.document_id
-    LEFT JOIN standing ON standing.document_id = base.document_id
+    LEFT JOIN (SELECT document_id, reasons, quotes, supported FROM review_reasons WHERE run_id IS NOT DISTINCT FROM
+    $run) AS from_debate
+        ON from_debate.document_id = base.document_id
+    LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
     LEFT JOIN sure ON sure.document_id = base.document_id
     LEFT JOIN near ON near.document_id = base.document_id
@@ -74,16 +75,17 @@ lines AS (
 """
 _CHOOSE = """
 WITH {lines}
-SELECT document_id, left(text, {opening}), words, standing, touched, reasons, quotes, supported, certainty, skipped,
+SELECT document_id, left(text, {text_start}), words, review_status, changed_at, reasons, quotes, supported, certainty,
+skipped,
        count(*) OVER () AS found
 FROM lines WHERE {tests} ORDER BY {order} LIMIT $limit OFFSET $offset
 """
-_SAYING = """document_id IN (SELECT document_id FROM annotations WHERE run_id = $run AND annotator = 'verdict'
+_VERDICT_VALUE = """document_id IN (SELECT document_id FROM annotations WHERE run_id = $run AND annotator = 'verdict'
                            AND item = $item AND value = $value)"""
 _ENDED = """document_id IN (SELECT base.document_id FROM base LEFT JOIN
     (SELECT document_id, status FROM verdicts WHERE run_id IS NOT DISTINCT FROM $run) USING (document_id)
     WHERE list_contains($statuses, coalesce(status, 'open')))"""
-OPENING = 240
+TEXT_START = 240
 """Characters of a text in a line."""
 
 
@@ -105,15 +107,15 @@ class Viewpoint:
 class Filter:
     """Conditions that must all hold; empty ones are ignored.
 
-    Any of ``reasons``; any of the review ``standings``; any of the verdict ``statuses`` (``open`` for none yet);
-    verdict value ``saying[1]`` for item ``saying[0]``; a range of ``words``; ``by_others``: submitted by another
-    reviewer. ``ids`` limits the documents, None means all.
+    Any of ``reasons``; any of the review ``review_statuses``; any of the verdict ``statuses`` (``open`` for none yet);
+    verdict value ``verdict_value[1]`` for item ``verdict_value[0]``; a range of ``words``; ``by_others``: submitted by
+    another reviewer. ``ids`` limits the documents, None means all.
     """
 
     reasons: tuple[Reason, ...] = ()
-    standings: tuple[str, ...] = ()
+    review_statuses: tuple[str, ...] = ()
     statuses: tuple[str, ...] = ()
-    saying: tuple[str, Value] | None = None
+    verdict_value: tuple[str, Value] | None = None
     words: tuple[int, int] | None = None
     by_others: bool = False
     ids: tuple[str, ...] | None = None
@@ -121,17 +123,17 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One document of a queue: the ``opening`` of its text, status, time of change (Unix seconds), reasons.
+    """One document of a queue: the ``text_start`` of its text, status, time of change (Unix seconds), reasons.
 
     Also the number of offered and of supported quotes, the classifier's lowest certainty (None without one), and
     skipped.
     """
 
     document_id: str
-    opening: str
+    text_start: str
     words: int
-    standing: ReviewStatus
-    touched: float | None
+    review_status: ReviewStatus
+    changed_at: float | None
     reasons: tuple[Reason, ...]
     quotes: int
     supported: int
@@ -238,7 +240,7 @@ class ReviewPages:
         rows = self._connection.rows(
             f"""WITH {lines}, waiting AS MATERIALIZED (
                 SELECT document_id, skipped, reasons, certainty, nth FROM lines
-                WHERE standing IN ('Pending', 'Draft')
+                WHERE review_status IN ('Pending', 'Draft')
             ), ranked AS (
                 SELECT document_id, row_number() OVER () AS place FROM
                 (SELECT document_id FROM waiting ORDER BY {URGENT} LIMIT {int(limit)})
@@ -261,9 +263,9 @@ class ReviewPages:
         """Return the reviewer's progress."""
         lines, params = self._lines(view, Filter(), given=False)
         counted = self._connection.rows(
-            f"""WITH {lines} SELECT count(*), count(*) FILTER (standing = 'Submitted'),
-                count(*) FILTER (standing = 'Discarded'),
-                count(*) FILTER (reasons > 0 AND standing IN ('Pending', 'Draft')) FROM lines""",
+            f"""WITH {lines} SELECT count(*), count(*) FILTER (review_status = 'Submitted'),
+                count(*) FILTER (review_status = 'Discarded'),
+                count(*) FILTER (reasons > 0 AND review_status IN ('Pending', 'Draft')) FROM lines""",
             params,
         )[0]
         pace = self._connection.row(
@@ -278,14 +280,14 @@ class ReviewPages:
         """Return SQL up to ``lines`` with its parameters. Expensive joins are left out where their table is empty."""
         params: dict[str, Any] = {"run": view.run_id}
         if view.actor is None:
-            standing = "SELECT document_id, status, unix_time FROM current_status"
+            review_status = "SELECT document_id, status, unix_time FROM current_status"
         else:
-            standing = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
+            review_status = "SELECT document_id, status, unix_time FROM person_status WHERE actor = $actor"
             params["actor"] = view.actor
         nothing = "SELECT NULL::VARCHAR AS document_id WHERE false"
         near = outdated = nothing
         if view.run_id is not None and self._connection.row("SELECT 1 FROM neighbours LIMIT 1"):
-            near = "SELECT DISTINCT document_id FROM near_otherwise WHERE run_id = $run"
+            near = "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = $run"
         if view.outdated:
             decided = "current_reviews" if view.actor is None else "(SELECT * FROM person_reviews WHERE actor = $actor)"
             outdated = (
@@ -297,7 +299,7 @@ class ReviewPages:
             params["ids"] = list(wanted.ids or ())
         bits = {f"bit_{name}": 1 << REASONS.index(reason) for name, reason in _JOINED.items()}
         sql = LINES.format(
-            base=_base(view.run_id, wanted.ids is not None, given=given), standing=standing, near=near,
+            base=_base(view.run_id, wanted.ids is not None, given=given), review_status=review_status, near=near,
             outdated=outdated, pending=PENDING, classifier=CLASSIFIER, unsure=UNSURE, **bits,
         )  # fmt: skip
         return sql, params
@@ -311,9 +313,9 @@ class ReviewPages:
         if search:
             tests.append("(contains(lower(text), $search) OR contains(lower(document_id), $search))")
             params["search"] = clean(search).lower()
-        if wanted.standings:
-            tests.append("list_contains($standings, standing)")
-            params["standings"] = list(wanted.standings)
+        if wanted.review_statuses:
+            tests.append("list_contains($review_statuses, review_status)")
+            params["review_statuses"] = list(wanted.review_statuses)
         if wanted.statuses:
             tests.append(_ENDED)
             params["statuses"] = list(wanted.statuses)
@@ -327,11 +329,11 @@ class ReviewPages:
                 "document_id IN (SELECT document_id FROM person_status WHERE status = 'Submitted' AND actor <> $me)"
             )
             params["me"] = view.actor or ""
-        if wanted.saying is not None:
-            tests.append(_SAYING)
-            params["item"], params["value"] = wanted.saying[0], dump(wanted.saying[1])
+        if wanted.verdict_value is not None:
+            tests.append(_VERDICT_VALUE)
+            params["item"], params["value"] = wanted.verdict_value[0], dump(wanted.verdict_value[1])
         order = _ORDER["position" if sort == "given" else sort]
-        return _CHOOSE.format(lines=lines, opening=OPENING, tests=" AND ".join(tests), order=order), params
+        return _CHOOSE.format(lines=lines, text_start=TEXT_START, tests=" AND ".join(tests), order=order), params
 
 
 _JOINED: dict[str, Reason] = {"near": "near", "unsure": "classifier", "stale": "stale", "flagged": "flagged"}
@@ -351,6 +353,6 @@ def _base(run_id: str | None, among: bool, *, given: bool) -> str:
 
 
 def _line(row: Sequence[Any]) -> Line:
-    id, opening, words, standing, touched, reasons, quotes, supported, certainty, skipped, _ = row
+    id, text_start, words, review_status, changed_at, reasons, quotes, supported, certainty, skipped, _ = row
     named = tuple(reason for bit, reason in enumerate(REASONS) if reasons >> bit & 1)
-    return Line(id, opening, words, standing, touched, named, quotes, supported, certainty, skipped)
+    return Line(id, text_start, words, review_status, changed_at, named, quotes, supported, certainty, skipped)

@@ -27,7 +27,7 @@ roles differ; runs with the same codebook differ.
 
 # A rating differs from gold by a point or more (core.annotations.differs).
 _DERIVE = """
-INSERT INTO cues
+INSERT INTO review_reasons
 WITH changed AS MATERIALIZED ({changed}),
 spoken AS MATERIALIZED (
     SELECT document_id, role, min(turn) AS first_turn,
@@ -73,15 +73,16 @@ SELECT document_id, sum(unix_time) AS seen FROM verdicts
 WHERE list_contains($siblings, run_id) AND document_id IN (SELECT document_id FROM run_documents WHERE run_id = $run)
 GROUP BY document_id
 """
-# The remaining rows of cues are as recent as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns over one with
-# an empty table.
+# The remaining rows of review_reasons are as recent as the verdicts. Not a left join: DuckDB 2.0.0 mixes up columns
+# over one with an empty table.
 _CHANGED = (
-    f"SELECT document_id, seen FROM ({_SEEN}) ANTI JOIN (SELECT document_id FROM cues WHERE run_id = $run) "
+    f"SELECT document_id, seen FROM ({_SEEN}) ANTI JOIN (SELECT document_id FROM review_reasons WHERE run_id = $run) "
     "USING (document_id)"
 )
 _GONE = f"""
-DELETE FROM cues WHERE run_id = $run AND document_id NOT IN
-    (SELECT document_id FROM ({_SEEN}) AS now WHERE now.seen = cues.seen AND now.document_id = cues.document_id)
+DELETE FROM review_reasons WHERE run_id = $run AND document_id NOT IN
+    (SELECT document_id FROM ({_SEEN}) AS now WHERE now.seen = review_reasons.seen AND now.document_id =
+    review_reasons.document_id)
 """
 
 
@@ -100,7 +101,7 @@ class ReviewReasons:
         """
         params = {"run": run_id, "siblings": sorted({run_id, *siblings})}
         basis, verdicts = self._state(params)
-        kept = self._connection.row("SELECT basis, verdicts FROM cue_states WHERE run_id = ?", [run_id])
+        kept = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
         if kept != (basis, verdicts):
             self._writer.do(lambda cursor: _derive(cursor, params, basis, verdicts, anew=not kept or kept[0] != basis))
 
@@ -117,9 +118,9 @@ class ReviewReasons:
 def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *, anew: bool) -> None:
     run = {"run": params["run"]}
     if anew:
-        cursor.execute("DELETE FROM cues WHERE run_id = $run", run)
+        cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
     else:
         cursor.execute(_GONE, params)
     cursor.execute(_DERIVE.format(changed=_CHANGED), params)
-    cursor.execute("INSERT OR REPLACE INTO cue_states VALUES ($run, $basis, $verdicts)",
+    cursor.execute("INSERT OR REPLACE INTO review_reason_states VALUES ($run, $basis, $verdicts)",
                    {**run, "basis": basis, "verdicts": verdicts})  # fmt: skip

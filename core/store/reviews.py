@@ -25,8 +25,8 @@ MarkName: TypeAlias = Literal["note", "tags", "flag", "skip", "blind"]
 """Parts of a review beside the values: note, error tags, flag, skip, and the values given before the verdict was shown.
 """
 
-_ACTS = f"kind IN ('{REVIEW}', '{STATUS}', '{MARK}', '{ADJUDICATION}')"
-_STANDING = f"{_ACTS} AND actor = $actor"
+_ACTIONS = f"kind IN ('{REVIEW}', '{STATUS}', '{MARK}', '{ADJUDICATION}')"
+_OWN_ACTIONS = f"{_ACTIONS} AND actor = $actor"
 _RECENT = 5000
 """Number of latest events that are searched for an idempotency key."""
 
@@ -104,11 +104,11 @@ class Reviews:
         """
 
         def run(cursor: Cursor) -> list[Event]:
-            if once and (known := _told_before(cursor, actor, once)):
+            if once and (known := _recorded_before(cursor, actor, once)):
                 return known
             ids = [decision.document_id for decision in decisions if decision.status]
-            standing = _statuses(cursor, actor, ids)
-            deeds = []
+            statuses = _statuses(cursor, actor, ids)
+            events = []
             for decision in decisions:
                 payload = {"seconds": seconds, "once": once}
                 common: dict[str, Any] = {
@@ -116,19 +116,19 @@ class Reviews:
                     "payload": {name: value for name, value in payload.items() if value},
                 }  # fmt: skip
                 kind = ADJUDICATION if decision.adjudicated else REVIEW
-                deeds += [
+                events += [
                     NewEvent(kind, item=change.item, before=change.before, after=change.after, **common)
                     for change in decision.changes
                 ]
-                deeds += [
+                events += [
                     NewEvent(MARK, item=mark.name, before=mark.before, after=mark.after, **common)
                     for mark in decision.marks
                 ]
-                before = standing.get(decision.document_id, PENDING)
+                before = statuses.get(decision.document_id, PENDING)
                 if decision.status not in (None, before):
                     common["payload"] |= decision.drawn or {}
-                    deeds.append(NewEvent(STATUS, before=before, after=decision.status, **common))
-            return record(cursor, actor, deeds)
+                    events.append(NewEvent(STATUS, before=before, after=decision.status, **common))
+            return record(cursor, actor, events)
 
         return self._writer.do(run)
 
@@ -244,9 +244,9 @@ class Reviews:
 
     def _turn_back(self, kind: Literal["undo", "redo"], actor: str, once: str) -> list[Event]:
         def run(cursor: Cursor) -> list[Event]:
-            if once and (known := _told_before(cursor, actor, once)):
+            if once and (known := _recorded_before(cursor, actor, once)):
                 return _act(cursor, known[0].target or 0)
-            act = _last_standing(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
+            act = _last_action(cursor, actor) if kind == "undo" else _last_undone(cursor, actor)
             if act is None:
                 return []
             record(cursor, actor, [NewEvent(kind, target=act, payload={"once": once} if once else None)])
@@ -260,7 +260,7 @@ def _act(cursor: Cursor, act: int) -> list[Event]:
     return [event_of(row) for row in rows]
 
 
-def _told_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
+def _recorded_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
     rows = cursor.execute(
         f"SELECT {', '.join(COLUMNS)} FROM events WHERE seq > (SELECT max(seq) FROM events) - {_RECENT} "
         "AND actor = ? AND json_extract_string(payload, '$.once') = ? ORDER BY seq",
@@ -299,9 +299,10 @@ def _statuses(cursor: Cursor, actor: str, ids: list[str]) -> dict[str, str]:
     return dict(rows)
 
 
-def _last_standing(cursor: Cursor, actor: str) -> int | None:
+def _last_action(cursor: Cursor, actor: str) -> int | None:
     rows = cursor.execute(
-        f"SELECT max(act) FROM events WHERE {_STANDING} AND act NOT IN (SELECT act FROM undone_acts)", {"actor": actor}
+        f"SELECT max(act) FROM events WHERE {_OWN_ACTIONS} AND act NOT IN (SELECT act FROM undone_acts)",
+        {"actor": actor},
     ).fetchall()
     return rows[0][0] if rows else None
 
@@ -310,7 +311,7 @@ def _last_undone(cursor: Cursor, actor: str) -> int | None:
     """Return the action undone last, unless this reviewer decided something afterwards."""
     rows = cursor.execute(
         "SELECT target FROM events WHERE kind = 'undo' AND actor = $actor AND target IN (SELECT act FROM undone_acts) "
-        f"AND seq > (SELECT coalesce(max(seq), 0) FROM events WHERE {_STANDING}) ORDER BY seq DESC LIMIT 1",
+        f"AND seq > (SELECT coalesce(max(seq), 0) FROM events WHERE {_OWN_ACTIONS}) ORDER BY seq DESC LIMIT 1",
         {"actor": actor},
     ).fetchall()
     return rows[0][0] if rows else None

@@ -140,12 +140,12 @@ def hidden(session: ProjectSession, run: RunRow, found: DocumentRecord, actor: s
 
 
 def _row(line: Line, sampling: SamplingRecord | None, *, blind: bool) -> Json:
-    quiet = blind and line.standing not in RESOLVED
+    quiet = blind and line.review_status not in RESOLVED
     return {
         "id": line.document_id,
-        "text_start": " ".join(line.opening.split()),
-        "status": line.standing,
-        "changed_at": line.touched,
+        "text_start": " ".join(line.text_start.split()),
+        "status": line.review_status,
+        "changed_at": line.changed_at,
         "reasons": [] if quiet else _badges(line),
         "skipped": line.skipped,
         "sampling": None if sampling is None else asdict(sampling),

@@ -213,7 +213,7 @@ def review_row(session: ProjectSession, run: RunRow, document_id: str, *, actor:
 
 def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> int:
     """Return the number of documents that wait for a reviewer: Pending and Draft."""
-    waiting = Filter(standings=tuple(status for status in STATUSES if status not in RESOLVED))
+    waiting = Filter(review_statuses=tuple(status for status in STATUSES if status not in RESOLVED))
     return session.store.review_pages.lines(Viewpoint(run.run_id, actor), limit=1, filter=waiting).total
 
 
@@ -275,8 +275,8 @@ def _sample_queue(
 def _filter(codebook: Codebook, wanted: QueueFilter) -> Filter:
     return Filter(
         reasons=(wanted.reason,) if wanted.reason else (),
-        standings=(wanted.status,) if wanted.status else (),
-        saying=_label_filter(codebook, wanted.label) if wanted.label else None,
+        review_statuses=(wanted.status,) if wanted.status else (),
+        verdict_value=_label_filter(codebook, wanted.label) if wanted.label else None,
         words=LENGTHS[wanted.length] if wanted.length else None,
         by_others=wanted.by_others,
     )

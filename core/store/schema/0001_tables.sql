@@ -108,12 +108,12 @@ CREATE TABLE codebook_examples (
     document_id VARCHAR NOT NULL, label VARCHAR NOT NULL, part VARCHAR NOT NULL, text VARCHAR NOT NULL,
     codebook_version INTEGER NOT NULL, unix_time DOUBLE NOT NULL, actor VARCHAR NOT NULL
 );
--- Why a person should look at a document of a run: derived, kept so that a page of a large run is quick (store/cues).
-CREATE TABLE cues (
+-- Why a person should look at a document of a run: derived, kept so that a page of a large run is quick (store/review_reasons).
+CREATE TABLE review_reasons (
     run_id VARCHAR NOT NULL, document_id VARCHAR NOT NULL, reasons INTEGER NOT NULL,  -- bits
     quotes INTEGER NOT NULL, supported INTEGER NOT NULL, seen DOUBLE NOT NULL
 );
-CREATE TABLE cue_states (run_id VARCHAR PRIMARY KEY, basis VARCHAR NOT NULL, verdicts VARCHAR NOT NULL);
+CREATE TABLE review_reason_states (run_id VARCHAR PRIMARY KEY, basis VARCHAR NOT NULL, verdicts VARCHAR NOT NULL);
 
 -- Personas of panels: saved casts (never changed) and the texts they were made from.
 CREATE TABLE persona_versions (

@@ -130,7 +130,7 @@ FROM (
 
 -- Documents whose verdict on an item differs from what was settled about a document that reads much like them; a rating
 -- does when it is more than one step away.
-CREATE VIEW near_otherwise AS
+CREATE VIEW differing_neighbours AS
 SELECT said.run_id AS run_id, document_id, said.item AS item, precedent_id, similarity
 FROM neighbours JOIN (SELECT * FROM annotations WHERE annotator = 'verdict') AS said USING (document_id)
 JOIN reviewed_labels AS settled ON settled.document_id = precedent_id AND settled.item = said.item

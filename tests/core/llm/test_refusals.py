@@ -148,7 +148,7 @@ def test_the_words_of_servers_are_told_apart(status: int, body: Any, expected: t
 def test_every_failure_has_a_name_and_a_remedy_of_its_own() -> None:
     kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ModelError)]
     kinds.remove(errors.ModelError)
-    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 16
+    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 17
     assert all(one("It failed.").remedy == one.advice for one in kinds)
 
 

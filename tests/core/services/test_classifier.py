@@ -176,7 +176,7 @@ def test_finds_similar_documents_with_another_value(session: ProjectSession) -> 
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(12)])
     found = session.store.classifiers._connection.rows(
-        "SELECT DISTINCT document_id FROM near_otherwise WHERE run_id = ? ORDER BY document_id", [run.run_id]
+        "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = ? ORDER BY document_id", [run.run_id]
     )
     texts = {one.id: one.text for one in session.store.documents.load([id for (id,) in found])}
     assert texts  # the lexical verdict says of cobwebs: not clean's business; people said otherwise

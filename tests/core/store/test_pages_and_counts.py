@@ -174,14 +174,14 @@ def test_filters_agree_with_filtering_by_hand(world):
     item = codebook.labels[0].id
     cases = [
         (Filter(reasons=("gold", "failed")), lambda d: {"gold", "failed"} & set(reasons_of(d))),
-        (Filter(standings=("Pending", "Draft")), lambda d: d.review_status in ("Pending", "Draft")),
+        (Filter(review_statuses=("Pending", "Draft")), lambda d: d.review_status in ("Pending", "Draft")),
         (Filter(statuses=("open",)), lambda d: d.status is None),
         (Filter(statuses=("verdict", "failed")), lambda d: d.status in ("verdict", "failed")),
-        (Filter(saying=(item, True)), lambda d: d.values.get(item) is True),
+        (Filter(verdict_value=(item, True)), lambda d: d.values.get(item) is True),
         (Filter(ids=()), lambda d: False),
         (Filter(ids=("d3", "d5", "d39", "none")), lambda d: d.document.id in ("d3", "d5")),
         (
-            Filter(standings=("Submitted",), saying=(item, False), reasons=REASONS),
+            Filter(review_statuses=("Submitted",), verdict_value=(item, False), reasons=REASONS),
             lambda d: d.review_status == "Submitted" and d.values.get(item) is False and reasons_of(d),
         ),
     ]

@@ -111,5 +111,5 @@ def test_a_rating_one_step_from_a_neighbours_is_not_otherwise(project, codebook,
         project.store.reviews.record_review("d1", item, None, value, actor="me")
     project.store.reviews.set_status("d1", "Submitted", actor="me")
     project.store.classifiers.save_predictions(["d0"], [], [("d0", "d1", 0.9)])
-    sql = "SELECT item FROM near_otherwise WHERE document_id = 'd0' ORDER BY item"
+    sql = "SELECT item FROM differing_neighbours WHERE document_id = 'd0' ORDER BY item"
     assert [item for (item,) in project.store.runs._connection.rows(sql)] == otherwise
