@@ -10,7 +10,7 @@ import click
 
 from core import __version__
 from core.cli.annotate import annotate_command, rerun_command
-from core.cli.console import ErrorReportingGroup, json_option, open_workspace, print_json, project_option
+from core.cli.console import ErrorReportingGroup, help_examples, json_option, open_workspace, print_json, project_option
 from core.cli.evaluate import compare_command, evaluate_command
 from core.cli.project import export_command, import_command, models_command, runs_command
 
@@ -26,7 +26,11 @@ def _studio_options(command: Any) -> Any:
 
 
 @click.group(
-    cls=ErrorReportingGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=ErrorReportingGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")
+    + '\n\nCompletion in bash (or zsh, fish): eval "$(_MOOT_COMPLETE=bash_source moot)"',
 )
 @click.version_option(__version__, prog_name="moot")
 @_studio_options

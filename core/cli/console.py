@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import shutil
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,9 +34,33 @@ LINE_SECONDS = 1.0
 """Minimum seconds between progress lines that are not written to a terminal."""
 
 
+BAR_WIDTH = 24
+"""Characters of the progress bar."""
+
+
 def print_message(text: str) -> None:
     """Print a line on stderr."""
     click.echo(text, err=True)
+
+
+def print_error(error: object) -> None:
+    """Print an error on stderr; on a terminal in red."""
+    click.echo(click.style("moot: ", bold=True) + click.style(str(error), fg="red"), err=True)
+
+
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table on stdout; the first column is aligned to the left, the others to the right."""
+    lines = [tuple(headings), *map(tuple, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
+    for number, (name, *cells) in enumerate(lines):
+        shown = [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
+        line = "  ".join(shown).rstrip()
+        click.echo(line if number else click.style(line, dim=True))
+
+
+def help_examples(*commands: str) -> str:
+    """Return the end of a help text with examples of the command, one per line."""
+    return "\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
 
 
 def print_json(result: Any) -> None:
@@ -86,7 +111,7 @@ def error_messages() -> Iterator[None]:
         print_message("moot: interrupted")
         raise SystemExit(INCOMPLETE) from None
     except MootError as error:
-        print_message(f"moot: {error}")
+        print_error(error)
         raise SystemExit(BAD) from error
 
 
@@ -110,9 +135,17 @@ class ProgressLines:
             self._last = now
             line = format_progress(event)
             if self._terminal:
-                click.echo(f"\r\033[K{line}", err=True, nl=ended)
+                room = shutil.get_terminal_size().columns - BAR_WIDTH - 2
+                click.echo(f"\r\033[K{progress_bar(event)} {line[:room]}", err=True, nl=ended)
             else:
                 print_message(line)
+
+
+def progress_bar(status: RunStatus) -> str:
+    """Return a bar of ``BAR_WIDTH`` characters that shows the share of ended documents."""
+    ended = status.verdicts + status.unresolved + status.failed
+    full = BAR_WIDTH * ended // max(1, status.documents)
+    return click.style("━" * full, fg="green") + click.style("━" * (BAR_WIDTH - full), dim=True)
 
 
 def format_progress(status: RunStatus) -> str:

@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from core.cli.console import PROJECT_PATH, json_option, open_session, print_json, print_message, project_option
+from core.cli.console import (
+    PROJECT_PATH,
+    help_examples,
+    json_option,
+    open_session,
+    print_json,
+    print_message,
+    project_option,
+)
 from core.formatting import plural
 
 COUNTS = ("n", "tp", "fp", "fn", "tn")
@@ -16,7 +24,13 @@ SHOWN_CUES = 5
 """Maximum number of cue words per line."""
 
 
-@click.command("evaluate")
+@click.command(
+    "evaluate",
+    epilog=help_examples(
+        "moot evaluate --project reviews.duckdb",
+        "moot evaluate --project reviews.duckdb --run r0002 --reference reviewed --html report.html",
+    ),
+)
 @project_option(required=True)
 @click.option(
     "--run", "runs", multiple=True, metavar="RUN", help="Evaluate only this run. Repeatable. Default: all runs."
@@ -107,7 +121,13 @@ def _format_errors(label: Mapping[str, Any]) -> str:
     return ", ".join(sides)
 
 
-@click.command("compare")
+@click.command(
+    "compare",
+    epilog=help_examples(
+        "moot compare --project reviews.duckdb r0001 r0002",
+        "moot compare --project reviews.duckdb r0001 r0002 --margin 2",
+    ),
+)
 @project_option(required=True)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
 @click.option(
