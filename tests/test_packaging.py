@@ -10,6 +10,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
+
+from core import __version__
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,3 +60,8 @@ def test_the_demo_runs_from_the_wheel_alone(unpacked: Path, tmp_path: Path) -> N
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1])["verdicts"] == 96
+
+
+def test_the_citation_names_the_version_of_the_package() -> None:
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["version"] == __version__
