@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 from click.core import ParameterSource
 
-from core.annotations import VERDICT
 from core.cli.console import (
     DOLLARS,
     INCOMPLETE,
@@ -33,19 +31,17 @@ from core.cli.console import (
 from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
-from core.formatting import format_count, format_number, join_names, plural
+from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import engines, examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
-from core.services.evaluation import ambiguity, arrays
-from core.services.evaluation.scores import evaluate
+from core.services.evaluation import ambiguity, report
 from core.services.models import Price
 from core.services.runs import control, planning, preview, rerun
 from core.services.runs.preview import describe_truncation
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from core.stats.metrics import metrics
 
 SHOWN_REJECTED = 5
 
@@ -287,10 +283,6 @@ SEED = click.IntRange(-(2**53), 2**53)
 """Range of seeds that every server reads exactly; many read JSON numbers as 64-bit floats."""
 
 
-SHOWN_METRICS = ("precision", "recall", "f1", "spearman")
-"""Metrics of a label that are printed when a run has ended."""
-
-
 @click.command(
     "annotate",
     epilog=help_examples(
@@ -407,25 +399,8 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 
 def print_labels(session: ProjectSession, row: RunRow) -> None:
     """Print how often a run gives each label (of ratings the mean), and the scores of each label if there is gold."""
-    codebook = row.settings.codebook
-    values = arrays.verdict_arrays(session, row).of(VERDICT)
-    if codebook.kind == "choice":
-        given = [f"{np.count_nonzero(values == code):,}" for code in range(len(codebook.labels))]
-    elif codebook.kind == "rating":
-        known = [column[~np.isnan(column)] for column in values.T]
-        given = [format_number(float(column.mean()) if len(column) else None, 2) for column in known]
-    else:
-        given = [f"{np.count_nonzero(column == 1):,}" for column in values.T]
-    scores = evaluate(session, row).scores
-    shown = [metric for metric in metrics(codebook.kind, per_label=True) if metric.key in SHOWN_METRICS and scores.n]
     click.echo(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
-    print_table(
-        ["label", "mean" if codebook.kind == "rating" else "given", *(metric.name for metric in shown)],
-        [
-            [name, count, *(metric.format(scores.labels[name][metric.key].value) for metric in shown)]
-            for name, count in zip(codebook.names, given, strict=True)
-        ],
-    )
+    print_table(*report.label_table(session, row))
 
 
 def _given_options() -> set[str]:

@@ -8,6 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.csv_text import to_csv
@@ -17,6 +19,7 @@ from core.formatting import MISSING, format_interval, format_money, format_numbe
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
+    arrays,
     calibration,
     debate_effect,
     drift,
@@ -136,6 +139,31 @@ svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-u
 """
 # The label colours of the light theme, in the order of their numbers.
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
+
+
+def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[list[str]]]:
+    """Return headings and rows: how often a run gives each label (of ratings the mean), and scores if there is gold."""
+    codebook = run.settings.codebook
+    values = arrays.verdict_arrays(session, run).of(VERDICT)
+    if codebook.kind == "choice":
+        given = [f"{np.count_nonzero(values == code):,}" for code in range(len(codebook.labels))]
+    elif codebook.kind == "rating":
+        known = [column[~np.isnan(column)] for column in values.T]
+        given = [format_number(float(column.mean()) if len(column) else None, 2) for column in known]
+    else:
+        given = [f"{np.count_nonzero(column == 1):,}" for column in values.T]
+    found = evaluate(session, run).scores
+    shown = [
+        metric
+        for metric in metrics.metrics(codebook.kind, per_label=True)
+        if found.n and metric.key in ("precision", "recall", "f1", "spearman")
+    ]
+    headings = ["label", "mean" if codebook.kind == "rating" else "given", *(metric.name for metric in shown)]
+    rows = [
+        [name, count, *(metric.format(found.labels[name][metric.key].value) for metric in shown)]
+        for name, count in zip(codebook.names, given, strict=True)
+    ]
+    return headings, rows
 
 
 def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference: Reference = "gold") -> Path:

@@ -20,7 +20,7 @@ from core.services.evaluation import scores
 from core.services.evaluation.arrays import get_run
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.reference import available_references, reference_names
-from core.services.evaluation.report import full_report, to_table
+from core.services.evaluation.report import full_report, label_table, to_table
 from core.services.review import review
 from core.stats import metrics
 from core.stats.counts import Counts
@@ -480,3 +480,10 @@ def test_without_authors_the_command_says_so(session, run_id):
     with pytest.raises(UsageError, match="The authors did not label") as caught:
         report_of(session, run_id, "author")
     assert caught.value.remedy == "The gold is by: gold."
+
+
+def test_the_table_of_labels_counts_verdicts_and_scores_them(session, run_id):
+    headings, rows = label_table(session, get_run(session, run_id))
+    assert headings == ["label", "given", "Precision", "Recall", "F1"]
+    assert [row[0] for row in rows] == ["Alpha", "Beta"]
+    assert rows[1][2:] == ["1.000", "1.000", "1.000"]
