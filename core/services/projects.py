@@ -176,10 +176,9 @@ def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
 
 
 def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | None:
-    try:
-        size = path.stat().st_size
-    except OSError:
+    if not path.is_file():
         return None
+    size = sum(file.stat().st_size for file in _files_of(path))
     opened_at = preferences.load().recent.get(str(path), 0.0)
     session = sessions.get(path)
     if session is None:
