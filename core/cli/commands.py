@@ -12,7 +12,7 @@ from core import __version__
 from core.cli.annotate import annotate_command, rerun_command
 from core.cli.console import ErrorReportingGroup, help_examples, json_option, open_workspace, print_json, project_option
 from core.cli.evaluate import compare_command, evaluate_command
-from core.cli.project import export_command, import_command, models_command, runs_command
+from core.cli.project import doctor_command, export_command, import_command, models_command, runs_command
 
 
 def _studio_options(command: Any) -> Any:
@@ -93,6 +93,6 @@ def demo(as_json: bool) -> None:
 
 for _command in (
     annotate_command, rerun_command, evaluate_command, compare_command, runs_command, export_command, import_command,
-    models_command,
+    models_command, doctor_command,
 ):  # fmt: skip
     main.add_command(_command)

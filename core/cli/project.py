@@ -1,4 +1,4 @@
-"""The commands ``runs``, ``export``, ``import`` and ``models``."""
+"""The commands ``runs``, ``export``, ``import``, ``models`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -98,3 +98,23 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
             click.echo(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
         if "probe" in one:
             click.echo(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
+
+
+@click.command("doctor")
+@project_option(required=False)
+@json_option
+def doctor_command(project: Path | None, as_json: bool) -> None:
+    """Check versions, permissions, disk, connections and, with --project, the integrity of a project.
+
+    The exit code is 1 if something needs to be done.
+    """
+    from core.services.doctor import diagnose
+
+    with open_workspace() as workspace:
+        checks = list(diagnose(workspace, project))
+    if as_json:
+        print_json({"checks": [{"name": one.name, "result": one.result, "remedy": one.remedy} for one in checks]})
+    else:
+        for one in checks:
+            click.echo(f"{'!' if one.remedy else ' '} {one.name}: {one.result}. {one.remedy}".rstrip())
+    raise SystemExit(1 if any(one.remedy for one in checks) else 0)

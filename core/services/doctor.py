@@ -1,0 +1,96 @@
+"""Diagnosis of an installation and a project: versions, permissions, disk, connections and integrity."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import core
+from core.errors import ModelError, MootError
+from core.formatting import format_bytes, format_count
+from core.llm.catalogue import list_models
+from core.services import models, preferences
+from core.services.session import PROJECT_SUFFIXES
+from core.services.workspace import Workspace
+
+PACKAGES = (
+    "streamlit",
+    "duckdb",
+    "pandas",
+    "pyarrow",
+    "openai",
+    "ollama",
+    "altair",
+    "scikit-learn",
+    "streamlit-aggrid",
+)
+MIN_FREE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A checked fact; ``remedy`` is empty if nothing is wrong."""
+
+    name: str
+    result: str
+    remedy: str = ""
+
+
+def diagnose(workspace: Workspace, project: Path | None) -> Iterator[Check]:
+    """Yield the checks, those of the project last. Connections are asked for their models, which costs nothing."""
+    yield Check("Moot", f"{core.__version__} on Python {platform.python_version()}, {platform.system()}")
+    yield Check("Packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES))
+    folders = [folder for folder in (preferences.folder(), preferences.projects_folder()) if folder.exists()]
+    yield _permissions("Permissions of settings and projects", [*folders, *_files(folders)])
+    yield _disk(project.absolute().parent if project is not None else preferences.projects_folder())
+    for name in models.likely_connections(workspace):
+        yield _connection(workspace, name)
+    if project is not None:
+        paths = [project.with_name(project.name + suffix) for suffix in PROJECT_SUFFIXES]
+        yield _permissions("Permissions of the project", [path for path in paths if path.exists()])
+        yield _integrity(workspace, project)
+
+
+def _files(folders: list[Path]) -> list[Path]:
+    return [path for folder in folders for path in folder.iterdir() if path.is_file()]
+
+
+def _permissions(name: str, paths: list[Path]) -> Check:
+    open_ = [path for path in paths if os.name == "posix" and stat.S_IMODE(path.stat().st_mode) & 0o077]
+    if not open_:
+        return Check(name, "for you alone")
+    commands = " ".join(str(path) for path in open_[:10])
+    return Check(name, f"other users can reach {format_count(len(open_), 'file')}", f"Run: chmod go= {commands}")
+
+
+def _disk(folder: Path) -> Check:
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    remedy = "" if free >= MIN_FREE_BYTES else "Free some space: a full disk pauses every run."
+    return Check("Disk", f"{format_bytes(free)} free at {folder}", remedy)
+
+
+def _connection(workspace: Workspace, name: str) -> Check:
+    place = workspace.models.place(name)
+    try:
+        cards = list_models(place)
+    except ModelError as error:
+        return Check(f"Connection {name}", error.message, "" if place.local else error.remedy)
+    return Check(f"Connection {name}", f"answers, {format_count(len(cards), 'model')}")
+
+
+def _integrity(workspace: Workspace, project: Path) -> Check:
+    """Open the project, which checks its schema, and read every table to its end."""
+    try:
+        tables = workspace.open(project, create=False).store.dump.each_table()
+        rows = sum(batch.num_rows for batches in tables.values() for batch in batches)
+    except MootError as error:
+        return Check("Project", error.message, error.remedy)
+    return Check("Project", f"{format_count(len(tables), 'table')}, {format_count(rows, 'row')}, all readable")
