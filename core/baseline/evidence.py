@@ -59,13 +59,14 @@ SHORT_LIST = 5
 """Labels with fewer keywords than this rest on derived words too, because such a list cannot cover the usual words.
 
 Beside a longer list, two different derived words in one clause are needed, each with a weight of ``THRESHOLD``: one
-alone was right in 20% of the cases with brief definitions of hotel aspects and in 60% with detailed ones of restaurant
-aspects, two together in 80%.
+alone was right in 6% of 267 cases with brief definitions of hotel aspects and in 56% to 79% with detailed definitions
+of restaurant aspects, two together in 79% to 85%.
 """
 STEEPNESS = 4.0
 """Slope of the probability over the score: 0.12 without a word, 0.5 at the threshold, 0.88 for one listed word.
 
-On 800 restaurant sentences, 0.08 of the labels without a word and 0.75 of those with one listed word were present.
+Measured shares of present labels, on 800 restaurant sentences and 96 hotel reviews: 0.06 to 0.11 without a word, 0.67
+to 0.79 with one listed word, 0.77 to 0.95 with more. The classifier corrects the rest.
 """
 
 CHOICE_SMOOTHING = 0.25
