@@ -109,7 +109,7 @@ def annotate_file(
         ambiguity.document_ambiguity(
             workspace.open(path, create=False), plan.ambiguous
         )  # fails before anything is written if the prepass does not exist
-    for note in (*built.notes, *planning.baseline_warnings(settings)):
+    for note in (*built.notes, *planning.settings_warnings(settings)):
         print_message(f"moot: {note}")
     if built.rejected:
         rejected = len(built.rejected)

@@ -384,18 +384,26 @@ def note_run_watched(session: ProjectSession, run: RunRow) -> None:
         set_pace(session, 0.0)
 
 
-def baseline_warnings(settings: RunSettings) -> list[str]:
-    """Return warnings about labels that the built-in model cannot decide."""
-    if not any(role_model.connection == BUILTIN for role_model in settings.role_models.values()):
-        return []
-    return baseline.describe(settings.codebook)
+def settings_warnings(settings: RunSettings) -> list[str]:
+    """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
+    role_models = settings.role_models.values()
+    if any(role_model.connection == BUILTIN for role_model in role_models):
+        return baseline.describe(settings.codebook)
+    if settings.protocol == "discussion" and len({one.model_dump_json() for one in role_models}) == 1:
+        (role_model, *_) = role_models
+        if role_model.sampling.temperature == 0:
+            return [
+                f"All {len(role_models)} annotators use {role_model.spec} at temperature 0, so their first replies will "
+                "be nearly identical. Use different models, or a higher temperature."
+            ]
+    return []
 
 
 def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:
     """Return warnings about a run before it starts: labels, missing examples, and documents that are too long."""
     overflows = context_overflows(settings, session.models, session.store.documents.longest)
     return [
-        *baseline_warnings(settings),
+        *settings_warnings(settings),
         *examples.example_warnings(session.store, settings, document_ids),
         *(one.sentence(settings) for one in overflows),
     ]

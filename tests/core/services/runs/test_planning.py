@@ -92,3 +92,13 @@ def test_output_limit_depends_on_the_role_and_on_reasoning(model: str, sampling:
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
     assert {one.sampling.max_tokens for one in settings.role_models.values()} == {limit}
+
+
+@pytest.mark.parametrize(("temperature", "warned"), [(0.0, True), (0.7, False)])
+def test_discussion_of_one_model_at_temperature_zero_warns(temperature: float, warned: bool) -> None:
+    role_model = RoleModel(connection="openai", model="gpt-4.1-mini", sampling=Sampling(temperature=temperature))
+    codebook = Codebook(labels=(Label(name="Food"),))
+    settings = planning.build_settings(
+        planning.Plan(protocol="discussion", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    assert any("nearly identical" in warning for warning in planning.settings_warnings(settings)) == warned
