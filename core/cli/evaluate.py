@@ -99,8 +99,15 @@ def evaluate_command(
         print_json({"runs": found, "role_models": recommended})
         return
     for report in found:
-        click.echo(f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}")
-        means = {name: report[name] for name in ("macro", "micro") if name in report}
+        click.echo(
+            f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
+            f"coverage {_format_score(report['coverage'])}"
+        )
+        if "accuracy" in report:
+            click.echo(f"  {'overall':<20} accuracy {_format_score(report['accuracy'])}")
+        means: dict[str, Any] = {name: report[name] for name in ("macro", "micro") if name in report}
+        strict = report["strict"].get("macro") if report["excluded"] and report.get("strict") else None
+        means |= {"unresolved as wrong": strict} if strict else {}
         for name, scores in (means | report["labels"]).items():
             shown = "  ".join(f"{key} {_format_score(value)}" for key, value in scores.items() if key not in COUNTS)
             click.echo(f"  {name:<20} {shown}")

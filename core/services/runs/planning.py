@@ -393,8 +393,8 @@ def settings_warnings(settings: RunSettings) -> list[str]:
         (role_model, *_) = role_models
         if role_model.sampling.temperature == 0:
             return [
-                f"All {len(role_models)} annotators use {role_model.spec} at temperature 0, so their first replies will "
-                "be nearly identical. Use different models, or a higher temperature."
+                f"All {len(role_models)} annotators use {role_model.spec} at temperature 0, so their first replies "
+                "will be nearly identical. Use different models, or a higher temperature."
             ]
     return []
 

@@ -106,6 +106,8 @@ def test_annotate_evaluate_runs_and_export_hang_together(folder: Path) -> None:
     assert (report["n"], report["excluded"], report["protocol"]) == (4, 0, "ecj")
     assert report["roles"] == dict.fromkeys(("extractor", "critic", "judge"), "builtin/lexical")
     assert report["labels"]["Service"]["tp"] == 2
+    shown = moot("evaluate", "--project", folder / "p.duckdb").stdout
+    assert "r0001 ecj: n 4, excluded 0, coverage 1.000" in shown
     assert set(report["labels"]["Food"]) == {
         "n", "tp", "fp", "fn", "tn", "accuracy", "precision", "recall", "f1",
     }  # fmt: skip
