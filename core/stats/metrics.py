@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import sqrt
+from statistics import NormalDist
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -41,6 +42,7 @@ _NO_VALUE = -1e300  # orders rows without a reference
 _STEP = 1e-5
 """Change of weight by which an influence is measured."""
 _CASES = 10  # documents with a label below which a difference combines the intervals of both annotators
+_MANY = 5_000  # patterns above which fewer groups are formed, to save time
 _CORRELATED = 10  # dependent or sampled units below which a correlation on a label has no interval
 _JUMP = 1e3  # a larger influence is a step, such as that from a precision without predictions
 _PATTERNS = {"multilabel": 500, "choice": 500, "rating": 60}
@@ -292,7 +294,7 @@ def swap_test(
 
     If they are, their values on a document (or a group of dependent documents) may be exchanged. p is the share of
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
-    COLING). None without a document or a value.
+    COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
     """
     data = _Data.of(kind, (reference, first, second), labels, Design(groups=groups), 0.95)
     metric = next(metric for metric in metrics(kind) if metric.key == key)
@@ -327,6 +329,18 @@ def swap_test(
             exchanged = np.stack([np.bincount(data.inverse, row, len(gold)) for row in flipped])
         as_large += int((np.abs(np.nan_to_num(gap(exchanged))) >= abs(observed) - 1e-12).sum())
     return (1 + as_large) / (1 + count)
+
+
+def normal_p(found: Estimate) -> float | None:
+    """Return the two-sided p of a difference by its interval and the normal distribution; None without an interval."""
+    if found.value is None or found.interval is None:
+        return None
+    width = found.interval.high - found.interval.low
+    if width <= 0:
+        return 1.0
+    normal = NormalDist()
+    error = width / 2 / normal.inv_cdf(0.5 + found.interval.level / 2)
+    return 2 * normal.cdf(-abs(found.value) / error)
 
 
 def strict_scores(
@@ -780,7 +794,8 @@ class _Data:
         groups = self.design.groups
         of_unit = np.unique(groups[self.rows], return_inverse=True)[1] if groups is not None else np.arange(self.n)
         number = int(of_unit.max()) + 1
-        part = np.random.default_rng(0).permutation(number) % min(number, _PATTERNS[self.kind])
+        most = _PATTERNS[self.kind] if count <= _MANY else _PATTERNS[self.kind] // 5
+        part = np.random.default_rng(0).permutation(number) % min(number, most)
         taken = np.zeros((int(part.max()) + 1, count))
         np.add.at(taken, (part[of_unit], self.inverse), 1.0)
         return self.weights - _STEP * taken, False

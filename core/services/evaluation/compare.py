@@ -31,6 +31,8 @@ from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, 
 Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Of the second run; ``none`` is no significant difference, ``unknown`` too little data for an answer."""
 ALPHA = 0.05
+MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
+"""Documents on which two runs differ up to which the main score is tested by exchanges; then normality suffices."""
 MIN_POSITIVES = 5
 """Documents with a label in the reference below which runs are not called better or worse on that label."""
 
@@ -60,7 +62,7 @@ class MainTest:
     metric: str
     difference: Estimate
     p: float | None
-    """of ``metrics.swap_test``"""
+    """of ``metrics.swap_test``, with many documents of ``metrics.normal_p``"""
     adjusted: float | None
     """p after Holm's correction over the compared pairs"""
     verdict: Verdict
@@ -179,14 +181,15 @@ def comparison(
     complete: Mask = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
     verdicts = [np.where(complete[:, None], one, np.nan) for one in verdicts]
     data = _Shared(codebook, gold, arrays.sampling_design(session, first, reference, documents, complete), margin)
-    tests = [data.main_test(verdicts[0], own) for own in verdicts[1:]]
+    each = [data.difference(verdicts[0], own) for own in verdicts[1:]]
+    tests = [data.main_test(scores, verdicts[0], own) for scores, own in zip(each, verdicts[1:], strict=True)]
     mains = [
         replace(test, adjusted=p, verdict=_verdict(test.difference, p))
         for test, p in zip(tests, holm([test.p for test in tests]), strict=True)
     ]
     pairs = tuple(
-        _pair(session, data, first, other, verdicts[0], own, main, reference)
-        for other, own, main in zip(runs[1:], verdicts[1:], mains, strict=True)
+        _pair(session, data, first, other, verdicts[0], own, scores, main, reference)
+        for other, own, scores, main in zip(runs[1:], verdicts[1:], each, mains, strict=True)
     )
     return Comparison(
         columns=_columns(session, runs, data, verdicts),
@@ -205,12 +208,20 @@ class _Shared:
     design: Design
     margin: float | None
 
-    def main_test(self, first: Grid, second: Grid) -> MainTest:
+    def difference(self, first: Grid, second: Grid) -> Scores:
+        """Return every score of the second run minus that of the first."""
+        names = self.codebook.names
+        return metrics.difference(self.codebook.kind, self.gold, first, second, names, design=self.design)
+
+    def main_test(self, scores: Scores, first: Grid, second: Grid) -> MainTest:
         """Return the difference in the main score with the p of its test."""
         kind, names = self.codebook.kind, self.codebook.names
-        key = metrics.MAIN[kind]
-        found = metrics.difference(kind, self.gold, first, second, names, design=self.design).overall[key]
-        p = metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
+        key, found = metrics.MAIN[kind], scores.main
+        apart = int((~np.isnan(first) & (first != second)).any(axis=1).sum())
+        if apart > MOST_EXCHANGED[kind]:
+            p = metrics.normal_p(found)
+        else:
+            p = metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
         return MainTest(key, found, p, p, "unknown")
 
     def equivalence(self, first: Grid, second: Grid) -> Equivalence | None:
@@ -274,15 +285,14 @@ def _columns(
 
 
 def _pair(
-    session: ProjectSession, data: _Shared, one: RunRow, two: RunRow, first: Grid, second: Grid, main: MainTest,
-    reference: Reference,
+    session: ProjectSession, data: _Shared, one: RunRow, two: RunRow, first: Grid, second: Grid, scores: Scores,
+    main: MainTest, reference: Reference,
 ) -> Pair:  # fmt: skip
     codebook, gold, groups = data.codebook, data.gold, data.design.groups
     rating = codebook.kind == "rating"
     coded_gold = stages.reference_codes(gold, measured=rating)
     coded = [stages.as_codes(gold, grid, measured=rating) for grid in (first, second)]
     items = codebook.names if codebook.kind != "choice" else codebook.items
-    scores = metrics.difference(codebook.kind, gold, first, second, codebook.names, design=data.design)
     changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items)
     documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
     ours, theirs = (_over_iterations(session, run, reference) for run in (one, two))
