@@ -50,7 +50,7 @@ def test_a_draft_becomes_a_version_and_the_shipped_one_stays(session, judge):
     second = templates.save_version(session, judge, "ecj")
     assert second.parent == first.name
     shipped, *own = templates.versions(session, judge, "ecj")
-    assert shipped.text.endswith("Decide.\n")
+    assert shipped.text.endswith("Decide. {{ reminder }}\n")
     assert [version.label for version in own] == ["v2", "v3"]
     templates.edit_version(session, shipped, judge)  # reset to shipped
     assert templates.template_status(session, judge, "ecj").text == shipped.text

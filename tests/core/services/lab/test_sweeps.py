@@ -114,7 +114,7 @@ def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_
     workspace, session, monkeypatch
 ):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
-    call, reserved = 7 * 1e-6, 1024 * 1e-6  # dollars at 1 a million: what a call costs here, and the most that it may
+    call, reserved = 7 * 1e-6, 2048 * 1e-6  # dollars at 1 a million: what a call costs here, and the most that it may
     with Scripted(debating()) as server:
         workspace.use_connection("mock", server.url)
         models.set_price(workspace, "mock", "m", models.Price(prompt=0, completion=1))
@@ -129,7 +129,7 @@ def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         stood = sweeps.find_sweep(session, row.sweep)
         assert (stood.state, stood.progress["spent"]) == ("paused", True)
-        assert stood.message.startswith("$0.000119 of the budget of $0.0011395 is spent; what is left may not pay")
+        assert stood.message.startswith("$0.000119 of the budget of $0.0021635 is spent; what is left may not pay")
         assert len(server.requests) == 17
         whole, part = sweeps.rank_cells(session, stood)
         assert (whole.documents, part.documents, part.remaining) == (5, 0, True)
