@@ -76,7 +76,7 @@ def test_a_limit_hit_while_thinking_fails_a_critic_and_leaves_a_judge_unread(fol
         server.behave = thinking_only("judge")
         told = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (told.json["unresolved"], told.json["failed"]) == (2, 0)
-    assert "4 of 8 replies reached the output limit of 1,024 tokens" in told.stderr
+    assert "4 of 8 replies reached the output limit of 8,192 tokens" in told.stderr  # the probe reasoned
 
 
 @pytest.mark.parametrize(
