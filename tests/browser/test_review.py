@@ -192,7 +192,7 @@ def test_what_is_settled_changes_evaluate(page):
 
     visit(page, "Evaluate")
     expect(page.locator(".metrics")).to_contain_text("Macro F1")
-    expect(page.get_by_text("Reviewed 0")).to_be_visible()
+    expect(page.get_by_text("Reviewed")).to_have_count(0)  # with gold alone there is nothing to choose
     review(page)
     cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
     said(page, "d5", "a", "absent")
