@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.errors import InputError
-from core.ingest import child
+from core.ingest import child_process
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf16_or_32
 from core.ingest.json_reader import NotJson, read_json, read_jsonl
@@ -55,12 +55,12 @@ def read_table(
     ``encoding``, ``delimiter`` and ``sheet`` are detected when not given. ``progress`` is called with a share from 0 to
     1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note then says so. InputError when
     the file is missing, empty, has no rows, is not what its name says or meets a limit of the child process that reads
-    it (``core.ingest.child``); UsageError for an option that cannot be. Single bad rows raise nothing: they are in
-    ``Table.rejected``.
+    it (``core.ingest.child_process``); UsageError for an option that cannot be. Single bad rows raise nothing: they
+    are in ``Table.rejected``.
     """
     options = {"name": name, "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "max_rows": max_rows}
     with _opened(source, name) as file:
-        parts = child.run("core.ingest.read:serve_table", file, options, progress=progress)
+        parts = child_process.run("core.ingest.read:serve_table", file, options, progress=progress)
         described: dict[str, Any] = next(parts)
         rejected = tuple(Rejected(*row) for row in described.pop("rejected"))
         columns = tuple(map(tuple, parts))

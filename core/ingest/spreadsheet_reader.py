@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NoReturn
 
 from core.errors import InputError, UsageError
-from core.ingest.child import memory_limit
+from core.ingest.child_process import memory_limit
 from core.ingest.decode import Progress
 from core.ingest.table import Format, Table, check_width, clean_columns, clean_value
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from core.documents import storable
 from core.errors import InputError
-from core.ingest import child
+from core.ingest import child_process
 from core.ingest.decode import detect_encoding
 
 SUFFIXES = (".txt", ".md", ".pdf")
@@ -17,7 +17,7 @@ MAX_CHARACTERS = 2_000_000
 
 
 def read_text_file(source: bytes | Path, name: str) -> str:
-    """Return the text of a file, which a child process reads (``core.ingest.child``).
+    """Return the text of a file, which a child process reads (``core.ingest.child_process``).
 
     InputError for other kinds of files, and if it cannot be read, meets a limit or has no words. A scanned PDF has no
     words, only pictures of them.
@@ -30,7 +30,7 @@ def read_text_file(source: bytes | Path, name: str) -> str:
             source = source.read_bytes()
         except OSError as error:
             raise InputError(f"{name} cannot be read: {error.strerror}.", "Check the path.") from error
-    return "".join(child.run("core.ingest.text_files:serve_text", source, {"name": name}))
+    return "".join(child_process.run("core.ingest.text_files:serve_text", source, {"name": name}))
 
 
 def serve_text(stream: BinaryIO, name: str) -> Iterator[str]:

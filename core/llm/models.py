@@ -16,7 +16,7 @@ from core.baseline import classifier_model
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import failures, ollama_chat, openai_chat, probe, schemas, streaming, wire
+from core.llm import chat, failures, ollama_chat, openai_chat, probe, schemas, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.failures import hide_key, redacted
@@ -139,13 +139,13 @@ class ModelLibrary:
         key = await self.key(place)
         request = self.request(place, key, role_model, ask, settings, more)
         known = self.capabilities.of(place, role_model.model)
-        dialect: wire.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
+        dialect: chat.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 
         def heard(text: str, is_reasoning: bool) -> None:
             on_delta(redacted(text, key), is_reasoning)
 
         try:
-            reply = await wire.ask(self.session, dialect, request, known, heard)
+            reply = await chat.ask(self.session, dialect, request, known, heard)
         except ModelError as failed:
             # Only before the first reply: a server that has replied uses the protocol of its address.
             error = failed if known.at else await failures.explain_tls_error(failed, place)

@@ -30,7 +30,7 @@ from core.documents import Value
 from core.errors import InputError
 from core.export import debate_pages, replacing
 from core.export.rows import named_values
-from core.ingest import child
+from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
 from core.services.session import ProjectSession, check_output_path
@@ -96,7 +96,7 @@ def bundle_bytes(session: ProjectSession) -> bytes:
 
 
 def open_bundle(file: BinaryIO, path: Path) -> Path:
-    """Create a project at ``path`` from a bundle, which a child process reads (``core.ingest.child``).
+    """Create a project at ``path`` from a bundle, which a child process reads (``core.ingest.child_process``).
 
     Only the Parquet files of known tables are read. On failure nothing is left. Raises InputError for a file that is
     not a bundle, is damaged, meets a limit or unpacks to far more than its size; ProjectError if the path exists or
@@ -104,7 +104,7 @@ def open_bundle(file: BinaryIO, path: Path) -> Path:
     """
     arguments = {"name": "The bundle", "path": str(path.absolute())}
     try:
-        for _ in child.run("core.services.bundle:serve_bundle", file, arguments, writes=True):
+        for _ in child_process.run("core.services.bundle:serve_bundle", file, arguments, writes=True):
             pass
     except InputError:
         for part in path.parent.glob(f".{glob.escape(path.name)}.*.part*"):  # a child that was killed leaves it

@@ -12,7 +12,7 @@ from typing import Literal
 from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.engine import Engine
-from core.engine.thread import EngineThread
+from core.engine.event_loop import EngineThread
 from core.errors import ExportError, ProjectGone
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar, cast
 
-from core.engine.thread import EngineThread
+from core.engine.event_loop import EngineThread
 from core.llm.connections import PRESETS, Connection, connection
 from core.llm.models import ModelLibrary
 from core.services import capability_cache, preferences

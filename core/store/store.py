@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.store.agreement import ReviewerAgreement
+from core.store.avoided_costs import AvoidedCosts
 from core.store.classifiers import ClassifierStore
 from core.store.codebooks import Codebooks
 from core.store.confusion import ConfusionCounts
@@ -20,7 +21,6 @@ from core.store.review_pages import ReviewPages
 from core.store.review_reasons import ReviewReasons
 from core.store.reviews import Reviews
 from core.store.runs import Runs
-from core.store.savings import Savings
 from core.store.settings import Settings
 from core.store.stages import Stages
 from core.store.transcripts import Transcripts
@@ -43,7 +43,7 @@ class Store:
         self.events = Events(connection)
         self.agreement = ReviewerAgreement(connection)
         self.settings = Settings(connection, writer)
-        self.savings = Savings(connection)
+        self.avoided_costs = AvoidedCosts(connection)
         self.document_records = DocumentRecords(connection)
         self.dump = Dump(connection)
         self.classifiers = ClassifierStore(connection, writer)

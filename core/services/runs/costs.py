@@ -18,7 +18,7 @@ from core.services.cache import cached_until_commit
 from core.services.runs.preview import first_messages
 from core.services.session import ProjectSession
 from core.stats.intervals import Interval, ends, wilson
-from core.store.savings import FromStore as FromStore
+from core.store.avoided_costs import FromStore as FromStore
 
 SAMPLE_SIZE = 20
 """Number of documents rendered for an estimate, drawn at random because files are often sorted."""
@@ -224,14 +224,14 @@ class AdaptiveSavings:
 
 def reused_replies(session: ProjectSession, run_id: str) -> FromStore:
     """Return the replies of a run that were taken from the store."""
-    return session.store.savings.from_store(run_id)
+    return session.store.avoided_costs.from_store(run_id)
 
 
 def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | None:
     """Return the savings of an adaptive run; None for a run that debates every document."""
     if not run.settings.params.get("adaptive"):
         return None
-    found = session.store.savings.courses(run.run_id)
+    found = session.store.avoided_costs.decision_paths(run.run_id)
     return AdaptiveSavings(
         short=found.short,
         audited=found.audited,

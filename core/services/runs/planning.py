@@ -19,8 +19,8 @@ from core.debate.protocols.custom import read
 from core.debate.spec import PRESET
 from core.debate.turns import Role
 from core.engine.debate import request_hash
+from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
-from core.engine.thread import EngineThread
 from core.errors import CodebookError, InputError, MootError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import (

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import InputError
-from core.ingest import child
+from core.ingest import child_process
 from core.ingest.read import read_table
 from core.ingest.text_files import read_text_file
 from tests.core.ingest.parsing import read_table as parse_table
@@ -167,26 +167,26 @@ HERE = "tests.core.ingest.test_child"
 def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_READ_SECONDS", "1")
     with pytest.raises(InputError, match=r"a.csv could not be read within 1 seconds.*MOOT_READ_SECONDS"):
-        list(child.run(f"{HERE}:endless", b"", {"name": "a.csv"}))
+        list(child_process.run(f"{HERE}:endless", b"", {"name": "a.csv"}))
 
 
 @pytest.mark.parametrize(("attack", "said"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
 def test_a_reader_that_crashes_or_floods_ends_alone(attack: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
-        list(child.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
+        list(child_process.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
 def test_the_reader_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     place = str(tmp_path / "written")
-    known, failed = child.run(f"{HERE}:look_around", b"", {"name": "a.csv", "place": place})
+    known, failed = child_process.run(f"{HERE}:look_around", b"", {"name": "a.csv", "place": place})
     assert not [name for name in known if "KEY" in name]
     assert failed == "OSError"
 
 
 def test_leaving_early_ends_the_child() -> None:
-    values = child.run(f"{HERE}:endless", b"", {"name": "a.csv"})
+    values = child_process.run(f"{HERE}:endless", b"", {"name": "a.csv"})
     assert next(values) == 0
     values.close()  # type: ignore[attr-defined]
     assert threading.active_count() < 50

@@ -30,7 +30,7 @@ from core import errors
 from core.errors import InputError, MootError
 
 MEMORY_GB, SECONDS = 4.0, 600.0
-_START = "import sys; sys.path.insert(0, sys.argv[1]); from core.ingest.child import serve; serve()"
+_START = "import sys; sys.path.insert(0, sys.argv[1]); from core.ingest.child_process import serve; serve()"
 _ROOT = str(Path(__file__).parents[2])
 _KEPT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "HOME", "MOOT_READ_MEMORY_GB")
 _FRUGAL = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1",

@@ -65,8 +65,8 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 """
 
 
-class Savings:
-    """Reader of a run's savings, for any thread."""
+class AvoidedCosts:
+    """Costs that runs avoided. Reads work in any thread."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -76,6 +76,6 @@ class Savings:
         replies, tokens, cost = self._connection.rows(_FROM_STORE, {"run": run_id})[0]
         return FromStore(int(replies), int(tokens), cost)
 
-    def courses(self, run_id: str) -> DecisionPaths:
+    def decision_paths(self, run_id: str) -> DecisionPaths:
         """Return the number of debates of a run by path; zeros for a run that is not adaptive."""
         return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])
