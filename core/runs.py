@@ -56,11 +56,16 @@ class _Frozen(BaseModel):
 
 
 class Sampling(_Frozen):
-    """Sampling parameters of a role model. None leaves a parameter to the server, and ``max_tokens`` to the role."""
+    """Sampling parameters of a role model. None leaves a parameter to the server, and ``max_tokens`` to the role.
+
+    ``default_limit`` is the role's output limit, for ``max_tokens`` None. It is not part of the key of a reply: it may
+    grow once a model is known to reason, and the replies of an earlier run are reused nevertheless.
+    """
 
     temperature: float | None = Field(default=None, ge=0, le=2)
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(default=None, ge=1, le=MOST_TOKENS)
+    default_limit: int = Field(default=DEFAULT_MAX_TOKENS, ge=1, le=MOST_TOKENS)
     seed: int | None = None
     reasoning_effort: Effort | None = None
     json_schema: SchemaUse = "auto"
@@ -68,7 +73,7 @@ class Sampling(_Frozen):
     @property
     def output_limit(self) -> int:
         """The output limit in tokens; every request carries one."""
-        return self.max_tokens or DEFAULT_MAX_TOKENS
+        return self.max_tokens or self.default_limit
 
 
 class Handling(_Frozen):

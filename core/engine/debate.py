@@ -29,7 +29,7 @@ def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, obj
             "base_url": role_model.base_url,
             "model": role_model.model,
             # The salt contains the schema of this request; the role model's schema setting is irrelevant.
-            "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema"}),
+            "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema", "default_limit"}),
             "messages": [[message.role, message.content] for message in request.messages],
             "form": request.form,
             "iteration": iteration,

@@ -86,8 +86,12 @@ class ModelCapabilities:
     at: float = 0.0
 
     def limited(self, tokens: int) -> int:
-        """Return an output limit that the server accepts."""
-        return tokens if self.most_tokens is None else min(tokens, self.most_tokens)
+        """Return an output limit that the server accepts.
+
+        It is at most half of the context: some servers refuse a request whose prompt and limit exceed the context.
+        """
+        half = self.context // 2 if self.context else None
+        return min(most for most in (tokens, self.most_tokens, half) if most is not None)
 
     def messages(self, messages: Iterable[Message]) -> list[dict[str, str]]:
         """Return the messages in the form that the server accepts."""

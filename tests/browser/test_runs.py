@@ -88,8 +88,8 @@ def test_enter_opens_the_run_in_evaluate(page: Page) -> None:
 
 def test_two_runs_open_in_compare_in_the_order_of_selection(page: Page) -> None:
     rows = page.locator(".leaderboard tbody tr")
-    names = [rows.nth(number).locator(".name button").inner_text() for number in (2, 0)]
-    for number, selected in ((2, "1 selected"), (0, "2 selected")):
+    names = [rows.nth(number).locator(".name button").inner_text() for number in (2, 1)]
+    for number, selected in ((2, "1 selected"), (1, "2 selected")):
         rows.nth(number).focus()
         page.keyboard.press("x")
         expect(page.get_by_text(selected)).to_be_visible()

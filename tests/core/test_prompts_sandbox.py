@@ -67,7 +67,7 @@ def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
     templates = prompts.shipped_templates("ecj")
     judge, block = templates["judge"], templates["definitions"]
     other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
-    values = VALUES | {"extraction": "e", "critique": "c", "task": "", "final_decision": ""}
+    values = VALUES | {"extraction": "e", "critique": "c", "task": "", "final_decision": "", "reminder": ""}
     here = prompts.render(judge, values | {"definitions": prompts.render_definitions(block, BOOK)})
     there = prompts.render(
         other["judge"], values | {"definitions": prompts.render_definitions(other["definitions"], BOOK)}

@@ -284,7 +284,7 @@ def with_defaults(
         limit = max(limit, LONG_MAX_TOKENS)
     update = {
         "temperature": temperature if sampling.temperature is None else sampling.temperature,
-        "max_tokens": sampling.max_tokens or limit,
+        "default_limit": limit,
     }
     return resolved.model_copy(update={"sampling": sampling.model_copy(update=update)})
 

@@ -178,7 +178,8 @@ def context_overflows(
         if known is None or known.context is None:
             continue
         prompt = estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
-        tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + role_model.sampling.output_limit
+        reply = known.limited(role_model.sampling.output_limit)
+        tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + reply
         if tokens > known.context and tokens > getattr(found.get(role_model.spec), "tokens", 0):
             found[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, known.context)
     return list(found.values())

@@ -30,19 +30,25 @@ def fixture(
 
 LIMITED = {"error": {"message": "Slow down", "type": "rate_limit_error"}, "status": 429, "retryAfter": 1}
 BROKEN = {"error": {"message": "Out of order", "type": "server_error"}, "status": 500}
+FIRST = "You are an expert annotator"
 SERVICE = "The aspects present in this review are: #Service"
 ANSWERS = [
     {
         "match": {"userMessage": "the weather"},
         "response": {"content": "The aspects present in this text are: #Weather"},
     },
-    fixture("You are an annotator", user="Text 1.", once=True, response=LIMITED),
+    fixture(FIRST, user="Text 1.", once=True, response=LIMITED),
     fixture(
-        "You are an annotator", f"{SERVICE}, and more", user="Text 2.", once=True, truncateAfterChunks=3, latency=30
+        FIRST,
+        f"{SERVICE}, and more",
+        user="Text 2.",
+        once=True,
+        truncateAfterChunks=3,
+        latency=30,
     ),
     fixture("You are the critic", user="Text 3.", once=True, response=BROKEN),
     # a character a chunk, by which aimock means half of an emoji
-    fixture("You are an annotator", f"Kind 😀 staff.\n{SERVICE}", reasoning="Hm 😀.", chunkSize=1),
+    fixture(FIRST, f"Kind 😀 staff.\n{SERVICE}", reasoning="Hm 😀.", chunkSize=1),
     fixture("You are the critic", f"I agree. {SERVICE}"),
     fixture("You are the judge", "Final Decision: The present aspects are: Service", reasoning="So be it."),
 ]

@@ -13,8 +13,10 @@ from tests.core.cli.invoking import annotate, moot, write
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     before = os.umask(0o077)
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):  # other tests make folders with their own permissions
+        monkeypatch.setenv(name, str(tmp_path / name))
     write(tmp_path, "The staff were friendly.")
     annotate(tmp_path)
     yield tmp_path / "p.duckdb"
