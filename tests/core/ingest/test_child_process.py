@@ -161,7 +161,7 @@ def look_around(stream: BinaryIO, name: str, place: str) -> Iterator[Any]:
         yield type(error).__name__
 
 
-HERE = "tests.core.ingest.test_child"
+HERE = "tests.core.ingest.test_child_process"
 
 
 def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
