@@ -73,8 +73,8 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
     role_model = planning.load_plan(session).role_model("critic")
     assert role_model.spec == "openai/gpt-4.1-mini"
     assert role_model.sampling.model_dump() == {
-        "temperature": 0.2, "top_p": None, "max_tokens": 300, "seed": None, "reasoning_effort": "low",
-        "json_schema": "auto",
+        "temperature": 0.2, "top_p": None, "max_tokens": 300, "default_limit": 1024, "seed": None,
+        "reasoning_effort": "low", "json_schema": "auto",
     }  # fmt: skip
     shown = html(at)
     assert "Saved" in shown

@@ -143,11 +143,12 @@ def _changed(session: ProjectSession) -> None:
     for change in _value("changes") or ():
         if change["number"] <= state.runs.applied:
             continue
-        state.runs.applied = int(change["number"])
         wanted = {name: change[name] for name in ("name", "pinned") if name in change}
         run_id = str(change["id"])
         with error_notices():
             _change(session, {run_id: session.run(run_id).details.model_copy(update=wanted)})
+        # Last, as Streamlit may interrupt a callback wherever it uses the state. A change made twice does no harm.
+        state.runs.applied = int(change["number"])
 
 
 def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: str = "") -> None:

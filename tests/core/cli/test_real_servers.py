@@ -28,7 +28,7 @@ SALAD = ("--model", "toy/tiny-random", "--param", "max_tokens=48")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with llama_cpp(tmp_path_factory.mktemp("llama"), "--slots", "2", "--api-key", KEY) as url:
+    with llama_cpp(tmp_path_factory.mktemp("llama"), "--slots", "2", "--api-key", KEY, "--ctx", "16384") as url:
         yield url
 
 
@@ -183,7 +183,7 @@ def test_models_says_what_a_server_offers_and_what_its_first_model_answers(
     assert [model["name"] for model in one["models"]] == ["tiny-random"]
     assert (one["probe"]["model"], one["probe"]["error"], one["probe"]["in_format"]) == ("tiny-random", None, False)
     able = one["probe"]["capabilities"]
-    assert (able["context"], able["schema"], able["seed"], able["refuses"]) == (4096, "full", True, [])
+    assert (able["context"], able["schema"], able["seed"], able["refuses"]) == (16384, "full", True, [])
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-wrong-0123456789")
     told = moot("models", "--connection", f"toy={server}", "--probe", "--json")
     (one,) = told.json["connections"]
