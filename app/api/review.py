@@ -190,8 +190,8 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
 
 def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, str]:
     """Return the roles with a value in at least one row, or all roles if there are none."""
-    heard = {role for row in rows for role, said in row.roles.items() if said}
-    return {role: title for role, title in roles.items() if not heard or role in heard}
+    speaking = {role for row in rows for role, values in row.roles.items() if values}
+    return {role: title for role, title in roles.items() if not speaking or role in speaking}
 
 
 def audit(row: ReviewRow) -> bool:
@@ -219,15 +219,17 @@ def _grid_rows_text(value: Value | None) -> str:
             return str(value)
 
 
-def _squares(said: Mapping[str, Value | None], codebook: Codebook) -> str:
+def _squares(values: Mapping[str, Value | None], codebook: Codebook) -> str:
     """Return the values of a document as compact text.
 
     Multiple labels have one character per label: 1 present, 0 absent, ? missing. Choices and ratings are text after
     ``=``.
     """
     if codebook.kind == "choice":
-        chosen = said.get(codebook.items[0])
+        chosen = values.get(codebook.items[0])
         return "=" + next((label.name for label in codebook.labels if label.id == chosen), "?")
     if codebook.kind == "rating":
-        return "=" + " ".join("·" if said.get(item) is None else _grid_rows_text(said[item]) for item in codebook.items)
-    return "".join(_grid_rows_text(said.get(item)) for item in codebook.items)
+        return "=" + " ".join(
+            "·" if values.get(item) is None else _grid_rows_text(values[item]) for item in codebook.items
+        )
+    return "".join(_grid_rows_text(values.get(item)) for item in codebook.items)

@@ -163,10 +163,10 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
     )
 
 
-def show_notice(said: tuple[str, str, str] | None) -> None:
+def show_notice(message: tuple[str, str, str] | None) -> None:
     """Draw the message of the last script run, if there is one."""
-    if said is not None:
-        kind, head, text = said
+    if message is not None:
+        kind, head, text = message
         notice(kind, head, text)
 
 

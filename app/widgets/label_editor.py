@@ -262,7 +262,7 @@ def label_list(
     notes: Mapping[str, str],
     *,
     key: str = "labels",
-    told: Callable[[], None] = _ignore,
+    on_change: Callable[[], None] = _ignore,
 ) -> tuple[str | None, list[str] | None]:
     """Draw the labels with their notes and return (clicked label id, new order of label ids).
 
@@ -277,8 +277,8 @@ def label_list(
             ],
             "selected": picked,
         },
-        on_pick_change=told,
-        on_order_change=told,
+        on_pick_change=on_change,
+        on_order_change=on_change,
     )
     clicked, order = result.get("pick"), result.get("order")
     return (str(clicked) if clicked else None), ([str(each) for each in order] if order else None)

@@ -21,10 +21,10 @@ def write_url(page: str = "", **named: str | None) -> None:
     the next page. ``st.query_params`` would add an entry to the browser history, and the back button would only undo
     that entry.
     """
-    told = json.dumps([page, named]).replace("<", "\\u003c")
+    arguments = json.dumps([page, named]).replace("<", "\\u003c")
     with st.container(key=f"unseen-{'-'.join(named)}"):
         st.html(
-            f"<script>{{const [, named] = {told}, a = new URL(location.href), before = a.href; "
+            f"<script>{{const [, named] = {arguments}, a = new URL(location.href), before = a.href; "
             "for (const [name, value] of Object.entries(named)) "
             "value === null ? a.searchParams.delete(name) : a.searchParams.set(name, value); "
             "if (a.href !== before) history.replaceState(history.state, '', a);}</script>",

@@ -50,12 +50,12 @@ def cues(
     passed_over = sorted(ENGLISH_STOP_WORDS | _HALVES | set(ignore))
     counter = CountVectorizer(ngram_range=(1, 2), binary=True, stop_words=passed_over, token_pattern=_WORD)
     try:
-        told = counter.fit_transform([*errors, *others]).tocsc()
+        counted = counter.fit_transform([*errors, *others]).tocsc()
     except ValueError:  # nothing but stop words
         return ()
     found: list[Cue] = []
     for column, words in enumerate(counter.get_feature_names_out()):
-        rows = told.indices[told.indptr[column] : told.indptr[column + 1]]
+        rows = counted.indices[counted.indptr[column] : counted.indptr[column + 1]]
         here = tuple(sorted(int(row) for row in rows if row < len(errors)))
         if len(here) < LEAST_DOCUMENTS:
             continue

@@ -30,9 +30,9 @@ def main(folder: Path) -> None:
 
     from core.engine.ray_worker import DebateWorker
 
-    told = orjson.loads((folder / "job.json").read_bytes())
+    job = orjson.loads((folder / "job.json").read_bytes())
     ray.init(
-        address=told["address"] or None, log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING
+        address=job["address"] or None, log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING
     )
     context = DataContext.get_current()
     context.enable_progress_bars = False
@@ -46,7 +46,7 @@ def main(folder: Path) -> None:
             DebateWorker,
             fn_constructor_args=(str(folder),),
             batch_size=ROWS,
-            compute=ActorPoolStrategy(size=told["workers"]),
+            compute=ActorPoolStrategy(size=job["workers"]),
             num_cpus=CPUS,
             scheduling_strategy="SPREAD",
         )

@@ -93,13 +93,13 @@ def run(
                     return
             code = process.wait()
             log.seek(0)
-            said = log.read(_LONGEST_LOG)
+            logged = log.read(_LONGEST_LOG)
             if not timer.is_alive():
                 raise InputError(
                     f"{name} could not be read within {seconds:g} seconds.",
                     "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
                 )
-            if code == -signal.SIGABRT or any(mark in said for mark in _SHORT_OF_MEMORY):
+            if code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY):
                 raise _too_large(name, memory)
             raise InputError(f"{name} made its reader crash.", "Save it again, or as csv.")
         finally:

@@ -129,7 +129,7 @@ def split_list(cell: Any, index: LabelIndex | None = None) -> tuple[str, ...]:
 
 def _entry_name(entry: Any) -> str:
     if isinstance(entry, dict):
-        if "value" in entry or any(isinstance(said, bool) for said in entry.values()):
+        if "value" in entry or any(isinstance(value, bool) for value in entry.values()):
             return as_text(entry)  # it may say that the label is absent
         named = next((entry[key] for key in NAME_KEYS if entry.get(key)), entry)
         return as_text(named[0] if isinstance(named, list) and len(named) == 1 else named)
@@ -187,23 +187,27 @@ def cell_reader(source: GoldSource, codebook: Codebook, value_map: ValueMap, key
         if isinstance(cell, list | dict):
             return read(cell)
         known = (cell.__class__, cell)
-        said = seen.get(known)
-        if said is None:
-            said = seen[known] = read(cell)
-        return said
+        cell_reading = seen.get(known)
+        if cell_reading is None:
+            cell_reading = seen[known] = read(cell)
+        return cell_reading
 
     return read_cached
 
 
 def _binary(mapped: ValueMap, item: str) -> CellReader:
-    said: dict[Value | None, CellReading] = {True: ({item: True}, ()), False: ({item: False}, ()), None: NO_GOLD}
+    by_value: dict[Value | None, CellReading] = {
+        True: ({item: True}, ()),
+        False: ({item: False}, ()),
+        None: NO_GOLD,
+    }
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
         if not text:
             return NO_GOLD
         value = mapped[text] if text in mapped else BINARY.get(text, text)
-        return said.get(value, ({}, (as_text(cell).strip(),)))
+        return by_value.get(value, ({}, (as_text(cell).strip(),)))
 
     return read
 

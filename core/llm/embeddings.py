@@ -42,9 +42,7 @@ def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
     place = places.get(role_model.connection)
     if place is None or place.dialect == "builtin":
         known = ", ".join(name for name, one in places.items() if one.dialect != "builtin")
-        raise errors.UsageError(
-            f"'{spec}' is no way to compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {known}."
-        )
+        raise errors.UsageError(f"'{spec}' cannot compare texts.", f"Choose {TFIDF}, {MINILM}, or a model of: {known}.")
     asking = _ollama if place.dialect == "ollama" else _openai
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:

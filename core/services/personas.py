@@ -173,8 +173,8 @@ def with_personas(
     ).result()
     names = ", ".join(path.name for path in sources)
     version = session.store.personas.save(making.made.persona_set, note=f"made from {names}")
-    said = [f"personas v{version}: {making.words}", *making.made.notes]
-    return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), said
+    remarks = [f"personas v{version}: {making.words}", *making.made.notes]
+    return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), remarks
 
 
 def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:

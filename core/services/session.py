@@ -224,8 +224,7 @@ class ProjectSession:
 
     def run_name(self, run_id: str) -> str:
         """Return the display name of a run."""
-        run = self.store.runs.known(run_id)
-        return run.title if run.details.name else f"Run {run_id}"
+        return self.store.runs.details(run_id).name or f"Run {run_id}"
 
     def saved_at(self) -> float | None:
         """Return the time of the last commit since the file was opened (Unix seconds), None before the first."""

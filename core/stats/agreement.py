@@ -47,24 +47,24 @@ def cohen_kappa(
     """
     pair = _columns(first, second)
     if weights is None:
-        said, values = _nominal(pair), None
+        answers, values = _nominal(pair), None
     else:
-        said, values = _measured(pair)
-    both = (said >= 0).all(axis=1)
-    n, size = int(both.sum()), int(said.max(initial=-1)) + 1
+        answers, values = _measured(pair)
+    both = (answers >= 0).all(axis=1)
+    n, size = int(both.sum()), int(answers.max(initial=-1)) + 1
     if not n:
-        return Agreement(None, 0, len(said), None, None)
-    table = np.bincount(said[both, 0] * size + said[both, 1], minlength=size * size).reshape(size, size) / n
+        return Agreement(None, 0, len(answers), None, None)
+    table = np.bincount(answers[both, 0] * size + answers[both, 1], minlength=size * size).reshape(size, size) / n
     credit = np.eye(size)
     if values is not None:
         distance = np.abs(values[:, None] - values[None, :]) ** (1 if weights == "linear" else 2)
         credit = 1 - distance / max(distance.max(), 1e-300)
     observed = float((table * credit).sum())
     expected = float((np.outer(table.sum(axis=1), table.sum(axis=0)) * credit).sum())
-    return Agreement(_beyond_chance(observed, expected), n, len(said) - n, observed, expected)
+    return Agreement(_beyond_chance(observed, expected), n, len(answers) - n, observed, expected)
 
 
-def fleiss_kappa(said: npt.ArrayLike) -> Agreement:
+def fleiss_kappa(answers: npt.ArrayLike) -> Agreement:
     """Return Fleiss' kappa of any number of raters, ``[unit, rater]``: (p_o - p_e) / (1 - p_e).
 
     p_o is the share of pairs of raters that agree, averaged over units. p_e is the sum of squared shares of the
@@ -72,14 +72,14 @@ def fleiss_kappa(said: npt.ArrayLike) -> Agreement:
     Gwet (Handbook of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution has the same weight (with equal
     numbers: Fleiss').
     """
-    observed, shares, n, units = _pairs(said)
+    observed, shares, n, units = _pairs(answers)
     if observed is None:
         return Agreement(None, 0, units, None, None)
     expected = float((shares**2).sum())
     return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
 
 
-def gwet_ac1(said: npt.ArrayLike, categories: int | None = None) -> Agreement:
+def gwet_ac1(answers: npt.ArrayLike, categories: int | None = None) -> Agreement:
     """Return Gwet's AC1 of any number of raters, ``[unit, rater]``.
 
     It is computed as Fleiss' kappa, but with chance agreement sum p_k (1 - p_k) / (q - 1). This stays small if one
@@ -87,7 +87,7 @@ def gwet_ac1(said: npt.ArrayLike, categories: int | None = None) -> Agreement:
     present-or-absent label); by default the number that were. AC1 of a single category is undefined. Source: Gwet 2008
     (Br. J. Math. Stat. Psychol. 61).
     """
-    observed, shares, n, units = _pairs(said)
+    observed, shares, n, units = _pairs(answers)
     if observed is None:
         return Agreement(None, 0, units, None, None)
     used = int((shares > 0).sum())
@@ -100,7 +100,9 @@ def gwet_ac1(said: npt.ArrayLike, categories: int | None = None) -> Agreement:
     return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
 
 
-def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "nominal") -> Agreement:
+def krippendorff_alpha(
+    answers: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "nominal"
+) -> Agreement:
     """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His interval difference is a squared
@@ -109,7 +111,7 @@ def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal",
     numbers.
     """
     if level == "nominal":
-        coded = _nominal(said)
+        coded = _nominal(answers)
         table = _table(coded)
         pairable = table.sum(axis=1) >= 2
         table = table[pairable]
@@ -118,7 +120,7 @@ def krippendorff_alpha(said: npt.ArrayLike, level: Literal["nominal", "ordinal",
         within = float(((per_unit**2 - (table**2).sum(axis=1)) / (per_unit - 1)).sum())
         between = total**2 - float((per_value**2).sum())
     else:
-        numbers = ratings(said)
+        numbers = ratings(answers)
         known = ~np.isnan(numbers)
         pairable = known.sum(axis=1) >= 2
         numbers, known = numbers[pairable], known[pairable]
@@ -176,9 +178,9 @@ def _columns(first: npt.ArrayLike, second: npt.ArrayLike) -> npt.NDArray[np.gene
     return np.stack([a, b], axis=1)
 
 
-def _nominal(said: npt.ArrayLike) -> Codes:
+def _nominal(answers: npt.ArrayLike) -> Codes:
     """Return values ``[unit, rater]`` of any type as codes from 0 without gaps, -1 for no rating."""
-    array = np.asarray(said)
+    array = np.asarray(answers)
     if array.ndim != 2:
         raise ValueError(f"expected [unit, rater], got {array.ndim} dimensions")
     known = np.ones(array.shape, dtype=np.bool_)
@@ -198,9 +200,9 @@ def _nominal(said: npt.ArrayLike) -> Codes:
     return result
 
 
-def _measured(said: npt.ArrayLike) -> tuple[Codes, Ratings]:
+def _measured(answers: npt.ArrayLike) -> tuple[Codes, Ratings]:
     """Return numbers ``[unit, rater]`` as codes in ascending order, and the number of each code."""
-    numbers = ratings(said)
+    numbers = ratings(answers)
     known = ~np.isnan(numbers).any(axis=1)
     values, inverse = np.unique(numbers[known], return_inverse=True)
     result = np.full(numbers.shape, -1, dtype=np.int64)
@@ -216,9 +218,9 @@ def _table(coded: Codes) -> Ratings:
     return flat.reshape(len(coded), size).astype(np.float64)
 
 
-def _pairs(said: npt.ArrayLike) -> tuple[float | None, Ratings, int, int]:
+def _pairs(answers: npt.ArrayLike) -> tuple[float | None, Ratings, int, int]:
     """Return mean pairwise agreement, the categories' mean shares, the units with two ratings or more, all units."""
-    table = _table(_nominal(said))
+    table = _table(_nominal(answers))
     per_unit = table.sum(axis=1)
     several = per_unit >= 2
     n, units = int(several.sum()), len(table)

@@ -87,7 +87,7 @@ def alternative_test(
     Agreement of an annotator with others on a document is the mean share of items with the same value among those that
     both labelled. With ``measured`` (ratings) it is minus the root of the mean squared distance over the others, as in
     the authors' code. Model and person are compared on the items
-    that both labelled, so leaving hard items open is no advantage. For each person j over documents, W_f is 1 if the
+    that both labelled, so leaving hard items open gains nothing. For each person j over documents, W_f is 1 if the
     model agrees with the others at least as well as j, and W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is
     tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's for fewer than 30 documents). The false discovery
     rate over people is limited to q (Benjamini and Yekutieli 2001). Deviation: labels of a document are pooled into one
@@ -95,9 +95,9 @@ def alternative_test(
     """
     from scipy.stats import false_discovery_control
 
-    said = ratings(model)
+    model_ratings = ratings(model)
     grids = {name: ratings(values) for name, values in people.items()}
-    if any(grid.shape != said.shape for grid in grids.values()):
+    if any(grid.shape != model_ratings.shape for grid in grids.values()):
         raise ValueError("shapes differ")
     if len(grids) < LEAST_PEOPLE:
         few = {0: "nobody", 1: "one person"}.get(len(grids), "two people")
@@ -106,7 +106,7 @@ def alternative_test(
             "It leaves each person out in turn and needs others to compare with."
         )
         return Alternative(epsilon, (), None, None, False, why)
-    tested = [_left_out(name, said, grids, epsilon, measured) for name in grids]
+    tested = [_left_out(name, model_ratings, grids, epsilon, measured) for name in grids]
     known = [one for one in tested if one.p is not None]
     if not known:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
@@ -119,11 +119,13 @@ def alternative_test(
     return Alternative(epsilon, judged, rate, sum(wins) / len(wins), rate >= 0.5, "")
 
 
-def _left_out(name: str, said: Ratings, grids: Mapping[str, Ratings], epsilon: float, measured: bool) -> LeftOut:
+def _left_out(
+    name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], epsilon: float, measured: bool
+) -> LeftOut:
     own = grids[name]
     others = [grid for other, grid in grids.items() if other != name]
-    both = ~np.isnan(said) & ~np.isnan(own)
-    by_model, by_person = (_agreement(np.where(both, one, np.nan), others, measured) for one in (said, own))
+    both = ~np.isnan(model_ratings) & ~np.isnan(own)
+    by_model, by_person = (_agreement(np.where(both, one, np.nan), others, measured) for one in (model_ratings, own))
     known = ~np.isnan(by_model) & ~np.isnan(by_person)
     n = int(known.sum())
     if not n:

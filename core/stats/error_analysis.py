@@ -13,7 +13,7 @@ from core.stats.intervals import Estimate, wilson
 WORDS = 12
 """Maximum number of cue words."""
 LEAST = 2
-"""Minimum number of errors that contain a cue word: one error is no evidence."""
+"""Minimum number of errors that contain a cue word: one error proves nothing."""
 
 
 @dataclass(frozen=True, slots=True)

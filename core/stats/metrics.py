@@ -353,12 +353,12 @@ def strict_scores(
     """
     if kind == "rating":
         return {}
-    gold, said = _grid(kind, reference, len(labels)), _grid(kind, predicted, len(labels))
-    check_shapes(gold, said)
-    lacking = (said < 0).any(axis=1, keepdims=True)
+    gold, verdicts = _grid(kind, reference, len(labels)), _grid(kind, predicted, len(labels))
+    check_shapes(gold, verdicts)
+    lacking = (verdicts < 0).any(axis=1, keepdims=True)
     wrong = np.where(gold == 1, 0, 1) if kind == "multilabel" else np.zeros_like(gold)
     known = (gold >= 0).any(axis=1)
-    filled = np.where(lacking, wrong, said)[known].astype(np.float64)
+    filled = np.where(lacking, wrong, verdicts)[known].astype(np.float64)
     target = np.where(gold < 0, np.nan, gold)[known]
     sample = Samples(np.ones((1, len(target))), target, filled)
     wanted = [metric for metric in metrics(kind) if metric.path[0] in ("macro", "micro", "accuracy")]

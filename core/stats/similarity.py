@@ -46,7 +46,7 @@ class Divergence:
     """Two distributions over the same categories. All values are None if one side has no case."""
 
     reference: tuple[float, ...] | None
-    said: tuple[float, ...] | None
+    predicted: tuple[float, ...] | None
     """shares, unsmoothed"""
     kl: float | None
     """Kullback-Leibler divergence of the annotator from the reference in nats, 0 or more"""
@@ -54,7 +54,7 @@ class Divergence:
     """Jensen-Shannon distance with base 2: 0 for equal, 1 for disjoint distributions; needs no smoothing"""
 
 
-def divergence(reference: Sequence[float], said: Sequence[float], prior: float = PRIOR) -> Divergence:
+def divergence(reference: Sequence[float], predicted: Sequence[float], prior: float = PRIOR) -> Divergence:
     """Return the divergence between the category counts of the reference and of the annotator.
 
     KL = sum p log(p / q) with p the reference's shares and q the annotator's, both with ``prior`` added to each count
@@ -62,12 +62,15 @@ def divergence(reference: Sequence[float], said: Sequence[float], prior: float =
     ``prior`` 0 a category that only the reference has makes KL None, because it is infinite. Raises ValueError for
     different lengths and for negative counts.
     """
-    if len(reference) != len(said) or min((*reference, *said), default=0) < 0:
+    if len(reference) != len(predicted) or min((*reference, *predicted), default=0) < 0:
         raise ValueError("expected two lists of counts over the same categories")
-    if not sum(reference) or not sum(said):
+    if not sum(reference) or not sum(predicted):
         return Divergence(None, None, None, None)
-    p, q = _shares(reference), _shares(said)
-    smooth_p, smooth_q = _shares([count + prior for count in reference]), _shares([count + prior for count in said])
+    p, q = _shares(reference), _shares(predicted)
+    smooth_p, smooth_q = (
+        _shares([count + prior for count in reference]),
+        _shares([count + prior for count in predicted]),
+    )
     middle = [(a + b) / 2 for a, b in zip(p, q, strict=True)]
     js = ((_kl(p, middle) or 0.0) + (_kl(q, middle) or 0.0)) / 2 / log(2)
     return Divergence(p, q, _kl(smooth_p, smooth_q), sqrt(max(js, 0.0)))
@@ -96,10 +99,10 @@ def rouge_l(text: str, reference: str) -> float | None:
     """
     from rapidfuzz.distance import LCSseq
 
-    said, wanted = tokens(text), tokens(reference)
-    if not said or not wanted:
+    predicted, wanted = tokens(text), tokens(reference)
+    if not predicted or not wanted:
         return None
-    return float(2 * LCSseq.similarity(said, wanted) / (len(said) + len(wanted)))
+    return float(2 * LCSseq.similarity(predicted, wanted) / (len(predicted) + len(wanted)))
 
 
 def tokens(text: str) -> list[str]:

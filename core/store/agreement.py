@@ -33,18 +33,18 @@ _BLIND = """
 WITH before AS (
     SELECT document_id, actor, arg_min(after, seq) AS given FROM events
     WHERE kind = 'mark' AND item = 'blind' AND after IS NOT NULL AND run_id = $run GROUP BY document_id, actor
-), said AS (
+), current AS (
     SELECT document_id, actor, item, value FROM person_reviews
     SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
     WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run
 ), beside AS (
-    SELECT said.value AS now, verdict.value AS verdict,
+    SELECT current.value AS now, verdict.value AS verdict,
            -- A JSON pointer: an id from somebody's own codebook may hold quotes and dots.
-           json_extract(before.given, '/' || replace(replace(said.item, '~', '~0'), '/', '~1'))::VARCHAR AS blind
-    FROM said JOIN (SELECT document_id, item, value FROM annotations
+           json_extract(before.given, '/' || replace(replace(current.item, '~', '~0'), '/', '~1'))::VARCHAR AS blind
+    FROM current JOIN (SELECT document_id, item, value FROM annotations
                     WHERE run_id = $run AND annotator = 'verdict' AND value IS NOT NULL) AS verdict
-        ON verdict.document_id = said.document_id AND verdict.item = said.item
-    LEFT JOIN before ON before.document_id = said.document_id AND before.actor = said.actor
+        ON verdict.document_id = current.document_id AND verdict.item = current.item
+    LEFT JOIN before ON before.document_id = current.document_id AND before.actor = current.actor
 )
 SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER (blind = verdict), count(*) FILTER (now <> blind),
        count(*) FILTER (now <> blind AND now = verdict),

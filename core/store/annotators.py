@@ -71,7 +71,8 @@ def source_of(name: str) -> AnnotationSource:
         if run_id:
             return AnnotationSource(RUN, run_id, role or VERDICT)
     raise UsageError(
-        f"There is no truth '{name}'.", "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON or run:ID."
+        f"There is no reference '{name}'.",
+        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON or run:ID.",
     )
 
 

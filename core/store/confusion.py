@@ -97,10 +97,10 @@ WITH reference AS MATERIALIZED (
     SEMI JOIN (SELECT item FROM run_labels WHERE run_id = $run) USING (item)
     SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
     ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
-), said AS MATERIALIZED ({said}),
+), predicted AS MATERIALIZED ({predicted}),
 pairs AS MATERIALIZED (
-    SELECT document_id, item, reference.value AS true_value, said.value AS said_value
-    FROM reference JOIN said USING (document_id, item) {decided}
+    SELECT document_id, item, reference.value AS true_value, predicted.value AS predicted_value
+    FROM reference JOIN predicted USING (document_id, item) {decided}
 )
 """
 _DECIDED = """
@@ -110,9 +110,9 @@ _DECIDED = """
 
 _COUNTED = """
 alike AS MATERIALIZED (
-    SELECT document_id, bool_and(true_value = said_value) AS exact FROM pairs GROUP BY document_id
+    SELECT document_id, bool_and(true_value = predicted_value) AS exact FROM pairs GROUP BY document_id
 )
-SELECT item, true_value, said_value, count(*) FROM pairs GROUP BY ALL
+SELECT item, true_value, predicted_value, count(*) FROM pairs GROUP BY ALL
 UNION ALL SELECT NULL, 'n', NULL, count(*) FROM alike
 UNION ALL SELECT NULL, 'exact', NULL, count(*) FROM alike WHERE exact
 UNION ALL SELECT NULL, 'known', NULL, count(DISTINCT document_id) FROM reference
@@ -170,7 +170,7 @@ class ConfusionCounts:
         rows = self._connection.rows(
             f"""{common}, chosen AS MATERIALIZED (
                 SELECT document_id, true_value FROM pairs
-                WHERE item = $item AND true_value = $true AND said_value = $value
+                WHERE item = $item AND true_value = $true AND predicted_value = $value
             ), blamed AS (
                 SELECT document_id, arg_min(annotator, coalesce(turn, 1000000)) AS first_wrong
                 FROM annotations JOIN chosen USING (document_id)
@@ -218,11 +218,11 @@ class ConfusionCounts:
         Imports, gold, verdicts, turns and codebook examples change the value. For other references than gold, events do
         too.
         """
-        said = "0" if reference == GOLD else "(SELECT max(seq) FROM events)"
+        last_event = "0" if reference == GOLD else "(SELECT max(seq) FROM events)"
         row = self._connection.row(
             f"""
             SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts),
-                   (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {said}
+                   (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {last_event}
             """
         )
         return row or ()
@@ -234,10 +234,10 @@ class ConfusionCounts:
             "WHERE run_id = ? AND turn IS NOT NULL AND value IS NOT NULL GROUP BY document_id, item",
             [run_id],
         )
-        said: dict[str, dict[str, list[Value]]] = {}
+        values_by_document: dict[str, dict[str, list[Value]]] = {}
         for document, item, values in rows:
-            said.setdefault(document, {})[item] = [load(value) for value in values]
-        return said
+            values_by_document.setdefault(document, {})[item] = [load(value) for value in values]
+        return values_by_document
 
     def placed(
         self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()
@@ -248,7 +248,7 @@ class ConfusionCounts:
         ``value``, the index in the JSON texts ``values``, or the number itself if ``values`` is empty. Other values are
         left out.
         """
-        rows, params = self._said(run_id, annotator, "said")
+        rows, params = self._values_of(run_id, annotator, "predicted")
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
         if values:
             params["values"] = list(values)
@@ -369,11 +369,11 @@ class ConfusionCounts:
     def _common(self, run_id: str, annotator: str, reference: str) -> tuple[str, dict[str, Any]]:
         own = is_own(annotator)
         judged, known = select(source_of(reference), "reference", raters=len(self.raters()))
-        said, params = self._said(run_id, annotator, "said")
-        common = _COMMON.format(reference=judged, said=said, decided=_DECIDED if own else "")
+        predicted, params = self._values_of(run_id, annotator, "predicted")
+        common = _COMMON.format(reference=judged, predicted=predicted, decided=_DECIDED if own else "")
         return common, {"run": run_id, **known, **params}
 
-    def _said(self, run_id: str, annotator: str, prefix: str) -> tuple[str, dict[str, Any]]:
+    def _values_of(self, run_id: str, annotator: str, prefix: str) -> tuple[str, dict[str, Any]]:
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
         return select(source, prefix, raters=len(self.raters()))
 

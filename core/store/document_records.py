@@ -21,7 +21,7 @@ SLAB = 10_000
 _DOSSIER = """
 WITH base AS ({base}),
 decided AS (SELECT document_id, status, verdict FROM verdicts WHERE run_id = $run {narrowed}),
-heard AS (
+spoken AS (
     SELECT document_id,
            list({{'role': role, 'values': last.values, 'evidence': last.evidence}} ORDER BY last.turn) AS roles
     FROM (
@@ -43,7 +43,7 @@ golden AS (
 standing AS (SELECT document_id, status AS standing FROM {standing} WHERE true {narrowed})
 SELECT id, position, field, text, context, source, part_of, part, gold, status, verdict, roles, reviews, standing
 FROM documents JOIN base ON base.document_id = id
-LEFT JOIN decided USING (document_id) LEFT JOIN heard USING (document_id) LEFT JOIN reviewed USING (document_id)
+LEFT JOIN decided USING (document_id) LEFT JOIN spoken USING (document_id) LEFT JOIN reviewed USING (document_id)
 LEFT JOIN golden USING (document_id) LEFT JOIN standing USING (document_id)
 ORDER BY position
 """
@@ -131,7 +131,7 @@ class DocumentRecords:
 
 def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
     id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
-    said = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
+    stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
         document=Document(
             id=id,
@@ -143,10 +143,10 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
             order=order,
         ),
         status=status,
-        values=said["values"],
-        unread=said["reasons"],
-        notes=tuple(said["notes"]),
-        error=ReplyError(**said["error"]) if said["error"] else None,
+        values=stored["values"],
+        unread=stored["reasons"],
+        notes=tuple(stored["notes"]),
+        error=ReplyError(**stored["error"]) if stored["error"] else None,
         roles={role["role"]: load(role["values"]) for role in roles or () if role["values"] is not None},
         evidence={role["role"]: tuple(Evidence(**quote) for quote in load(role["evidence"])) for role in roles or ()},
         reviews={cells[0]: _review(cells) for cells in reviews or ()},

@@ -242,14 +242,14 @@ class Documents:
         return [RejectedRow(*row) for row in rows]
 
     def _documents(self, rows: Sequence[tuple[Any, ...]], *, gold: bool) -> list[Document]:
-        said = self._gold([row[0] for row in rows]) if gold else {}
+        gold_by_id = self._gold([row[0] for row in rows]) if gold else {}
         return [
             Document(
                 id=id,
                 fields={field: text, **load(context)} if field else {},
                 position=position,
                 source=load(source),
-                gold=said.get(id, {}),
+                gold=gold_by_id.get(id, {}),
                 group=group,
                 order=order,
             )

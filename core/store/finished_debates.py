@@ -127,4 +127,4 @@ class FinishedDebates:
             "FROM turns JOIN replies USING (key) WHERE turns.run_id = ? GROUP BY role",
             [run_id],
         )
-        return {role: (int(turns), Usage(int(prompt), int(said))) for role, turns, prompt, said in rows}
+        return {role: (int(turns), Usage(int(prompt), int(completion))) for role, turns, prompt, completion in rows}

@@ -33,7 +33,7 @@ WITH asked AS (
     SELECT run_id, count(*) FILTER (status = 'verdict') AS verdicts,
            count(*) FILTER (status = 'unresolved') AS unresolved, count(*) FILTER (status = 'failed') AS failed
     FROM verdicts WHERE $run IS NULL OR run_id = $run GROUP BY run_id
-), said AS (
+), replied AS (
     SELECT run_id, count(*) AS turns FROM turns WHERE $run IS NULL OR run_id = $run GROUP BY run_id
 ), spent AS (
     -- A reply is paid for by the run that asked for it, once, however many of its turns heard it; what a try was billed
@@ -57,7 +57,7 @@ SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce
        coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
        CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, stop_code, message,
        budget, purpose, details
-FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN said USING (run_id)
+FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
 LEFT JOIN described USING (run_id)
 WHERE if($run IS NULL, {_LISTED}, run_id = $run)
@@ -119,6 +119,13 @@ class Runs:
             names = ", ".join(row.run_id for row in self.all()[-5:]) or "none yet"
             raise NoSuchRun(run_id, f"The latest are: {names}.")
         return run
+
+    def details(self, run_id: str) -> RunDetails:
+        """Return what the user wrote about a run, without its counts, which are slower to read."""
+        row = self._connection.row(
+            "SELECT arg_max(after, seq) FROM events WHERE kind = ? AND run_id = ?", [DETAILS, run_id]
+        )
+        return RunDetails() if row is None or row[0] is None else RunDetails.model_validate(load(row[0]))
 
     def settings(self, run_id: str) -> RunSettings | None:
         """Return a run's frozen settings without its counts, which are slower to read; None for an unknown run."""

@@ -55,7 +55,7 @@ def main() -> None:
         {name: count for name, count in references.items() if not name.startswith("run:")}, key="compare-reference"
     )
     found = compare.comparison(session, ids, reference)
-    with st.container(horizontal=True, vertical_alignment="center", key="compare-told"):
+    with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sections.sentences(found)
         _downloads(session, ids, reference, found)
@@ -165,9 +165,13 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """How many documents each of the runs has, in words; once when they all have the same."""
-    said = {run.title: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
-    words = set(said.values())
-    return f"each run: {words.pop()}" if len(words) == 1 else ". ".join(f"{name}: {own}" for name, own in said.items())
+    coverages = {run.title: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
+    words = set(coverages.values())
+    return (
+        f"each run: {words.pop()}"
+        if len(words) == 1
+        else ". ".join(f"{name}: {own}" for name, own in coverages.items())
+    )
 
 
 def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> None:

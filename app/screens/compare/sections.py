@@ -35,10 +35,10 @@ WORDS: dict[Outcome, str] = {
 
 def sentences(found: Comparison) -> None:
     """Show the differences between the runs as sentences."""
-    said = [pair.sentence for pair in found.pairs]
+    lines = [pair.sentence for pair in found.pairs]
     if found.several is not None:
-        said.append(found.several.sentence())
-    st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in said)}</div>')
+        lines.append(found.several.sentence())
+    st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:

@@ -53,5 +53,5 @@ def part_words(part: Mapping[str, Any]) -> str:
     if scores.get("n", part["documents"]) != part["documents"]:
         count += f", {scores['n']:,} of them scored"
     values = {"accuracy": scores.get("accuracy"), **(scores.get("macro") or {})}
-    said = [f"{words} {values[name]:.2f}" for name, words in _FIGURES if isinstance(values.get(name), float)]
-    return f"{count}: {', '.join(said)}" if said else count
+    figures = [f"{words} {values[name]:.2f}" for name, words in _FIGURES if isinstance(values.get(name), float)]
+    return f"{count}: {', '.join(figures)}" if figures else count

@@ -105,7 +105,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
         if whole.cost_usd is None:
             st.caption("The price of a model is unknown, so costs are given in tokens.")
         elif whole.net <= 0:
-            st.caption("The debate gained nothing on these documents, so there is no cost per gain.")
+            st.caption("The debate corrected nothing on these documents, so there is no cost per correction.")
 
 
 def _critic(result: DebateEffect) -> None:
@@ -174,7 +174,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             key="worth-rounds-table",
             column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
         )
-        said = [
+        lines = [
             f"{one.name}: {format_percent(one.with_majority)} of the agents side with the majority"
             + "".join(
                 f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {format_percent(share)}"
@@ -182,7 +182,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             )
             for one in found
         ]
-        st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}.</span>" for words in said)}</div>')
+        st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}.</span>" for words in lines)}</div>')
 
 
 def _panels(result: DebateEffect, on: str) -> None:

@@ -101,7 +101,7 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
     with layout.panel(title, note=note, key=key) as head:
         with head:
             for value in dict.fromkeys(disagreement.values.values()):
-                who = ", ".join(name for name, said in disagreement.values.items() if said == value)
+                who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
                 st.button(
                     f"{review.value_name(codebook, value)} ({who})",
                     key=f"{key}-{value}",
@@ -115,11 +115,11 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
                     args=(session, run, disagreement, None, actor),
                 )  # fmt: skip
         if known is not None:
-            told = review.all_quotes(known)
+            quotes = review.all_quotes(known)
             if codebook.kind != "choice":
-                told = tuple(quote for quote in told if quote.item == disagreement.item)
+                quotes = tuple(quote for quote in quotes if quote.item == disagreement.item)
             highlighted_text.highlighted_text(
-                known.document.fields, codebook, told, small=True, height=220, key=f"{key}-text"
+                known.document.fields, codebook, quotes, small=True, height=220, key=f"{key}-text"
             )
 
 

@@ -51,10 +51,10 @@ def grid_view(
 
     ``show_all`` clears the filters.
     """
-    told = grid_state(_key(run, actor))
-    state.review.selected = told.selected
-    if told.focus is not None:
-        state.review.document = told.focus
+    grid_now = grid_state(_key(run, actor))
+    state.review.selected = grid_now.selected
+    if grid_now.focus is not None:
+        state.review.document = grid_now.focus
     kept = st.session_state
     here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
     read_at = time.time()

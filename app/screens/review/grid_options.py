@@ -70,7 +70,7 @@ def options_of(
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
-    tight, (reference, said) = _tight(codebook), _widths(codebook)
+    tight, (reference, role_width) = _tight(codebook), _widths(codebook)
     label_width = {"minWidth": 30, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
     upright = " upright" if tight else ""
     columns: list[dict[str, Any]] = [
@@ -95,7 +95,7 @@ def options_of(
                     "colId": field,
                     "headerName": label.name if label else "Label",
                     "type": "moot",
-                    **({"flex": 0.3, **label_width} if label else {"width": max(118, said + 26)}),
+                    **({"flex": 0.3, **label_width} if label else {"width": max(118, role_width + 26)}),
                     "headerComponentParams": {
                         "name": label.name if label else "Label",
                         "colour": shade[f"l{label.colour}"] if label else "",
@@ -117,7 +117,7 @@ def options_of(
             "headerClass": "line",
             "children": [
                 {
-                    "field": f"r_{role}", "headerName": title, "width": said, **squares,
+                    "field": f"r_{role}", "headerName": title, "width": role_width, **squares,
                     "headerComponentParams": {"name": title, "ink": palette.role_colour(role, shade)},
                     **({} if place == 0 else {"cellClass": "centre", "headerClass": "centre"}),
                 }

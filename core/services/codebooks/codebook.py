@@ -429,8 +429,8 @@ def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
             update={"labels": labels}
         ), "Keywords are suggestions for common aspects; edit them as needed."
     whole = {name: getattr(best.codebook, name) for name in ("unit", "domain", "guideline")}
-    told = f"Definitions come from the template '{best.codebook.name}'; edit them as needed."
-    return codebook.model_copy(update={"labels": labels, **whole}), told
+    message = f"Definitions come from the template '{best.codebook.name}'; edit them as needed."
+    return codebook.model_copy(update={"labels": labels, **whole}), message
 
 
 def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str, ...]:

@@ -114,15 +114,15 @@ def in_your_data(session: ProjectSession, codebook: Codebook, label_id: str, sug
         if one.gold.get(label_id) and not is_hit
     ]
     catching = Counter(number for _, each in missed for number in each)
-    said = [(one.gold[label_id], is_hit) for one, is_hit in zip(looked, hit, strict=True) if label_id in one.gold]
+    judged = [(one.gold[label_id], is_hit) for one, is_hit in zip(looked, hit, strict=True) if label_id in one.gold]
     return InData(
         documents=len(looked),
         total=store.count(),
         hit=sum(hit),
-        with_gold=len(said),
-        present=sum(present for present, _ in said),
-        present_hit=sum(present and is_hit for present, is_hit in said),
-        absent_hit=sum(not present and is_hit for present, is_hit in said),
+        with_gold=len(judged),
+        present=sum(present for present, _ in judged),
+        present_hit=sum(present and is_hit for present, is_hit in judged),
+        absent_hit=sum(not present and is_hit for present, is_hit in judged),
         by_word=tuple(sorted(((words[number], counts[number]) for number in own), key=lambda pair: -pair[1])),
         missed_ids=tuple(id for id, _ in missed[:MISSED]),
         catches=tuple(sorted(((words[n], catching[n]) for n in offered if catching[n]), key=lambda pair: -pair[1])),
@@ -141,8 +141,8 @@ def _sample(session: ProjectSession) -> tuple[_Looked, ...]:
 
 def _present(document: Document) -> dict[str, bool]:
     votes: dict[str, list[bool]] = {}
-    for said in document.gold.values():
-        for item, value in said.items():
+    for judged in document.gold.values():
+        for item, value in judged.items():
             if isinstance(value, bool):
                 votes.setdefault(item, []).append(value)
             elif item == CHOICE_ITEM:

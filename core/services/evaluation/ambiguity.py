@@ -79,7 +79,7 @@ def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, s
         except ValueError:
             limits["theta"] = -1.0
         if not 0 <= limits["theta"] <= 1:
-            raise UsageError(f"--param theta: '{params['theta']}' is no number from 0 to 1.", "The paper has 0.5.")
+            raise UsageError(f"--param theta: '{params['theta']}' is not a number from 0 to 1.", "The paper uses 0.5.")
     return limits, {name: value for name, value in params.items() if name not in limits}
 
 

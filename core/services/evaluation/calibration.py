@@ -22,7 +22,7 @@ from core.stats.calibration import Calibration, calibration
 
 Kind: TypeAlias = Literal["votes", "classifier"]
 LEAST_VOTES = 3
-"""Answers under which a share of votes is no certainty."""
+"""Minimum number of answers for which a share of votes counts as certainty."""
 READ_AGAIN = 3_000
 """Maximum number of documents that the classifier predicts again: a random sample with a fixed seed."""
 

@@ -269,7 +269,7 @@ def aligned(
     rows = [[place[document] for document in shared] for place in places]
     gold = loaded[0].reference[rows[0]]
     for one, own in zip(loaded[1:], rows[1:], strict=True):
-        gold = np.where(np.isnan(one.reference[own]), np.nan, gold)  # an example of either codebook is no test
+        gold = np.where(np.isnan(one.reference[own]), np.nan, gold)  # an example of either codebook cannot test it
     return tuple(shared), gold, [one.of(VERDICT)[own] for one, own in zip(loaded, rows, strict=True)]
 
 
@@ -556,8 +556,8 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
     same = int((one[whole] == two[whole]).all(axis=1).sum())
     result: dict[str, Any] = {"documents": len(documents), "shared": int(whole.sum()), "same": same, "n": pair.n}
     if np.isnan(gold).all():
-        said = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
-        return result | {"agreement": _agreement(one[whole], two[whole]), "sentence": said}
+        summary = f"{same} of {int(whole.sum())} shared documents have the same verdict. No reference to score them."
+        return result | {"agreement": _agreement(one[whole], two[whole]), "sentence": summary}
     each = outcomes(session, pair.first, pair.second, reference)
     return result | {
         "excluded": pair.excluded,

@@ -44,7 +44,7 @@ REASONS: Mapping[Reason, str] = {
     "no_reference": "without {reference}",
     "used_as_example": "used as examples",
 }
-"""In the order in which they are told; of two reasons the one further down holds (what has no truth is not missed)."""
+"""In display order. If two reasons apply, the later one is given: without a reference, nothing is missed."""
 _ORDER: tuple[Reason, ...] = tuple(REASONS)
 _COUNTS = -1
 """Where a document counts; else the place of its reason in ``REASONS``."""
@@ -102,7 +102,7 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
-    """For what the steps of a debate are compared by: the first step and the verdict gave every value."""
+    """For comparisons of the steps of a debate: documents on which the first step and the verdict gave every value."""
     found = stages.stages(session, run)
     ends = [arrays.verdict_arrays(session, run, reference).of(VERDICT), *(stage.predicted for stage in found[:1])]
     return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
@@ -110,7 +110,7 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
 
 @cached_scores
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
-    """For what is told of agents side by side: the truth and one of them gave a value."""
+    """For figures of several agents: documents with a reference on which at least one of them gave a value."""
     gold = arrays.verdict_arrays(session, run, reference).reference
     several = [stage for stage in stages.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]

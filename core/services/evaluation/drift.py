@@ -18,7 +18,7 @@ from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, wilson
 
 CANARIES = 30
-"""Documents that are run again unless told otherwise."""
+"""Default number of documents that are run again."""
 PREFIX = "canary:"
 """What the experiment of a canary run is called by, before the id of the run that it repeats."""
 

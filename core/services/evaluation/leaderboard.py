@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.annotations import Reference
 from core.runs import RunRow
@@ -62,13 +62,11 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
         places = [place for place, row in enumerate(rows) if label_key(row.run.settings.codebook) == alike]
         for place, best in zip(places, efficient([points[place] for place in places]), strict=True):
             front[place] = best
-    ranked = [
-        LeaderboardRow(row.run, row.configuration, row.cost, row.scores, row.coverage, row.strict, best)
-        for row, best in zip(rows, front, strict=True)
-    ]
+    ranked = [replace(row, efficient=best) for row, best in zip(rows, front, strict=True)]
     return tuple(sorted(ranked, key=_rank))
 
 
+@cached_until_commit
 def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
     """Return the references that any run has, with the largest number of documents; never another run."""
     found: dict[Reference, int] = {}

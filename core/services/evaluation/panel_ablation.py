@@ -58,7 +58,7 @@ class Styles:
 
 
 def style_of(run: RunRow) -> Style | None:
-    """Which of both a panel's personas speak as; None for a run that is no panel of ratings."""
+    """Which of both a panel's personas speak as; None for a run that is not a panel of ratings."""
     if run.settings.protocol != "panel" or run.settings.codebook.kind != "rating":
         return None
     return "simple" if run.settings.params.get("style") == "simple" else "full"

@@ -158,12 +158,12 @@ def _score_changes(
         ]
         sure = np.where(np.isnan(reference), -1, 1)
         change = metrics.difference("multilabel", sure, hit[0], hit[1], names)
-        each = [metrics.score("multilabel", sure, said, names)["accuracy"] for said in hit]
+        each = [metrics.score("multilabel", sure, predicted, names)["accuracy"] for predicted in hit]
         per = [label["recall"] for label in change.labels.values()]
         whole = change["accuracy"]
     else:
         change = metrics.difference(codebook.kind, reference, before, after, names)
-        each = [metrics.score(codebook.kind, reference, said, names)["macro_f1"] for said in (before, after)]
+        each = [metrics.score(codebook.kind, reference, predicted, names)["macro_f1"] for predicted in (before, after)]
         per = [label["f1"] for label in change.labels.values()]
         whole = change["macro_f1"]
     counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]

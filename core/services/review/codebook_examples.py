@@ -69,10 +69,10 @@ def suggest_examples(session: ProjectSession, run: RunRow, found: DocumentRecord
     latest = _latest(session, run)
     suggestions: list[CodebookExample] = []
     for item, review in found.reviews.items():
-        said = found.values.get(item)
-        if said is None or said == review.value:
+        verdict = found.values.get(item)
+        if verdict is None or verdict == review.value:
             continue
-        for label_id, part in _corrected_labels(latest, item, said, review.value):
+        for label_id, part in _corrected_labels(latest, item, verdict, review.value):
             suggestions.append(
                 CodebookExample(found.document.id, label_id, part, _example_text(latest, label_id, part, found))
             )
@@ -173,13 +173,13 @@ def _latest(session: ProjectSession, run: RunRow) -> Codebook:
     return staleness.shown(session, run.settings.codebook)
 
 
-def _corrected_labels(codebook: Codebook, item: str, said: Value, true: Value) -> list[tuple[str, Part]]:
+def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value) -> list[tuple[str, Part]]:
     """Return (label, part) for each label that a correction adds or removes."""
     known = {label.id for label in codebook.labels}
     if codebook.kind == "multilabel":
         return [(item, "include" if true is True else "exclude")] if item in known else []
     if codebook.kind == "choice":
-        pairs: list[tuple[Value, Part]] = [(true, "include"), (said, "exclude")]
+        pairs: list[tuple[Value, Part]] = [(true, "include"), (verdict, "exclude")]
         return [(str(label), part) for label, part in pairs if label in known]
     return []
 
@@ -187,7 +187,9 @@ def _corrected_labels(codebook: Codebook, item: str, said: Value, true: Value) -
 def _example_text(codebook: Codebook, label_id: str, part: Part, found: DocumentRecord) -> str:
     """Return the most relevant words: a supported quote for the label, else the clause with a keyword, else nothing."""
     item = CHOICE_ITEM if codebook.kind == "choice" else label_id
-    quotes = [quote for said in found.evidence.values() for quote in said if quote.supported and quote.item == item]
+    quotes = [
+        quote for verdict in found.evidence.values() for quote in verdict if quote.supported and quote.item == item
+    ]
     if codebook.kind != "choice" and quotes:
         return _truncate(quotes[0].quote, part)
     label = codebook.label(label_id)

@@ -87,7 +87,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "values": {item: record.value(item) for item in codebook.items},
         "verdict": dict(record.values),
         "unresolved": dict(record.unread),
-        "roles": {role: dict(said) for role, said in record.roles.items()},
+        "roles": {role: dict(values) for role, values in record.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in review.quotes_by_role(record)],
         "gold": majority_reference(record.document.gold, codebook.items),
         "reasons": _badges(found.line),

@@ -73,18 +73,13 @@ def propose_name(settings: RunSettings, documents: int, earlier: Sequence[RunRow
             "Iteration": f"iteration {own['Iteration']}",
             "Engine": own["Engine"],
         }
-        parts += [said for heading, said in words.items() if own[heading] != before[heading]]
+        parts += [changed for heading, changed in words.items() if own[heading] != before[heading]]
     elif own[PROMPTS] != SHIPPED:
         parts.append(own[PROMPTS])
     name = ", ".join(parts)[:100]
     taken = {run.details.name for run in earlier}
     number = next(number for number in range(1, len(taken) + 2) if _numbered(name, number) not in taken)
     return _numbered(name, number)
-
-
-def name_run(session: ProjectSession, settings: RunSettings, documents: int) -> RunDetails:
-    """Return the details of a run that is about to be created, with a proposed name."""
-    return RunDetails(name=propose_name(settings, documents, session.store.runs.all()))
 
 
 def change_details(session: ProjectSession, changes: Mapping[str, RunDetails], *, actor: str = "") -> None:
@@ -152,7 +147,7 @@ def _changed_params(settings: RunSettings) -> dict[str, object]:
     return {
         name.replace("_", " "): value
         for name, value in settings.params.items()
-        if value != defaults.get(name) and len(str(value)) <= 40  # a custom protocol's text is no short word
+        if value != defaults.get(name) and len(str(value)) <= 40  # the text of a custom protocol is too long
     }
 
 

@@ -30,13 +30,14 @@ from core.runs import (
     EngineSettings,
     Handling,
     RoleModel,
+    RunDetails,
     RunRow,
     RunSettings,
     Sampling,
     Template,
 )
 from core.services import capability_cache, examples, preferences, templates
-from core.services.runs.configuration import name_run
+from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.preview import context_overflows, simulate_asks
 from core.services.session import ProjectSession
@@ -334,7 +335,7 @@ def create_runs(
     Raises UsageError without documents.
     """
     settings = session.trainer.pin_classifier(settings)
-    made: list[RunRow] = []
+    earlier, made = session.runs(), list[RunRow]()
     for iteration in range(iterations):
         own = settings.model_copy(update={"iteration": iteration})
         made.append(
@@ -343,7 +344,7 @@ def create_runs(
                 document_ids,
                 experiment_id=made[0].experiment_id if made else None,
                 rejected=rejected,
-                details=name_run(session, own, len(document_ids)),
+                details=RunDetails(name=propose_name(own, len(document_ids), [*earlier, *made])),
             )
         )
     return made

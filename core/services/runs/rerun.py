@@ -10,10 +10,10 @@ from core.debate import protocols
 from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
-from core.runs import EngineSettings, RoleModel, RunRow, RunSettings
+from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import templates
 from core.services.runs import planning
-from core.services.runs.configuration import name_run
+from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
 from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
@@ -107,7 +107,7 @@ def _parameters(settings: RunSettings) -> tuple[object, ...]:
 def create_rerun(session: ProjectSession, before: RunRow, settings: RunSettings, limit: int | None = None) -> RunRow:
     """Create a queued run with these settings on the documents of another run, or on the first ``limit`` of them."""
     ids = session.store.runs.document_ids(before.run_id)
-    details = name_run(session, settings, len(ids[:limit]))
+    details = RunDetails(name=propose_name(settings, len(ids[:limit]), session.runs()))
     return session.store.runs.create(settings, ids[:limit], rejected=before.rejected, details=details)
 
 

@@ -1,4 +1,4 @@
-"""TODO."""
+"""Significance tests against worked numbers, scipy and simulations."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_by_hand_and_degenerate() -> None:
     assert divergence([3, 3], [5, 5]).kl == 0
     assert divergence([1, 0], [0, 1]).js == pytest.approx(1)
     nothing = divergence([0, 0], [1, 1])
-    assert (nothing.reference, nothing.said, nothing.kl, nothing.js) == (None, None, None, None)
+    assert (nothing.reference, nothing.predicted, nothing.kl, nothing.js) == (None, None, None, None)
     with pytest.raises(ValueError, match="same categories"):
         divergence([1], [1, 2])
 

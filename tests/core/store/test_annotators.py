@@ -39,7 +39,7 @@ def test_the_authors_have_a_name_of_their_own():
 
 @pytest.mark.parametrize("name", ["", "silver", "gold@", "reviewed@", "run:", "verdict"])
 def test_what_is_no_source(name):
-    with pytest.raises(UsageError, match="There is no truth"):
+    with pytest.raises(UsageError, match="There is no reference"):
         source_of(name)
 
 
