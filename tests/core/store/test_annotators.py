@@ -25,12 +25,12 @@ from tests.core.store.helpers import ROLE_MODEL, hold_debate, make_codebook
         ("run:r0002/critic", of_run("r0002", "critic")),
     ],
 )
-def test_names_of_sources(name, source):
+def test_source_is_parsed_from_its_name(name, source):
     assert source_of(name) == source
     assert str(source) == name
 
 
-def test_the_authors_have_a_name_of_their_own():
+def test_author_labels_have_their_own_source_name():
     assert source_of("author") == source_of("gold@author") == AnnotationSource("gold", "author")
     assert source_of("author").by_author
     assert source_of("gold@Authors").by_author
@@ -38,18 +38,18 @@ def test_the_authors_have_a_name_of_their_own():
 
 
 @pytest.mark.parametrize("name", ["", "silver", "gold@", "reviewed@", "run:", "verdict"])
-def test_what_is_no_source(name):
+def test_unknown_source_is_rejected(name):
     with pytest.raises(UsageError, match="There is no reference"):
         source_of(name)
 
 
-def test_any_against_any(project):
+def test_any_annotator_is_scored_against_any_other(project):
     codebook = make_codebook(1)
     item = codebook.items[0]
     raters = {"d0": {"ann": True, "bob": True}, "d1": {"ann": True, "bob": False}, "d2": {"ann": False}}
     project.store.documents.add(
-        Document(id, {"text": "t"}, gold={rater: {item: value} for rater, value in said.items()})
-        for id, said in raters.items()
+        Document(id, {"text": "t"}, gold={rater: {item: value} for rater, value in values.items()})
+        for id, values in raters.items()
     )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     runs = [project.store.runs.create(settings, list(raters)).run_id for _ in range(2)]
@@ -85,7 +85,7 @@ def test_any_against_any(project):
     ]  # fmt: skip
 
 
-def test_what_only_one_of_both_labelled_is_neither_right_nor_wrong(project):
+def test_cells_labelled_by_only_one_side_are_not_scored(project):
     codebook = make_codebook(2)
     x, y = codebook.items
     raters = {
@@ -94,7 +94,7 @@ def test_what_only_one_of_both_labelled_is_neither_right_nor_wrong(project):
         "d2": {"ann": {x: True}, "bob": {y: True}},  # nothing in common
         "d3": {"ann": {"a label of later": True}, "bob": {x: True}},
     }
-    project.store.documents.add(Document(id, {"text": "t"}, gold=said) for id, said in raters.items())
+    project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in raters.items())
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, list(raters)).run_id
     counts = project.store.evaluations.counts(run, "gold@bob", reference="gold@ann")
@@ -102,12 +102,12 @@ def test_what_only_one_of_both_labelled_is_neither_right_nor_wrong(project):
     assert counts.multilabel() == {x: ItemCounts(tp=2), y: ItemCounts(fn=1)}
 
 
-def test_labels_that_the_codebook_of_a_run_lacks_are_nothing_to_it(project):
+def test_gold_labels_missing_from_the_runs_codebook_are_ignored(project):
     codebook = make_codebook(1)
     (x,) = codebook.items
     project.store.documents.add(
-        Document(id, {"text": "t"}, gold={"gold": said})
-        for id, said in {"d0": {x: True, "a label of later": True}, "d1": {"a label of later": False}}.items()
+        Document(id, {"text": "t"}, gold={"gold": values})
+        for id, values in {"d0": {x: True, "a label of later": True}, "d1": {"a label of later": False}}.items()
     )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0", "d1"]).run_id
@@ -119,7 +119,7 @@ def test_labels_that_the_codebook_of_a_run_lacks_are_nothing_to_it(project):
     assert project.store.evaluations.endings(run) == {"verdict": 1}
 
 
-def test_documents_that_lent_their_words_are_no_test(project):
+def test_documents_used_as_examples_are_excluded_from_scores(project):
     codebook = make_codebook(1)
     label = codebook.labels[0].model_copy(update={"include": ("from d0",)})
     codebook = codebook.model_copy(update={"labels": (label,)})

@@ -1,4 +1,4 @@
-"""Codebook versions, the draft, settings, and the record of who did what."""
+"""Codebook versions, the draft, settings and events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.codebook import Codebook, Label
 from tests.core.store.helpers import make_codebook
 
 
-def test_a_new_version_only_when_something_changed(project):
+def test_saving_creates_a_version_only_if_the_codebook_changed(project):
     books = project.store.codebooks
     assert books.latest() is None
     first = make_codebook(2)
@@ -32,7 +32,7 @@ def test_a_new_version_only_when_something_changed(project):
     ]
 
 
-def test_a_version_comes_back_whole(project):
+def test_version_round_trip_keeps_every_field(project):
     codebook = Codebook(
         kind="rating",
         guideline="Only the hotel",
@@ -42,7 +42,7 @@ def test_a_version_comes_back_whole(project):
     assert project.store.codebooks.latest().codebook == codebook
 
 
-def test_a_draft_lies_beside_the_versions_until_one_is_saved(project):
+def test_saving_a_version_removes_the_draft(project):
     books = project.store.codebooks
     assert books.draft() is None
     books.save_draft({"name": "unfinished", "labels": [{"name": ""}]}, actor="me")
@@ -58,7 +58,7 @@ def test_a_draft_lies_beside_the_versions_until_one_is_saved(project):
 
 
 @pytest.mark.parametrize("value", [None, 0, "", [], {"a": [1, {"b": None}]}, 1.5, "\ud800"])
-def test_settings_hold_plain_data(project, value):
+def test_settings_store_plain_data(project, value):
     project.store.settings.set("name", value)
     assert project.store.settings.get("name") == ("\ufffd" if value == "\ud800" else value)
 

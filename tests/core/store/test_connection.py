@@ -1,4 +1,4 @@
-"""Opening and closing a project file: who may, what else it may be, what happens when the disk says no."""
+"""Opening and closing a project file: locks, other kinds of file, errors of the disk."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_new_file_is_a_project_that_opens_again(path):
         assert project.store.settings.get("a") == 1
 
 
-def test_another_process_is_told_who_has_it(path):
+def test_lock_error_names_the_owning_process(path):
     owner = run_elsewhere(OPEN_ELSEWHERE, path)
     assert owner.stdout.readline() == "open\n"
     with pytest.raises(ProjectLocked) as caught:
@@ -77,7 +77,7 @@ def test_another_process_is_told_who_has_it(path):
         pass
 
 
-def test_a_killed_owner_leaves_nothing_that_locks(path):
+def test_killed_owner_leaves_no_lock(path):
     owner = run_elsewhere(OPEN_ELSEWHERE, path)
     owner.stdout.readline()
     owner.kill()
@@ -97,13 +97,13 @@ def test_the_same_process_cannot_open_it_twice(path, tmp_path):
     assert not path.with_name(path.name + ".lock.json").exists()
 
 
-def test_a_lock_without_a_note_still_says_something(path):
+def test_lock_without_a_note_reports_unknown_pid(path):
     with FileLock(f"{path}.lock"), pytest.raises(ProjectLocked, match="pid unknown"):
         Project.open(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"id,text\n1,hello\n" * 1000, b"x"])
-def test_another_kind_of_file_is_refused_and_left_alone(path, content):
+def test_other_file_formats_are_refused_and_unchanged(path, content):
     path.write_bytes(content)
     with pytest.raises(ProjectError, match="not a DuckDB file"):
         Project.open(path)
@@ -111,7 +111,7 @@ def test_another_kind_of_file_is_refused_and_left_alone(path, content):
     assert list(path.parent.iterdir()) == [path], "no lock and no note stay behind"
 
 
-def test_somebody_elses_database_is_refused(path):
+def test_database_of_another_program_is_refused(path):
     with duckdb.connect(str(path)) as connection:
         connection.execute("CREATE TABLE mine (a INTEGER)")
     with pytest.raises(ProjectError, match="another program"):
@@ -120,7 +120,7 @@ def test_somebody_elses_database_is_refused(path):
         assert connection.execute("SELECT table_name FROM duckdb_tables()").fetchall() == [("mine",)]
 
 
-def test_a_database_open_in_another_program_is_refused(path):
+def test_database_that_another_program_has_open_is_refused(path):
     with Project.open(path):
         pass
     script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.readline()"
@@ -131,7 +131,7 @@ def test_a_database_open_in_another_program_is_refused(path):
     finish(other)
 
 
-def test_missing_folders_and_files_say_what_to_do(tmp_path):
+def test_missing_folder_or_file_is_reported(tmp_path):
     (tmp_path / "file").write_text("x")
     for place in (tmp_path / "no" / "a.duckdb", tmp_path / "file" / "a.duckdb"):
         with pytest.raises(ProjectError, match="does not exist"):
@@ -142,7 +142,7 @@ def test_missing_folders_and_files_say_what_to_do(tmp_path):
         Project.open(tmp_path / "a.duckdb", create=False)
 
 
-def test_a_folder_that_cannot_be_written_says_so(path, monkeypatch):
+def test_unwritable_folder_is_reported(path, monkeypatch):
     # Root may write anywhere, so the refusal is acted: the lock file is the first thing that is written.
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
@@ -152,7 +152,7 @@ def test_a_folder_that_cannot_be_written_says_so(path, monkeypatch):
         Project.open(path)
 
 
-def test_a_read_only_file_says_so(path, monkeypatch):
+def test_read_only_file_is_reported(path, monkeypatch):
     with Project.open(path):
         pass
     monkeypatch.setattr("core.store.connection.os.access", lambda *_: False)
@@ -163,7 +163,7 @@ def test_a_read_only_file_says_so(path, monkeypatch):
         pass
 
 
-def test_a_full_disk_loses_nothing_acknowledged(path):
+def test_full_disk_keeps_every_acknowledged_write(path):
     done = subprocess.run([sys.executable, "-c", FILL_UP, str(path)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     with Project.open(path) as project:
@@ -180,13 +180,13 @@ def test_a_full_disk_loses_nothing_acknowledged(path):
         (duckdb.FatalException("FATAL Error: broken"), ProjectError, "open it again"),
     ],
 )
-def test_errors_of_the_disk_become_ours(error, kind, words):
+def test_disk_errors_become_moot_errors(error, kind, words):
     said = translate_error(error, "p.duckdb")
     assert type(said) is kind
     assert words in str(said)
 
 
-def test_mistakes_in_our_code_stay_what_they_are():
+def test_programming_errors_are_not_translated():
     error = duckdb.BinderException("no such column")
     assert translate_error(error, "p.duckdb") is error
     assert isinstance(translate_error(ValueError("x"), "p.duckdb"), ValueError)
@@ -200,7 +200,7 @@ def test_external_access_is_off(path, tmp_path):
     connection.close()
 
 
-def test_every_thread_reads_with_a_cursor_of_its_own(path):
+def test_every_thread_reads_with_its_own_cursor(path):
     connection = open_file(path)
     barrier = threading.Barrier(8)
 
@@ -215,7 +215,7 @@ def test_every_thread_reads_with_a_cursor_of_its_own(path):
     connection.close()
 
 
-def test_a_closed_project_says_so(path):
+def test_closed_project_raises_project_error(path):
     project = Project.open(path)
     project.store.settings.all()
     project.close()
@@ -227,7 +227,7 @@ def test_a_closed_project_says_so(path):
 
 
 @pytest.mark.parametrize("part", [slice(20_000, None), slice(12_288, 20_000)], ids=["cut", "overwritten"])
-def test_a_file_that_lost_a_part_is_called_damaged(path, part):
+def test_truncated_or_overwritten_file_is_reported_as_damaged(path, part):
     open_file(path).close()
     kept = bytearray(path.read_bytes())
     kept[part] = b"" if part.stop is None else bytes(part.stop - part.start)
@@ -278,7 +278,7 @@ def test_closing_stops_queries(path):
         "EXPORT DATABASE '/tmp/moot-attack'", "IMPORT DATABASE '/tmp'", "SELECT * FROM glob('/*')",
     ],
 )  # fmt: skip
-def test_sql_reaches_nothing_outside_the_project(path, statement):
+def test_sql_cannot_access_anything_outside_the_project(path, statement):
     opened = open_file(path)
     with pytest.raises((duckdb.Error, ProjectError)):
         opened.rows(statement)
@@ -300,7 +300,7 @@ def replaced(path):
 
 
 @pytest.mark.parametrize("attack", [deleted, moved, replaced])
-def test_a_file_that_is_gone_is_reported_and_copied(path, attack):
+def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
     project = Project.open(path)
     project.store.settings.set("a", 1)
     attack(path)
@@ -316,7 +316,7 @@ def test_a_file_that_is_gone_is_reported_and_copied(path, attack):
         assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, 2)
 
 
-def test_a_copy_is_saved_once_and_into_another_folder_if_needed(path, tmp_path, monkeypatch):
+def test_copy_is_saved_once_and_elsewhere_if_the_folder_is_gone(path, tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))

@@ -1,4 +1,4 @@
-"""kill -9 in the middle of a run: every reply that was acknowledged comes back."""
+"""Kill the process in the middle of a run: every acknowledged reply is stored."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ asyncio.run(main(project, run.run_id))
 
 
 @pytest.mark.parametrize("lines", [3, 150, 900])
-def test_what_was_acknowledged_survives_kill_9(path, lines):
+def test_acknowledged_replies_survive_kill_9(path, lines):
     writing = subprocess.Popen([sys.executable, "-c", WRITE_ON, str(path)], stdout=subprocess.PIPE, text=True)
     acknowledged = [writing.stdout.readline().strip() for _ in range(lines)]
     writing.kill()

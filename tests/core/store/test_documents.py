@@ -1,4 +1,4 @@
-"""Documents in and out: order, paging, search, gold, hostile text."""
+"""Stored documents: order, paging, search, gold, hostile text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.store.documents import RejectedRow
 from tests.core.store.helpers import make_documents, random_world
 
 
-def test_documents_come_back_as_they_went_in(project):
+def test_document_round_trip_keeps_every_field(project):
     given = Document(
         "r1",
         {"text": "Nice room", "title": "5 stars"},
@@ -24,7 +24,7 @@ def test_documents_come_back_as_they_went_in(project):
     assert project.store.documents.load(["r1"], gold=False)[0].gold == {}
 
 
-def test_text_that_no_database_takes_is_replaced(project):
+def test_characters_that_cannot_be_stored_are_replaced(project):
     bad = "caf\ud800e\x00 \U0001f600"
     project.store.documents.add(
         [
@@ -49,7 +49,7 @@ def test_documents_without_any_text_are_kept(project):
     assert project.store.documents.lengths() == [(0, 2)]
 
 
-def test_gold_that_comes_later_joins_and_what_it_says_otherwise_stays(project):
+def test_later_gold_is_added_and_never_overwrites_earlier_gold(project):
     project.store.documents.add(make_documents(2, {"d0": {"ann": {"a": True}}}))
     later = {"d0": {"ann": {"a": False, "b": True}, "bob": {"a": False}}, "d2": {"ann": {"a": False}}}
     made = project.store.documents.add(make_documents(3, later))
@@ -58,7 +58,7 @@ def test_gold_that_comes_later_joins_and_what_it_says_otherwise_stays(project):
     assert [one.gold for one in found] == [{"ann": {"a": True, "b": True}, "bob": {"a": False}}, later["d2"]]
 
 
-def test_an_import_is_recorded_with_what_it_left_out(project):
+def test_import_records_rejected_and_repeated_rows(project):
     first = project.store.documents.add(make_documents(3), file_name="a.csv", options={"text": "review"})
     assert first.counts == {"documents": 3, "repeated": 0, "gold_conflicts": 0, "rejected": 0}
     rejected = [RejectedRow(9, "2 fields, expected 3", "x,y"), RejectedRow(4, "empty", "")]
@@ -76,7 +76,7 @@ def test_an_import_is_recorded_with_what_it_left_out(project):
     assert project.store.documents.get("d3").text == "text number 3"
 
 
-def test_gold_of_a_repeated_id_stays_out(project):
+def test_conflicting_gold_of_a_repeated_id_is_ignored(project):
     project.store.documents.add([Document("a", {"text": "x"}, gold={"gold": {"i": True}})])
     project.store.documents.add([Document("a", {"text": "x"}, gold={"gold": {"i": False}})])
     assert project.store.documents.get("a").gold == {"gold": {"i": True}}
@@ -90,7 +90,7 @@ def test_chunks_keep_order_and_report_progress(project, monkeypatch):
     assert project.store.documents.ids() == [f"d{number}" for number in range(20)]
 
 
-def test_an_iterable_that_raises_leaves_nothing(project):
+def test_failed_import_stores_nothing(project):
     def broken():
         yield from make_documents(3)
         raise ValueError("line 4")
@@ -101,7 +101,7 @@ def test_an_iterable_that_raises_leaves_nothing(project):
     assert project.store.documents.imports() == []
 
 
-def test_replacing_drops_what_was_there_in_the_same_breath(project):
+def test_replacing_removes_the_earlier_documents(project):
     gold = {"d0": {"gold": {"a": True}}}
     project.store.documents.add(make_documents(5, gold))
     project.store.documents.add([Document("d0", {"text": "new"}), Document("e", {"text": "e"})], replace=True)
@@ -114,7 +114,7 @@ def test_replacing_drops_what_was_there_in_the_same_breath(project):
     assert len(project.store.documents.imports()) == 2
 
 
-def test_pages_and_search_agree_with_the_whole(project):
+def test_pages_and_search_return_the_expected_documents(project):
     documents = make_documents(57)
     project.store.documents.add(documents)
     store = project.store.documents
@@ -128,7 +128,7 @@ def test_pages_and_search_agree_with_the_whole(project):
 
 
 @pytest.mark.parametrize("count", [3, 450])
-def test_loading_by_id_keeps_the_order_asked_for(project, count):
+def test_loading_by_id_keeps_the_requested_order(project, count):
     project.store.documents.add(make_documents(500))
     ids = [f"d{number}" for number in range(count)][::-1]
     assert [document.id for document in project.store.documents.load([*ids, "unknown"])] == ids
@@ -150,7 +150,7 @@ def test_gold_is_counted_by_rater_item_and_value(project):
     assert project.store.documents.with_gold() == sum(any(d.gold.values()) for d in documents)
 
 
-def test_gold_can_be_mapped_anew(project):
+def test_gold_can_be_replaced(project):
     project.store.documents.add(make_documents(2, {"d0": {"gold": {"a": True}}}))
     project.store.documents.replace_gold({"d1": {"ann": {"b": 4}}})
     assert [dict(document.gold) for document in project.store.documents.page()] == [{}, {"ann": {"b": 4}}]

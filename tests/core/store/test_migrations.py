@@ -1,4 +1,4 @@
-"""Old files become today's; newer ones are refused."""
+"""Old project files are migrated; newer and altered ones are refused."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from core.store.project import Project
 from core.store.review_pages import Viewpoint
 
 
-def test_the_scripts_are_numbered_without_a_gap():
+def test_migration_scripts_are_numbered_without_gaps():
     assert [number for number, _ in migrations.scripts()] == list(range(1, migrations.newest() + 1))
 
 
-def test_the_oldest_file_is_brought_up_and_keeps_what_it_holds(path):
+def test_oldest_file_is_migrated_and_keeps_its_data(path):
     with duckdb.connect(str(path)) as connection:
         migrations.migrate(connection, path="p", upto=1)
         connection.execute("INSERT INTO settings VALUES ('pace', '3', 0)")
@@ -39,7 +39,7 @@ def test_a_newer_file_is_refused(path):
 @pytest.mark.parametrize(
     "spoil", ["UPDATE moot_schema SET digest = 'other' WHERE version = 1", "ALTER TABLE moot_schema DROP digest"]
 )
-def test_a_file_that_other_scripts_made_is_refused(path, spoil):
+def test_file_made_by_different_migration_scripts_is_refused(path, spoil):
     with duckdb.connect(str(path)) as connection:
         migrations.migrate(connection, path="p")
         connection.execute(spoil)
@@ -47,7 +47,7 @@ def test_a_file_that_other_scripts_made_is_refused(path, spoil):
         Project.open(path)
 
 
-def test_a_migration_that_fails_leaves_the_version_before(path, monkeypatch):
+def test_failed_migration_keeps_the_previous_version(path, monkeypatch):
     good = migrations.scripts()
     broken = (*good, (len(good) + 1, "CREATE TABLE half (a INTEGER); SELECT nonsense;"))
     with duckdb.connect(str(path)) as connection:
@@ -59,7 +59,7 @@ def test_a_migration_that_fails_leaves_the_version_before(path, monkeypatch):
         assert connection.execute("SELECT count(*) FROM duckdb_tables() WHERE table_name = 'half'").fetchall() == [(0,)]
 
 
-def test_a_file_whose_creation_was_cut_short_starts_anew(path):
+def test_file_whose_creation_was_interrupted_becomes_a_new_project(path):
     duckdb.connect(str(path)).close()
     with Project.open(path) as project:
         assert project.store.documents.count() == 0
@@ -89,7 +89,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_a_file_with_definitions_of_its_own_is_refused(path, attack):
+def test_file_with_foreign_database_objects_is_refused(path, attack):
     Project.open(path).close()
     with duckdb.connect(str(path)) as connection:
         connection.execute(attack)
@@ -97,7 +97,7 @@ def test_a_file_with_definitions_of_its_own_is_refused(path, attack):
         Project.open(path)
 
 
-def test_a_project_that_was_used_opens_again(path):
+def test_used_project_can_be_reopened(path):
     for value in range(3):
         with Project.open(path) as project:
             project.store.settings.set("pace", value)

@@ -1,4 +1,4 @@
-"""What the pages read, counted in SQL, against a slow and plain count in Python on random worlds."""
+"""Pages and counts from SQL, compared with a plain count in Python on random projects."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def reference_of(record, item, reference, rater=None):
     return majority(record.document.gold, item)
 
 
-def said_by(record, annotator):
+def values_of(record, annotator):
     """What an annotator says of a document, item by item, values that could be read only."""
     if annotator == "verdict":
         return {item: value for item, value in record.values.items() if value is not None}
@@ -73,7 +73,7 @@ def plain_counts(records, items, annotator, reference, rater):
     known, counted, cells = 0, 0, Counter()
     for record in records:
         true = {item: value for item in items if (value := reference_of(record, item, reference, rater)) is not None}
-        said = said_by(record, annotator)
+        said = values_of(record, annotator)
         known += bool(true)
         if true.keys() & said.keys() and (annotator == "reviewed" or record.status == "verdict"):
             counted += 1
@@ -107,7 +107,7 @@ def first_wrong(record, item, true):
     return "verdict" if record.values.get(item, true) not in (true, None) else None
 
 
-def test_the_documents_of_a_cell_are_those_that_were_counted(world):
+def test_documents_of_a_cell_match_its_count(world):
     project, run_id, _, records = world
     found = project.store.evaluations.counts(run_id)
     for cell in found.cells:
@@ -146,7 +146,7 @@ def reasons_of(record):
     return tuple(reason for reason in REASONS if reason in found)
 
 
-def test_reasons_agree_with_looking_at_each_document(world):
+def test_reasons_agree_with_reasons_computed_by_hand(world):
     project, run_id, _, records = world
     page = project.store.review_pages.review(Viewpoint(run_id), limit=1000)
     assert page.total == len(records)
@@ -193,7 +193,7 @@ def test_filters_agree_with_filtering_by_hand(world):
     assert shown(found) == choose(records, lambda d: "number 1" in d.document.text)
 
 
-def test_pages_are_cut_from_the_whole(world):
+def test_pages_are_slices_of_all_documents(world):
     project, run_id, _, records = world
     ids = list(records)
     for offset in (0, 10, 35):
@@ -227,7 +227,7 @@ def test_without_a_run_the_page_holds_all_documents(world):
     assert all(reviews[id] == record.reviews for id, record in records.items())
 
 
-def test_streaming_gives_the_same_dossiers_in_batches(world):
+def test_streaming_returns_the_same_records_in_batches(world):
     project, run_id, _, records = world
     batches = list(project.store.document_records.stream(run_id, batch=7))
     assert [len(batch) for batch in batches] == [7, 7, 7, 7, 7, 2]
@@ -238,7 +238,7 @@ def test_streaming_gives_the_same_dossiers_in_batches(world):
     early.close()
 
 
-def test_a_stream_over_several_slabs_reads_one_state(project, monkeypatch):
+def test_stream_over_several_slabs_reads_one_snapshot(project, monkeypatch):
     monkeypatch.setattr("core.store.document_records.SLAB", 4)
     project.store.documents.add(make_documents(10))
     stream = project.store.document_records.stream(batch=3)
@@ -272,7 +272,7 @@ def test_pages_are_read_while_debates_are_written(project):
         assert all(seen == sorted(seen) for seen in reading)
 
 
-def test_the_value_that_counts_is_the_persons_before_the_verdicts(world):
+def test_reviewed_value_takes_precedence_over_the_verdict(world):
     _, _, codebook, records = world
     for record in records.values():
         for label in codebook.labels:
@@ -280,14 +280,14 @@ def test_the_value_that_counts_is_the_persons_before_the_verdicts(world):
             assert record.value(label.id) == (review.value if review else record.values.get(label.id))
 
 
-def test_value_tables_hold_every_value_once(world):
+def test_value_tables_contain_every_value_once(world):
     project, run_id, _, records = world
     rows = project.store.evaluations.values(run_id).to_pylist()
     expected = {
         (id, item, annotator, str(value).lower())
         for id, record in records.items()
         for annotator in ("extractor", "critic", "verdict")
-        for item, value in said_by(record, annotator).items()
+        for item, value in values_of(record, annotator).items()
     }
     assert len(rows) == len(expected)
     assert {tuple(row.values()) for row in rows} == expected
@@ -301,7 +301,7 @@ def test_value_tables_hold_every_value_once(world):
     )
     settled = project.store.evaluations.reviewed_values().to_pylist()
     every = project.store.review_pages.review(Viewpoint(None), limit=100).rows
-    assert len(settled) == sum(len(said_by(row.record, "reviewed")) for row in every)
+    assert len(settled) == sum(len(values_of(row.record, "reviewed")) for row in every)
 
 
 def test_an_empty_project_has_empty_pages(project):
@@ -321,7 +321,7 @@ def test_large_pages_and_queues_work(project):
     assert shown(page) == list(ids[:1200])
 
 
-def test_what_scores_rest_upon_changes_with_all_that_may_change_them_and_with_nothing_else(project):
+def test_basis_of_scores_changes_only_with_what_can_change_scores(project):
     project.store.documents.add(make_documents(3, {"d0": {"ann": {"a": True}}}))
     run_id = project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
     known = {reference: [project.store.evaluations.basis(reference)] for reference in ("gold", "reviewed")}
@@ -352,7 +352,7 @@ def test_what_scores_rest_upon_changes_with_all_that_may_change_them_and_with_no
     changed("gold", "reviewed")
 
 
-def test_gold_of_another_kind_than_the_verdict_differs_and_breaks_nothing(project):
+def test_gold_of_another_kind_counts_as_different(project):
     """Gold that was mapped before the codebook's kind was changed."""
     project.store.documents.add(make_documents(2, {"d0": {"ann": {"helpful": True}}, "d1": {"ann": {"helpful": 4.0}}}))
     codebook = Codebook(kind="rating", labels=(Label(name="Helpful"),))

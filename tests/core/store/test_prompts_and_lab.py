@@ -1,4 +1,4 @@
-"""Own prompt versions, what was tried, and the split that nobody tunes on."""
+"""Prompt versions of the project, trials, and the held-out split."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.core.store.helpers import hold_debate, make_codebook, make_documents,
 SLOT = "ecj/judge"
 
 
-def test_versions_get_numbers_of_their_own_and_are_never_changed(project):
+def test_prompt_versions_are_numbered_and_immutable(project):
     prompts = project.store.prompts
     prompts.keep_draft(SLOT, "one", parent="ecj/judge.v1")
     first = prompts.save(SLOT, "one", parent="ecj/judge.v1", after=1, note="shorter", actor="ann")
@@ -26,7 +26,7 @@ def test_versions_get_numbers_of_their_own_and_are_never_changed(project):
     assert (event.actor, event.item, event.before, event.after) == ("ann", SLOT, "ecj/judge.v1", first.name)
 
 
-def test_drafts_are_kept_over_a_restart(path):
+def test_drafts_survive_a_restart(path):
     with Project.open(path) as project:
         project.store.prompts.keep_draft(SLOT, "text \ud800", parent="p")
         project.store.prompts.keep_draft(SLOT, "text 2", parent="p")
@@ -49,7 +49,7 @@ def test_promoting_one_slot_leaves_the_others(project):
     assert len(project.store.events.all(kinds=["setting"])) == 3
 
 
-def test_runs_of_the_lab_are_not_among_the_runs(project):
+def test_lab_runs_are_not_listed_among_the_runs(project):
     project.store.documents.add(make_documents(2))
     run = project.store.runs.create(make_settings(), ["d0"])
     tried = project.store.runs.create(make_settings(), ["d0"], purpose="lab")
@@ -59,7 +59,7 @@ def test_runs_of_the_lab_are_not_among_the_runs(project):
     assert project.store.runs.work(tried.run_id).todo == ("d0",)
 
 
-def test_trials_and_looks(project):
+def test_trials_are_recorded_and_held_out_looks_counted(project):
     lab = project.store.lab
     first = lab.record(SLOT, "ecj/judge.v1", "draft", "r0001", "r0002", {"size": 5})
     lab.record("definitions", "v1", "v2", "r0003", "r0004", {}, held_out=True)
@@ -68,7 +68,7 @@ def test_trials_and_looks(project):
     assert lab.looks() == 1
 
 
-def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(project):
+def test_split_depends_only_on_seed_and_document_id(project):
     gold = {f"d{n}": {"gold": {"x": True}} for n in range(300)}
     project.store.documents.add(make_documents(300, gold))
     held = project.store.lab.known("s", 0.25, held_out=True)
@@ -81,7 +81,7 @@ def test_the_split_depends_on_seed_and_id_alone_and_covers_what_comes_later(proj
     assert project.store.lab.known("other", 0.25, held_out=True) != held
 
 
-def test_outcomes_tells_right_wrong_and_contested(project):
+def test_outcomes_distinguish_right_wrong_and_disagreement(project):
     book = make_codebook(2)
     a, b = (label.id for label in book.labels)
     reference = {"gold": {a: True, b: False}}
@@ -103,7 +103,7 @@ def test_outcomes_tells_right_wrong_and_contested(project):
     assert project.store.lab.outcomes(run.run_id)["d1"] == (True, True)  # what a person settled counts before gold
 
 
-def test_a_sweep_keeps_how_far_it_came(path):
+def test_sweep_progress_survives_a_restart(path):
     with Project.open(path) as project:
         sweep = project.store.lab.begin_sweep({"cells": 3})
         project.store.lab.update_sweep(sweep.sweep, {"rung": 1}, "running")

@@ -1,4 +1,4 @@
-"""Paid replies on their way into the table: what their log holds, and what comes back from it."""
+"""The reply log: paid replies are safe before they are in the table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_table(project):
     return {key for (key,) in project._connection.rows("SELECT key FROM replies")}
 
 
-def test_a_kept_reply_is_known_and_read_before_it_is_in_the_table(project, path, monkeypatch):
+def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
     keep(project, "k1")
     assert in_table(project) == set()
@@ -43,7 +43,7 @@ def test_a_kept_reply_is_known_and_read_before_it_is_in_the_table(project, path,
     assert project.turn_store.get("k1") == make_reply("k1")
 
 
-def test_what_a_log_has_left_is_in_the_table_after_opening(path):
+def test_opening_moves_logged_replies_into_the_table(path):
     with Project.open(path) as project:
         keep(project, "k1")
     assert not reply_log_path(path).exists(), "a project that was closed in order leaves no log"
@@ -59,19 +59,19 @@ def test_what_a_log_has_left_is_in_the_table_after_opening(path):
     assert not reply_log_path(path).exists()
 
 
-def test_a_line_after_one_that_was_cut_off_is_read(path):
+def test_line_after_an_incomplete_line_is_read(path):
     reply_log_path(path).write_bytes(b'{"key": "other fields"}\n[1]\n{"key": "half a li')
     ReplyLog(reply_log_path(path)).append(make_reply("k1"))
     assert ReplyLog(reply_log_path(path)).found == (make_reply("k1"),)
 
 
-def test_the_log_of_a_project_that_was_deleted_is_not_the_next_ones(path):
+def test_new_project_ignores_the_log_of_a_deleted_project(path):
     ReplyLog(reply_log_path(path)).append(make_reply("k1"))
     with Project.open(path) as project:
         assert not project.turn_store.contains("k1")
 
 
-def test_a_log_that_has_grown_is_written_anew_with_what_is_needed(path, monkeypatch):
+def test_large_log_is_compacted_to_the_replies_not_yet_stored(path, monkeypatch):
     monkeypatch.setattr(reply_log, "MAX_BYTES", 2_000)
     log = ReplyLog(path)
     for number in range(20):
@@ -89,7 +89,7 @@ def test_a_log_that_has_grown_is_written_anew_with_what_is_needed(path, monkeypa
     assert not path.exists()
 
 
-def test_a_full_disk_leaves_the_log_as_it_was(path, monkeypatch):
+def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
     log = ReplyLog(path)
     log.append(make_reply("k1"))
     write = os.write
@@ -101,7 +101,7 @@ def test_a_full_disk_leaves_the_log_as_it_was(path, monkeypatch):
     assert [reply.key for reply in ReplyLog(path).found] == ["k1", "k3"]
 
 
-def test_a_reply_that_its_table_had_no_room_for_is_brought_there_later(project, monkeypatch):
+def test_reply_whose_insert_failed_is_inserted_later(project, monkeypatch):
     insert = project._writer.insert
 
     def refused(_insert, rows):

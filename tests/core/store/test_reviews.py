@@ -1,4 +1,4 @@
-"""Reviews as events: the fold, undo and redo, history."""
+"""Reviews as events: current values, undo and redo, history."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_last_decision_on_a_cell_counts(reviews):
     assert values(reviews, "d1") == {}
 
 
-def test_a_decision_can_be_taken_back(reviews):
+def test_decision_can_be_cleared(reviews):
     reviews.record_review("d0", "a", None, True, actor="me")
     reviews.record_review("d0", "a", True, None, actor="me")
     assert values(reviews, "d0") == {}
@@ -62,7 +62,7 @@ def test_statuses_start_pending_and_are_counted(reviews):
     ]
 
 
-def test_one_act_is_undone_and_redone_at_once(reviews):
+def test_changes_of_one_action_are_undone_and_redone_together(reviews):
     decisions = [
         Decision("d0", (ReviewChange("a", True, False), ReviewChange("b", None, True)), "Submitted"),
         Decision("d1", (ReviewChange("a", False, True),), "Submitted"),
@@ -77,7 +77,7 @@ def test_one_act_is_undone_and_redone_at_once(reviews):
     assert (values(reviews, "d0"), reviews.status("d1")) == ({"a": False, "b": True}, "Submitted")
 
 
-def test_undo_steps_back_and_redo_forward_again(reviews):
+def test_undo_and_redo_step_through_the_history(reviews):
     for value in (1, 2, 3):
         reviews.record_review("d0", "a", value - 1, value, actor="me")
     assert [event.after for event in reviews.undo("me")] == [3]
@@ -92,7 +92,7 @@ def test_undo_steps_back_and_redo_forward_again(reviews):
     assert values(reviews, "d0") == {}
 
 
-def test_a_new_decision_ends_what_could_be_redone(reviews):
+def test_new_decision_clears_the_redo_history(reviews):
     reviews.record_review("d0", "a", None, 1, actor="me")
     reviews.undo("me")
     reviews.record_review("d0", "b", None, 2, actor="me")
@@ -100,7 +100,7 @@ def test_a_new_decision_ends_what_could_be_redone(reviews):
     assert values(reviews, "d0") == {"b": 2}
 
 
-def test_everyone_undoes_their_own(reviews):
+def test_undo_affects_only_the_persons_own_actions(reviews):
     reviews.record_review("d0", "a", None, 1, actor="me")
     reviews.record_review("d0", "b", None, 2, actor="you")
     assert [event.item for event in reviews.undo("me")] == ["a"]
@@ -108,7 +108,7 @@ def test_everyone_undoes_their_own(reviews):
     assert values(reviews, "d0") == {"b": 2}
 
 
-def test_nothing_that_was_done_is_forgotten(reviews):
+def test_history_keeps_undone_actions(reviews):
     first = reviews.record_review("d0", "a", None, True, actor="me")
     reviews.record_review("d1", "a", None, True, actor="me")
     reviews.undo("me")
@@ -158,7 +158,7 @@ STEPS = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
-def test_the_fold_agrees_with_a_list_and_a_pointer(shared, steps):
+def test_current_values_agree_with_a_simple_undo_model(shared, steps):
     project, people = shared
     actor, model = f"p{next(people)}", Model()
     for step in steps:
@@ -186,7 +186,7 @@ def shared(tmp_path_factory):
         yield project, iter(range(1_000_000))
 
 
-def test_a_blind_decision_is_known_by_any_id_of_a_label(project, reviews):
+def test_blind_decisions_are_counted_for_ids_with_special_characters(project, reviews):
     book = Codebook(labels=tuple(Label(name=f"L{place}", id=id) for place, id in enumerate(('a"b.c', "x/y~z", "*"))))
     run_id = project.store.runs.create(make_settings(book), ["d0"]).run_id
     said = dict.fromkeys(book.items, True)

@@ -1,4 +1,4 @@
-"""The engine's ports: replies by key, turns, verdicts, tries that failed."""
+"""What the engine stores: replies by key, turns, verdicts, failed attempts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_id(project):
     return project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
 
 
-def test_a_reply_is_kept_under_its_key(project):
+def test_reply_is_stored_under_its_key(project):
     reply = make_reply("k1")
     assert not project.turn_store.contains("k1")
     assert asyncio.run(project.turn_store.fetch("k1")) is None
@@ -37,7 +37,7 @@ def test_a_reply_is_kept_under_its_key(project):
     assert asyncio.run(project.turn_store.fetch("k1")) == reply
 
 
-def test_the_first_reply_under_a_key_stays(project):
+def test_first_reply_under_a_key_is_kept(project):
     first, second = make_reply("k1", text="first"), make_reply("k1", text="second")
 
     async def both():
@@ -48,7 +48,7 @@ def test_the_first_reply_under_a_key_stays(project):
     assert project.turn_store.get("k1").text == "first"
 
 
-def test_replies_are_known_again_after_opening(path):
+def test_replies_are_found_after_reopening(path):
     with Project.open(path) as project:
         asyncio.run(project.turn_store.commit(make_reply("k1", cost=None)))
     with Project.open(path) as project:
@@ -103,7 +103,7 @@ def test_turn_is_read_back_with_its_reply(project, run_id):
     assert project.store.transcripts.of(run_id, []) == []
 
 
-def test_many_debates_come_in_the_order_of_the_run(project, run_id):
+def test_debates_are_read_in_the_order_of_the_run(project, run_id):
     async def write():
         for document_id in ("d2", "d0"):
             for number in (1, 0):
@@ -117,7 +117,7 @@ def test_many_debates_come_in_the_order_of_the_run(project, run_id):
     assert [turn.reply.key for turn in found] == ["d0/0", "d0/1", "d2/0", "d2/1"]
 
 
-def test_a_resumed_run_writes_no_turn_again(project, run_id):
+def test_resumed_run_writes_no_turn_twice(project, run_id):
     row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
 
     async def begin():
@@ -140,7 +140,7 @@ def test_a_resumed_run_writes_no_turn_again(project, run_id):
     assert [turn.turn for turn in project.store.transcripts.turns(run_id, "d0")] == [0, 1]
 
 
-def test_a_system_prompt_is_kept_once(project, run_id):
+def test_repeated_system_prompt_is_stored_once(project, run_id):
     async def write():
         await asyncio.gather(*(project.turn_store.commit(make_reply(f"k{number}")) for number in range(30)))
         for number in range(30):
@@ -152,7 +152,7 @@ def test_a_system_prompt_is_kept_once(project, run_id):
     assert len(project.store.transcripts.turns(run_id, "d0")) == 30
 
 
-def test_the_last_list_of_a_role_counts(project, run_id):
+def test_last_values_of_a_role_count(project, run_id):
     async def write():
         lists = [{"a": True, "b": True}, {"a": False, "b": None}, None]
         for number, says in enumerate(lists):

@@ -1,4 +1,4 @@
-"""Runs: counts, what is left to do, going on after a crash, asking again."""
+"""Runs: counts, remaining work, resuming after a crash, retrying."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def test_a_new_run_is_queued_over_its_documents_in_order(project):
     assert (runs.get("r9"), runs.document_ids("r9")) == (None, [])
 
 
-def test_a_run_needs_documents_and_a_known_name(project):
+def test_run_without_documents_or_with_unknown_name_is_rejected(project):
     with pytest.raises(UsageError, match="at least one document"):
         project.store.runs.create(SETTINGS, [])
     with pytest.raises(UsageError, match="Run 'r7' does not exist"):
         project.store.runs.work("r7")
 
 
-def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id):
+def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
     async def turns():
         for number, (cached, cost) in enumerate([(False, 0.5), (False, 0.25), (True, 9.0)]):
             await project.turn_store.commit(make_reply(f"k{number}", cost=cost, run_id="r9" if cached else run_id))
@@ -81,7 +81,7 @@ def test_counts_tell_what_was_paid_and_what_came_from_the_store(project, run_id)
     assert project.store.runs.all() == [run]
 
 
-def test_a_reply_is_paid_once_however_many_turns_of_its_run_heard_it(project, run_id):
+def test_reply_used_by_several_turns_is_counted_once(project, run_id):
     async def turns():
         await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
         project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))  # found after a crash
@@ -104,7 +104,7 @@ def test_a_paid_reply_without_a_price_leaves_the_cost_unknown(project, run_id, c
     assert project.store.runs.get(run_id).cost_usd == cost
 
 
-def test_states_keep_reason_message_and_time(project, run_id):
+def test_state_stores_reason_message_and_time(project, run_id):
     async def states():
         await project.sink.state(run_id, "running")
         await project.sink.state(run_id, "paused", StopReason("user", "by you"), 2.5)
@@ -124,7 +124,7 @@ def test_states_keep_reason_message_and_time(project, run_id):
     assert run.finished_at >= run.created_at
 
 
-def test_a_run_under_way_is_paused_when_its_process_is_gone(path):
+def test_active_run_is_paused_after_its_process_died(path):
     with Project.open(path) as project:
         for _ in range(3):
             project.store.runs.create(SETTINGS, ["a"])
@@ -138,7 +138,7 @@ def test_a_run_under_way_is_paused_when_its_process_is_gone(path):
         ]
 
 
-def test_a_resumed_run_skips_what_has_ended_and_hears_turns_once(project, run_id):
+def test_resumed_run_skips_finished_documents(project, run_id):
     debate(project, run_id, "d0")
     debate(project, run_id, "d1", OPEN)
     debate(project, run_id, "d2", OPEN, error=ReplyError("stalled", "silence"))
@@ -150,7 +150,7 @@ def test_a_resumed_run_skips_what_has_ended_and_hears_turns_once(project, run_id
     assert project.store.runs.work(run_id).todo == ("d3",)
 
 
-def test_asking_unresolved_documents_again_keeps_what_was_said(project, run_id):
+def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
     for document_id, values in (("d0", GOOD), ("d1", OPEN), ("d2", OPEN)):
         debate(project, run_id, document_id, values)
     debate(project, run_id, "d3", OPEN, error=ReplyError("stalled", "silence"))
@@ -170,7 +170,7 @@ def test_asking_unresolved_documents_again_keeps_what_was_said(project, run_id):
     assert project.store.runs.work(run_id, retry_unresolved=True).retry == 1  # none was left to raise it for
 
 
-def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id):
+def test_retrying_failed_documents_reuses_their_paid_turns(project, run_id):
     for document_id in ("d0", "d1", "d2"):
         debate(project, run_id, document_id)
     debate(project, run_id, "d3", OPEN, error=ReplyError("stalled", "silence"))
@@ -186,7 +186,7 @@ def test_asking_failed_documents_again_takes_up_their_paid_turns(project, run_id
     assert record.values == GOOD
 
 
-def test_a_half_held_debate_starts_over_when_others_are_asked_again(project, run_id):
+def test_unfinished_debate_starts_over_when_unresolved_are_retried(project, run_id):
     async def half():
         await project.turn_store.commit(make_reply("old"))
         project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", says={A: True}))
@@ -201,7 +201,7 @@ def test_a_half_held_debate_starts_over_when_others_are_asked_again(project, run
     ]
 
 
-def test_a_raised_budget_holds_from_the_next_start_on(project, run_id):
+def test_raised_budget_applies_from_the_next_start(project, run_id):
     assert project.store.runs.work(run_id).run.settings.budget_usd is None
     project.store.runs.raise_budget(run_id, 2.0, actor="me")
     run = project.store.runs.raise_budget(run_id, 3.5, actor="me")

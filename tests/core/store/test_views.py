@@ -1,4 +1,4 @@
-"""The views for people who query the file: the fields of the ECJ paper's appendix C."""
+"""SQL views for people who query the file: the fields of the ECJ paper's appendix C."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def held(project, codebook, values, gold):
         (RATING, {A: 3, B: 5}, {A: 2, B: 5}, {NAMES[0]: 3, NAMES[1]: 5}, {NAMES[0]: 2, NAMES[1]: 5}),
     ],
 )
-def test_a_debate_in_the_papers_terms(project, codebook, values, gold, aspect, reference):
+def test_annotated_review_view_has_the_papers_fields(project, codebook, values, gold, aspect, reference):
     run_id = held(project, codebook, values, gold)
     first, second = view(project, "annotated_review")
     assert first == {
@@ -58,7 +58,7 @@ def test_a_debate_in_the_papers_terms(project, codebook, values, gold, aspect, r
     assert view(project, "evaluation_review") == [{**first, "true_aspect": reference}]
 
 
-def test_all_runs_are_in_one_view(project):
+def test_annotated_review_view_covers_all_runs(project):
     held(project, MULTI, {A: True, B: True}, {A: True})
     project.store.runs.create(make_settings(CHOICE), ["d0"])
     asyncio.run(hold_debate(project, "r0002", "d0", {"judge": None}, {"label": B}))
@@ -78,7 +78,7 @@ def test_gold_of_several_raters_is_the_majority(project):
     assert rows == [("d0", A, "true")]
 
 
-def test_documents_that_ended_are_listed_newest_first(project):
+def test_finished_documents_are_listed_newest_first(project):
     run_id = held(project, MULTI, {A: True, B: None}, {})
     page = project.store.finished_debates.page(run_id)
     rows = page.rows
@@ -103,7 +103,7 @@ def test_documents_that_ended_are_listed_newest_first(project):
         (RATING, {A: 2, B: 2.5}, {A: 3.25, B: 2.5}, [A]),
     ],
 )
-def test_a_rating_one_step_from_a_neighbours_is_not_otherwise(project, codebook, said, settled, otherwise):
+def test_rating_one_step_from_a_neighbour_is_not_different(project, codebook, said, settled, otherwise):
     project.store.documents.add(make_documents(2))
     run = project.store.runs.create(make_settings(codebook), ["d0"])
     asyncio.run(hold_debate(project, run.run_id, "d0", {"judge": None}, said))

@@ -1,4 +1,4 @@
-"""The writing thread: groups, order, failures that touch nobody else."""
+"""The writer thread: groups, order, isolated failures."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def pairs(connection):
     return connection.rows("SELECT key, word FROM pairs ORDER BY key")
 
 
-def test_every_commit_has_a_moment_of_its_own_whatever_the_clock_says(writer, monkeypatch):
+def test_commit_times_increase_even_if_the_clock_does_not(writer, monkeypatch):
     clock = iter([100.0, 100.0, 90.0])
     monkeypatch.setattr(time, "time", lambda: next(clock))
     moments = []
@@ -63,7 +63,7 @@ def test_every_commit_has_a_moment_of_its_own_whatever_the_clock_says(writer, mo
     assert moments == sorted(set(moments))
 
 
-def test_what_is_queued_together_is_committed_together(connection, writer):
+def test_rows_queued_together_are_committed_together(connection, writer):
     groups = []
 
     def note(cursor, rows, careful):
@@ -80,7 +80,7 @@ def test_what_is_queued_together_is_committed_together(connection, writer):
     assert len(pairs(connection)) == 50
 
 
-def test_a_result_is_there_only_after_the_commit(connection, writer):
+def test_result_is_available_only_after_the_commit(connection, writer):
     seen = writer.call(lambda cursor: cursor.execute("INSERT INTO pairs VALUES (1, 'a') RETURNING key").fetchall())
     assert seen.result(30) == [(1,)]
     assert pairs(connection) == [(1, "a")]
@@ -96,7 +96,7 @@ def test_calls_see_the_rows_queued_before_them(writer):
     assert (first.result(30), second.result(30)) == (1, 2)
 
 
-def test_rows_wait_a_moment_for_company(connection, writer, monkeypatch):
+def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.5)
     groups = []
 
@@ -114,7 +114,7 @@ def test_rows_wait_a_moment_for_company(connection, writer, monkeypatch):
 
 
 @pytest.mark.parametrize("pressing", ["call", "close"])
-def test_no_call_and_no_end_gets_past_rows_that_wait(connection, writer, pressing, monkeypatch):
+def test_calls_and_closing_write_waiting_rows_first(connection, writer, pressing, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
     waiting = writer.insert(put, [(1, "a")])
     time.sleep(0.05)
@@ -146,7 +146,7 @@ def test_only_the_offending_item_fails(connection, writer):
     assert pairs(connection) == [(1, "a"), (2, "b"), (3, "d")]
 
 
-def test_a_repeated_key_costs_a_second_try_and_nothing_else(connection, writer):
+def test_repeated_key_does_not_fail_other_rows(connection, writer):
     writer.insert(put, [(1, "first")]).result(30)
     held = Held(writer)
     futures = [writer.insert(put, [(number, "second")]) for number in (1, 2, 3)]
@@ -156,7 +156,7 @@ def test_a_repeated_key_costs_a_second_try_and_nothing_else(connection, writer):
     assert pairs(connection) == [(1, "first"), (2, "second"), (3, "second")]
 
 
-def test_a_full_disk_is_told_as_such(connection, writer):
+def test_full_disk_raises_storage_full(connection, writer):
     def full(_cursor):
         raise duckdb.IOException("IO Error: Could not write file: No space left on device")
 
@@ -165,7 +165,7 @@ def test_a_full_disk_is_told_as_such(connection, writer):
     assert writer.do(lambda cursor: 1) == 1
 
 
-def test_a_caller_that_is_cancelled_does_not_lose_the_row(connection, writer):
+def test_cancelled_caller_does_not_lose_the_row(connection, writer):
     async def give_up():
         held = Held(writer)
         future = writer.insert(put, [(1, "paid")])
