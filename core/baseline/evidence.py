@@ -2,7 +2,7 @@
 
 The built-in model argues from this evidence, and the trained classifier starts from it. A label's words come from two
 sources. Its author listed its keywords and its name; the words of its description and of its include examples are
-derived. A listed word carries its label. Derived words carry a label that has (almost) no keywords; beside a list they
+derived. A listed word carries its label, and so does a common word of an aspect of its name ("price"). Derived words carry a label that has (almost) no keywords; beside a list they
 only support it, because most words of a definition name what an aspect is found on ("how clean the rooms are").
 
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
@@ -31,18 +31,25 @@ from core.baseline.words import (
     NEGATIONS,
     Token,
     forms,
+    starters,
     tokens,
 )
 from core.classifier.classifier import Example
 from core.codebook import Codebook, Label, normalise
 
-Source: TypeAlias = Literal["keyword", "name", "description", "include", "idiom"]
+Source: TypeAlias = Literal["keyword", "name", "common", "description", "include", "idiom"]
 Span: TypeAlias = tuple[int, int]
 
 # -- Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
 
-WEIGHTS: Mapping[Source, float] = {"keyword": 1.0, "name": 1.0, "description": 0.8, "include": 0.5, "idiom": 0.0}
-"""Weight of a word by its source. A description is about its label; half of an example's words are incidental."""
+WEIGHTS: Mapping[Source, float] = {
+    "keyword": 1.0, "name": 1.0, "common": 0.8, "description": 0.8, "include": 0.5, "idiom": 0.0
+}  # fmt: skip
+"""Weight of a word by its source.
+
+A common word of an aspect of that name was listed, but not by this author. A description is about its label; half of
+an example's words are incidental.
+"""
 PART_FACTOR = 0.65
 """Factor for one word of a phrase ("list" of "wine list"): 0.8 x 0.65 just reaches ``THRESHOLD``."""
 FRAME_FACTOR = 0.45
@@ -154,7 +161,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     derived = [
         term
         for number, label in enumerate(labels)
-        for term in _derived(number, label)
+        for term in (*_derived(number, label), *(_common(number, label) if codebook.kind != "rating" else ()))
         if term.key.isdisjoint(common)  # words of the unit and the domain are in every document
     ]
     owners: dict[str, set[int]] = {}
@@ -214,17 +221,36 @@ def _listed(number: int, label: Label) -> Iterator[Term]:
             yield from _terms(number, word, "name")
 
 
+def _common(number: int, label: Label) -> Iterator[Term]:
+    """Yield the common words of an aspect of the label's name, without those that its definition denies.
+
+    None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
+    """
+    words, listed = starters(label.name), {normalise(keyword) for keyword in label.keywords}
+    if 2 * sum(normalise(word) in listed for word in words) < len(words):
+        counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
+        denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
+        for term in (term for word in words for term in _terms(number, word, "common")):
+            if all(denied.isdisjoint(step) for step in term.pattern):
+                yield term
+
+
+def _counted(description: str) -> Iterator[str]:
+    """Yield the parts of a description that say what counts: no denying sentence, and nothing after "not"."""
+    for sentence in _SENTENCE.split(description):
+        if not _DENIAL.search(sentence):
+            yield sentence[: next((start for word, start, _ in tokens(sentence) if word in NEGATIONS), len(sentence))]
+
+
 def _derived(number: int, label: Label) -> Iterator[Term]:
     supports = len(label.keywords) >= SHORT_LIST
     parts: list[tuple[Source, str, float]] = [("include", text, WEIGHTS["include"]) for text in label.include]
-    for sentence in _SENTENCE.split(label.description):
-        if not _DENIAL.search(sentence):
-            cut = next((start for word, start, _ in tokens(sentence) if word in NEGATIONS), len(sentence))
-            frames = [match.span("subject") for match in _FRAME.finditer(sentence, 0, cut)]
-            between = pairwise([(0, 0), *frames, (cut, cut)])
-            full = WEIGHTS["description"]
-            parts += [("description", sentence[last:first], full) for (_, last), (first, _) in between]
-            parts += [("description", sentence[first:last], full * FRAME_FACTOR) for first, last in frames]
+    for sentence in _counted(label.description):
+        frames = [match.span("subject") for match in _FRAME.finditer(sentence)]
+        between = pairwise([(0, 0), *frames, (len(sentence), len(sentence))])
+        full = WEIGHTS["description"]
+        parts += [("description", sentence[last:first], full) for (_, last), (first, _) in between]
+        parts += [("description", sentence[first:last], full * FRAME_FACTOR) for first, last in frames]
     for source, text, weight in parts:
         for phrase in _phrases(text):
             if 1 < len(phrase) <= MAX_PHRASE_WORDS:

@@ -31,7 +31,7 @@ from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
-VERSION = "4"
+VERSION = "5"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -47,6 +47,7 @@ _CHALLENGING = frozenset({"critic", "reviewer"})
 _SOURCES = {
     "keyword": "a keyword",
     "name": "the label's name",
+    "common": "a common word of such a label",
     "description": "a word of the description",
     "include": "a word of the examples",
 }

@@ -9,10 +9,15 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
+
+import yaml
+
+from core import resources
+from core.codebook import normalise
 
 _SINGLE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 """Scripts that are written without spaces, or that glue particles to words: each character is a token."""
@@ -171,3 +176,32 @@ IRREGULAR, FAMILIES, SPELLINGS = (
 )
 IDIOMS = _split(_LISTS["idioms"])
 GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["common_words"])))
+
+
+@lru_cache(maxsize=1)
+def _starter_lists() -> Mapping[str, tuple[str, ...]]:
+    """Return the starter keywords of common aspects by name and alias."""
+    data = yaml.safe_load((resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8"))
+    lists: dict[str, tuple[str, ...]] = {}
+    for name, entry in data.items():
+        keywords = tuple(str(keyword) for keyword in entry["keywords"])
+        for each in (name, *entry.get("aliases", ())):
+            lists.setdefault(normalise(str(each)), keywords)
+    return lists
+
+
+def starters(name: str) -> tuple[str, ...]:
+    """Return starter keywords for a label name, found by the name or an alias of a common aspect.
+
+    If the whole name is not found, each of its words is looked up ("food and drinks"). Empty if nothing is found.
+    """
+    lists = _starter_lists()
+
+    def find(wanted: str) -> tuple[str, ...]:
+        return lists.get(wanted) or lists.get(wanted.removesuffix("s")) or lists.get(f"{wanted}s") or ()
+
+    whole = normalise(name)
+    if found := find(whole):
+        return found
+    parts = [part for part in "".join(each if each.isalnum() else " " for each in whole).split() if len(part) > 2]
+    return tuple(dict.fromkeys(keyword for part in parts for keyword in find(part)))

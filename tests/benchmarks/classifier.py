@@ -25,7 +25,6 @@ from core.debate.context import parse_reply
 from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.services.classifier_training import task_of
-from core.services.codebooks.codebook import starters
 
 STEPS = (0, 10, 25, 50, 100, 200, 300)
 SEEDS = 5
@@ -122,8 +121,8 @@ def _macro_f1(reference: Grid, predicted: Grid) -> float:
 def _given(path: Path) -> tuple[list[dict[str, str]], Codebook]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
-    names = [name for name in rows[0] if starters(name) and {row[name] for row in rows} <= {"0", "1"}]
-    return rows, Codebook(labels=tuple(Label(name=name, keywords=starters(name)) for name in names))
+    names = [name for name in rows[0] if baseline.starters(name) and {row[name] for row in rows} <= {"0", "1"}]
+    return rows, Codebook(labels=tuple(Label(name=name, keywords=baseline.starters(name)) for name in names))
 
 
 def _hotels() -> tuple[list[dict[str, str]], Codebook]:

@@ -12,7 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from core import baseline, resources
@@ -62,7 +61,6 @@ __all__ = [
     "save",
     "since",
     "standing",
-    "starters",
     "suggestions",
     "templates",
     "to_yaml",
@@ -369,35 +367,6 @@ def templates() -> tuple[Template, ...]:
     return tuple(sorted(found, key=lambda template: normalise(template.codebook.name)))
 
 
-@lru_cache(maxsize=1)
-def _starter_lists() -> Mapping[str, tuple[str, ...]]:
-    """Return the starter keywords of common aspects by name and alias."""
-    data = yaml.safe_load((resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8"))
-    lists: dict[str, tuple[str, ...]] = {}
-    for name, entry in data.items():
-        words = tuple(str(word) for word in entry["keywords"])
-        for each in (name, *entry.get("aliases", ())):
-            lists.setdefault(normalise(str(each)), words)
-    return lists
-
-
-def starters(name: str) -> tuple[str, ...]:
-    """Return starter keywords for a label name, found by the name or an alias of a common aspect.
-
-    If the whole name is not found, each of its words is looked up ("food and drinks"). Empty if nothing is found.
-    """
-    lists = _starter_lists()
-
-    def find(wanted: str) -> tuple[str, ...]:
-        return lists.get(wanted) or lists.get(wanted.removesuffix("s")) or lists.get(f"{wanted}s") or ()
-
-    whole = normalise(name)
-    if found := find(whole):
-        return found
-    words = [word for word in "".join(each if each.isalnum() else " " for each in whole).split() if len(word) > 2]
-    return tuple(dict.fromkeys(keyword for word in words for keyword in find(word)))
-
-
 def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
     """Return a multilabel codebook with empty definitions filled in, and a sentence that names their source.
 
@@ -417,7 +386,7 @@ def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
     def filled(label: Label) -> Label:
         lent = best.codebook.find(label.name) if lends else None
         if lent is None:
-            return label.model_copy(update={"keywords": label.keywords or starters(label.name)})
+            return label.model_copy(update={"keywords": label.keywords or baseline.starters(label.name)})
         words = ("description", "include", "exclude", "keywords")
         return label.model_copy(update={name: getattr(label, name) or getattr(lent, name) for name in words})
 
@@ -437,7 +406,7 @@ def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str,
     """Return at most ``most`` starter keywords for a label that no label of the codebook uses yet."""
     taken = {normalise(word) for label in codebook.labels for word in label.keywords}
     label = codebook.label(label_id)
-    return tuple(word for word in starters(label.name) if normalise(word) not in taken)[:most]
+    return tuple(word for word in baseline.starters(label.name) if normalise(word) not in taken)[:most]
 
 
 def warnings(codebook: Codebook) -> list[str]:

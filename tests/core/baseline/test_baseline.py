@@ -144,7 +144,7 @@ class TestExtractor:
         assert say("extractor", text).splitlines() == [
             "Word-list baseline: words of 3 of 4 labels occur in this hotel review.",
             '- #Cleanliness: "I found mould in the bathroom" (mould)',
-            '- #Service: "At check-in the staff were rude to us" (staff, rude)',
+            '- #Service: "At check-in the staff were rude to us" (staff, rude, check-in)',
             '- #Food: "Breakfast was fine" (breakfast)',
             "The aspects present in this hotel review are: #Cleanliness, #Service, #Food",
         ]
@@ -264,7 +264,7 @@ class TestDerivedWords:
     KEYWORDS = ("clean", "dirty", "dust", "stain", "mould")
 
     def book(self, description: str, keywords: tuple[str, ...] = KEYWORDS) -> Codebook:
-        return Codebook(unit="review", labels=(Label(name="Hygiene", description=description, keywords=keywords),))
+        return Codebook(unit="review", labels=(Label(name="Freedom from dirt", description=description, keywords=keywords),))
 
     def found(self, text: str, codebook: Codebook) -> bool:
         return bool(present(debate(text, codebook)[2], codebook))
@@ -286,6 +286,36 @@ class TestDerivedWords:
         assert self.found("The linen was blue.", book)
         assert self.found("It was dirty.", book)
         assert not self.found("The room was large.", book)
+
+
+class TestCommonWords:
+    """Words that common aspects have in any codebook carry a label of that name."""
+
+    def found(self, text: str, **label: object) -> list[str]:
+        labels = (Label.model_validate({"name": "Price", **label}), Label(name="Bill", keywords=("invoice", "bargain")))
+        book = Codebook(unit="review", labels=labels)
+        return present(debate(text, book)[2], book)
+
+    def test_they_carry_a_label_beside_a_list_of_other_words(self) -> None:
+        assert self.found("Far too expensive.", keywords=("price", "sum")) == ["Price"]
+        assert self.found("Far too expensive.", name="Prices") == ["Prices"]
+        assert self.found("Far too expensive.", name="Weather", keywords=("rain",)) == []
+
+    def test_a_word_that_another_label_lists_is_that_labels(self) -> None:
+        assert self.found("A bargain.") == ["Bill"]
+
+    def test_a_word_that_the_definition_denies_is_none(self) -> None:
+        assert self.found("The fee was high.") == ["Price"]
+        assert self.found("The fee was high.", description="What it costs. Fees do not count.") == []
+        assert self.found("The fee was high.", exclude=("a fee for the garage",)) == []
+
+    def test_a_word_deleted_from_the_starter_list_stays_deleted(self) -> None:
+        kept = tuple(word for word in baseline.starters("price") if word != "fee")
+        assert self.found("The fee was high.", keywords=kept) == []
+
+    def test_the_board_says_where_a_common_word_comes_from(self) -> None:
+        book = Codebook(labels=(Label(name="Staff"),))
+        assert '"The waiter came" (waiter)' in debate("The waiter came.", book)[0].text
 
 
 class TestDoubts:

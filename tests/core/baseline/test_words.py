@@ -90,10 +90,10 @@ def test_what_a_definition_gives() -> None:
 def test_what_a_description_denies_does_not_count() -> None:
     (menu,) = weights(
         Label(
-            name="Menu", description="The offer, not the dishes; drinks do not count. Fees are not prices: set meals."
+            name="List", description="The offer, not the dishes; drinks do not count. Fees are not prices: set meals."
         )
     )
-    assert set(menu) == {"menu", "offer", "set meals", "set", "meals"}
+    assert set(menu) == {"list", "offer", "set meals", "set", "meals"}
 
 
 def test_words_shared_between_definitions_or_with_the_unit_count_less() -> None:

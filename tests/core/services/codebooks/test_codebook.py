@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from core import baseline
 from core.codebook import CHOICE_ITEM, Codebook, Label, load_yaml
 from core.documents import Document
 from core.errors import CodebookError
@@ -129,11 +130,11 @@ def test_templates_are_there() -> None:
 
 
 def test_starters_by_name_alias_and_word() -> None:
-    assert "clean" in codebooks.starters("#Hygiene")
-    assert codebooks.starters("Prices") == codebooks.starters("price")
-    both = codebooks.starters("Food & drinks")
+    assert "clean" in baseline.starters("#Hygiene")
+    assert baseline.starters("Prices") == baseline.starters("price")
+    both = baseline.starters("Food & drinks")
     assert {"soup", "beer"} <= set(both)
-    assert codebooks.starters("Zebra") == ()
+    assert baseline.starters("Zebra") == ()
 
 
 def test_suggestions_leave_out_what_a_label_has() -> None:
