@@ -173,5 +173,9 @@ def test_shipped_files_are_packed_into_the_wheel() -> None:
     import tomllib
 
     build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert build["force-include"] == {"prompts": "core/_data/prompts", "sample_data": "core/_data/sample_data"}
+    assert build["force-include"] == {
+        "prompts": "core/_data/prompts",
+        "sample_data": "core/_data/sample_data",
+        "core/cli/__main__.py": "moot.py",
+    }
     assert set(build["packages"]) == {"app", "core"}

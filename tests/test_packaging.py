@@ -46,16 +46,31 @@ def test_the_wheel_packs_prompts_samples_theme_and_fonts(unpacked: Path) -> None
         "core/store/schema/0001_tables.sql",
     ):
         assert (unpacked / name).exists(), name
-    assert not (unpacked / "tests").exists()
+
+
+def test_the_wheel_installs_only_the_packages_and_the_module_moot(unpacked: Path) -> None:
+    metadata = f"moot-{__version__}.dist-info"
+    assert sorted(entry.name for entry in unpacked.iterdir()) == sorted(["app", "core", metadata, "moot.py"])
+    assert not [path for path in unpacked.rglob("*") if path.name.startswith(("test_", "conftest"))]
+
+
+def test_the_wheel_contains_the_licences_and_claims_types_only_with_py_typed(unpacked: Path) -> None:
+    metadata = next(unpacked.glob("*.dist-info"))
+    licences = {path.name for path in (metadata / "licenses").rglob("*") if path.is_file()}
+    shipped = {path.name for path in (ROOT / "app/static/licenses").iterdir()}
+    assert licences == {"LICENSE"} | shipped
+    typed = "Typing :: Typed" in (metadata / "METADATA").read_text(encoding="utf-8")
+    assert typed == all((unpacked / name / "py.typed").exists() for name in ("app", "core"))
 
 
 def test_the_demo_runs_from_the_wheel_alone(unpacked: Path, tmp_path: Path) -> None:
-    script = (
-        "import core, sys; assert core.__file__.startswith(sys.argv.pop(1)), core.__file__;"
-        "from core.cli import main; main()"
-    )
+    where = subprocess.run(
+        [sys.executable, "-c", "import core; print(core.__file__)"],
+        cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(unpacked)}, check=True,
+    )  # fmt: skip
+    assert where.stdout.startswith(str(unpacked))
     done = subprocess.run(
-        [sys.executable, "-c", script, str(unpacked), "demo", "--json"],
+        [sys.executable, "-m", "moot", "demo", "--json"],
         cwd=tmp_path, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(unpacked)}, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

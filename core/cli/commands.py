@@ -10,14 +10,26 @@ import click
 
 from core import __version__
 from core.cli.annotate import annotate_command, rerun_command
-from core.cli.console import ErrorReportingGroup, help_examples, json_option, open_workspace, print_json, project_option
+from core.cli.console import (
+    ErrorReportingGroup,
+    help_examples,
+    json_option,
+    open_workspace,
+    print_json,
+    print_message,
+    project_option,
+)
 from core.cli.evaluate import compare_command, evaluate_command
 from core.cli.project import doctor_command, export_command, import_command, models_command, runs_command
+from core.cli.studio import Shown, launch, write_desktop_entry
 
 
 def _studio_options(command: Any) -> Any:
     for option in (
-        click.option("--no-browser", is_flag=True, help="Print the address instead of opening a browser."),
+        click.option(
+            "--no-browser", "shown", flag_value="address", help="Print the address instead of opening a browser."
+        ),
+        click.option("--window", "shown", flag_value="window", help="Open a window (extra: window), not the browser."),
         click.option("--port", type=click.IntRange(1, 65535), help="Port. Default: the first free port from 8501."),
         project_option(required=False),
     ):
@@ -35,27 +47,31 @@ def _studio_options(command: Any) -> Any:
 @click.version_option(__version__, prog_name="moot")
 @_studio_options
 @click.pass_context
-def main(context: click.Context, project: Path | None, port: int | None, no_browser: bool) -> None:
+def main(context: click.Context, project: Path | None, port: int | None, shown: Shown | None) -> None:
     """Moot: watch language models debate how to label texts, and correct their labels.
 
     Without a command, open the studio.
     """
     os.umask(0o077)  # everything that Moot creates is for this user alone
     if context.invoked_subcommand is None:
-        _studio(project, port, no_browser)
+        _studio(project, port, shown)
 
 
 @main.command("studio")
 @_studio_options
-def studio(project: Path | None, port: int | None, no_browser: bool) -> None:
+def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
     """Open the studio in the browser."""
-    _studio(project, port, no_browser)
+    _studio(project, port, shown)
 
 
-def _studio(project: Path | None, port: int | None, no_browser: bool) -> None:
-    from core.cli.studio import launch
+def _studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
+    launch(project, port, shown or "browser")
 
-    launch(project, port, browser=not no_browser)
+
+@main.command("desktop-entry")
+def desktop_entry() -> None:
+    """Add Moot to the application menu of a Linux desktop."""
+    print_message(f"moot: wrote {write_desktop_entry()}")
 
 
 @main.command("demo")

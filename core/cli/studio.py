@@ -1,15 +1,20 @@
-"""The ``moot studio`` command: open the project, choose a port, serve, and open the browser."""
+"""The ``moot studio`` command: open the project, choose a port, serve, and open a browser or a window."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import multiprocessing
 import os
+import signal
 import socket
 import sys
+import sysconfig
 import threading
 import time
 import webbrowser
 from pathlib import Path
+from typing import Literal
 
 import platformdirs
 
@@ -21,14 +26,21 @@ FIRST_PORT, LAST_PORT = 8501, 8600
 START_SECONDS = 60.0
 
 
-def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
+Shown = Literal["browser", "window", "address"]
+"""Where the studio appears: in the browser, in a window of its own, or only as an address on stderr."""
+
+
+def launch(project: Path | None, port: int | None, shown: Shown) -> None:
     """Serve the studio until it is stopped, with this project, the one opened last, or the sample project.
 
-    If another Moot process has the project open, show that one instead. Raises UsageError for a port in use and
-    ProjectError for a file that cannot be opened.
+    If another Moot process has the project open, show that one instead. Raises UsageError for a port in use or a
+    missing pywebview, and ProjectError for a file that cannot be opened.
     """
     from app import context
     from core.services import projects, workspace
+
+    if shown == "window" and not _has_webview():
+        raise UsageError("--window needs pywebview.", "Install Moot with the extra 'window', or omit --window.")
 
     port = _choose_port(port)
     url = f"http://{ADDRESS}:{port}"
@@ -44,8 +56,8 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
             raise
         print_message(f"moot: this project is already open at {locked.url}")
         page = _handover_file(locked.pid)
-        if browser and page.exists():
-            webbrowser.open(page.as_uri())
+        if shown != "address" and page.exists():
+            _show(page, shown)
         return
     except BaseException:
         workspace.stop()
@@ -55,8 +67,8 @@ def launch(project: Path | None, port: int | None, *, browser: bool) -> None:
     print_message("moot: stop with Ctrl-C; active runs are saved and can be resumed")
     try:
         _write_private(page, context.access().handover(url))
-        if browser:
-            threading.Thread(target=_open_browser, args=(port, page), daemon=True).start()
+        if shown != "address":
+            threading.Thread(target=_show_when_ready, args=(port, page, shown), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the studio
             _serve(port)
     finally:
@@ -112,11 +124,65 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _open_browser(port: int, page: Path) -> None:
-    """Open the browser when the server answers."""
+def _show_when_ready(port: int, page: Path, shown: Shown) -> None:
+    """Open the browser or the window when the server answers; stop the server when the window is closed."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), socket.create_connection((ADDRESS, port)):
-            webbrowser.open(page.as_uri())
-            return
+            break
         time.sleep(0.1)
+    else:
+        return
+    _show(page, shown)
+    if shown == "window":
+        signal.raise_signal(signal.SIGINT)
+
+
+def _show(page: Path, shown: Shown) -> None:
+    """Open a page in the browser, or in a window, and then wait until the window is closed."""
+    if shown == "browser":
+        webbrowser.open(page.as_uri())
+        return
+    window = multiprocessing.get_context("spawn").Process(target=run_window, args=(page,), daemon=True)
+    window.start()  # a process of its own, because a graphical toolkit needs the main thread and so does the server
+    window.join()
+
+
+def run_window(page: Path) -> None:
+    """Show an HTML file in a window until the user closes it. Needs pywebview (the extra ``window``).
+
+    The file is passed as text, because QtWebEngine forbids files to open the studio's address.
+    """
+    import webview
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which then ends this process
+    webview.settings["ALLOW_DOWNLOADS"] = True
+    webview.create_window("Moot", html=page.read_text(encoding="utf-8"), width=1440, height=900)
+    webview.start(gui="qt" if sys.platform.startswith("linux") else None)
+
+
+def _has_webview() -> bool:
+    return importlib.util.find_spec("webview") is not None
+
+
+def write_desktop_entry() -> Path:
+    """Add Moot to the application menu of a Linux desktop and return the entry's path.
+
+    The entry follows the Desktop Entry Specification of freedesktop.org. It opens a window if pywebview is installed,
+    otherwise the browser and a terminal in which Moot can be stopped. Raises UsageError on other systems.
+    """
+    if not sys.platform.startswith("linux"):
+        raise UsageError("A desktop entry needs Linux.", "Create a shortcut to the command moot.")
+    import app
+
+    command = str(Path(sysconfig.get_path("scripts")) / "moot").replace("%", "%%")
+    window = _has_webview()
+    entry = platformdirs.user_data_path() / "applications" / "moot.desktop"
+    entry.parent.mkdir(parents=True, exist_ok=True)
+    entry.write_text(
+        "[Desktop Entry]\nType=Application\nName=Moot\nComment=Annotate texts with debating language models\n"
+        f'Exec="{command}" studio{" --window" if window else ""}\nTerminal={"false" if window else "true"}\n'
+        f"Icon={Path(app.__path__[0]) / 'static' / 'logo-icon.svg'}\nCategories=Science;\n",
+        encoding="utf-8",
+    )
+    return entry
