@@ -381,7 +381,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
 def scatter(rows: Rows, *, key: str) -> None:
     """Draw precision against recall of models by role.
 
-    Rows are ``{name, role_model, precision, recall, n}``. ``role_model`` is the role that the model has.
+    Rows are ``{name, role, precision, recall, n}``.
     """
     draw(_scatter(rows), rows, key=key)
 
@@ -391,7 +391,7 @@ def _scatter(rows: Rows) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    role_models = list(dict.fromkeys(row["role_model"] for row in rows))
+    roles = list(dict.fromkeys(row["role"] for row in rows))
     reach = (0.0, 1.02)
     unit = alt.Scale(domain=reach, nice=False)
     x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
@@ -401,15 +401,13 @@ def _scatter(rows: Rows) -> Spec:
         x=x,
         y=y,
         color=alt.Color(
-            "role_model:N",
-            scale=alt.Scale(
-                domain=role_models, range=[palette.role_colour(role_model, shade) for role_model in role_models]
-            ),
+            "role:N",
+            scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
             legend=alt.Legend(title=None, orient="top", direction="horizontal"),
         ),
         tooltip=[
             alt.Tooltip("name:N", title="Model"),
-            alt.Tooltip("role_model:N", title="Role"),
+            alt.Tooltip("role:N", title="Role"),
             alt.Tooltip("precision:Q", title="Precision", format=".3f"),
             alt.Tooltip("recall:Q", title="Recall", format=".3f"),
             alt.Tooltip("n:Q", title="Cells", format=","),

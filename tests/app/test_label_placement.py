@@ -66,7 +66,7 @@ def test_a_handful_of_runs_is_always_clear_of_one_another(points):
         assert not any(overlap(one, other) for one, other in combinations(placed, 2))
 
 
-def test_models_with_long_names_in_three_role_models():
+def test_long_model_names_keep_clear_of_each_other():
     """Two models in three seats each, near one another, as Evaluate shows them."""
     points = [(0.55, 0.40), (0.57, 0.41), (0.56, 0.38), (0.82, 0.20), (0.83, 0.22), (0.84, 0.21)]
     words = ["openai/gpt-4.1-mini"] * 3 + ["ollama/llama3.2"] * 3

@@ -195,7 +195,7 @@ CHARTS = {
     "frontier": (
         [{"name": "r1", "cost": 1.0, "quality": 0.5, "efficient": True, "words": "w"}], {"cost": "c", "quality": "q"}
     ),
-    "scatter": ([{"name": n, "role_model": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
+    "scatter": ([{"name": n, "role": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
     "consistency_bars": ([{"name": "A", "consistency": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],

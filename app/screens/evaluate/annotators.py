@@ -11,16 +11,15 @@ from app.state import state
 from app.widgets import layout, plots
 from app.widgets.common import facts
 from core.annotations import Reference
-from core.debate.protocols import family
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import alt_test, coverage, drift
 from core.services.evaluation.model_recommendations import (
-    Profile,
-    Suggestion,
+    ModelScores,
+    Recommendation,
     comparable_runs,
-    profiles,
-    suggestions,
+    model_scores,
+    recommend_models,
 )
 from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
@@ -35,15 +34,14 @@ PEOPLE: dict[People, str] = {
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the tab."""
     rows = comparable_runs(session, run)
-    found = profiles(session, rows, reference)
+    found = model_scores(session, rows, reference)
     left, right = st.columns([1.2, 1], gap="small")
-    if found:
-        each = [coverage.of_run(session, row, reference) for row in rows if row.verdicts]
-        on = coverage.describe(coverage.merge_coverage(each), reference)
-        with left:
-            _recommendations(found, suggestions(found, [family(role) for role in run.settings.role_models]), on)
+    each = [coverage.of_run(session, row, reference) for row in rows]
+    on = coverage.describe(coverage.merge_coverage(each), reference)
+    with left:
+        _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
     test_panel = layout.panel("Alternative annotator test", "can the model replace the people?", key="models-alt-test")
-    with right if found else left, test_panel:
+    with right, test_panel:
         chosen = st.segmented_control(
             "people",
             list(PEOPLE),
@@ -57,18 +55,16 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         _alternative_test(test, coverage.describe(alt_test.counted_by(session, run)))
     with right:
         _drift(session, run)
-        if not found:
-            st.caption("Models are recommended for multilabel runs with verdicts.")
 
 
-def _recommendations(found: Sequence[Profile], advised: Sequence[Suggestion], on: str) -> None:
-    """Draw each model's profile and the recommendation for each role."""
+def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendation], on: str) -> None:
+    """Draw the scores of each model and the recommendation for each role."""
     sub = "the models' own lists, all runs of this codebook"
     with layout.panel("Model per role", sub, counted=on, key="models-roles"):
         rows = [
             {
                 "name": one.spec,
-                "role_model": one.role_model,
+                "role": one.family,
                 "precision": one.counts.precision,
                 "recall": one.counts.recall,
                 "n": one.counts.n,
@@ -78,13 +74,8 @@ def _recommendations(found: Sequence[Profile], advised: Sequence[Suggestion], on
         ]
         if rows:
             plots.scatter(rows, key="models-profiles")
-        lines = "".join(_line(one) for one in advised)
+        lines = "".join(f"<span><b>{escape(one.title)}:</b> {escape(one.sentence)}</span>" for one in advised)
         st.html(f'<div class="moot-sentences">{lines}</div>')
-
-
-def _line(one: Suggestion) -> str:
-    words = f"{one.spec}. {one.ground}" if one.spec else one.ground
-    return f"<span><b>{escape(one.role_model.capitalize())}:</b> {escape(words)}</span>"
 
 
 def _alternative_test(test: Alternative, on: str) -> None:

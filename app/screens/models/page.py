@@ -14,7 +14,6 @@ from app.widgets.layout import header
 from app.widgets.next_step import next_step
 from core.debate import protocols
 from core.services import models
-from core.services.evaluation import model_recommendations
 from core.services.runs import planning
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
@@ -44,7 +43,7 @@ def main() -> None:
     with header("Models", "models per role, and connections to model servers"):
         saved(state.models.plan_saved_at)
         next_step(session, "models")
-    with st.container(border=True, key="role_models"):
+    with st.container(border=True, key="model-per-role"):
         with st.container(horizontal=True, vertical_alignment="center"):
             heading("Model per role")
             st.segmented_control(
@@ -59,7 +58,7 @@ def main() -> None:
             role_models.presets(plan, save)
             st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="List the servers' models again")
         role_models.table(workspace, plan, roles, entries, ceiling, save)
-    role_models.recommendations(plan, model_recommendations.model_records(session), roles, save)
+    role_models.recommendations(session, plan, roles, save)
     left, right = st.columns((2.1, 1), gap="medium")
     with left, st.container(border=True, key="places"):
         heading("Connections")

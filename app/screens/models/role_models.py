@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -13,20 +13,23 @@ from app.widgets.alerts import error_notices
 from app.widgets.common import heading, line
 from app.widgets.labels import role_html
 from core.debate.turns import Role
-from core.formatting import format_count, format_token_price
+from core.formatting import format_number, format_token_price
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services import models
-from core.services.evaluation import model_recommendations
-from core.services.evaluation.model_recommendations import Criterion, ModelRecord, RoleRecommendation
+from core.services.evaluation.model_recommendations import (
+    ModelScores,
+    apply_recommendations,
+    comparable_runs,
+    model_scores,
+    recommend_models,
+)
 from core.services.models import ConnectionEntry, ModelCapabilities
 from core.services.runs.planning import Plan
+from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
 Save = Callable[[Plan], None]
 
-REASONS: Mapping[Criterion, tuple[str, str]] = {
-    "recall": ("highest recall", "recall"), "precision": ("highest precision", "precision"), "f1": ("highest F1", "F1"),
-}  # fmt: skip
 WIDTHS = (1.4, 1.25, 2.1, 0.7, 0.7, 0.85, 1.05, 0.7, 1.15, 1.0)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
 AUTO = "auto"
@@ -218,51 +221,42 @@ def presets(plan: Plan, save: Save) -> None:
 # -- recommendations
 
 
-def recommendations(plan: Plan, known: Sequence[ModelRecord], roles: Sequence[Role], save: Save) -> None:
-    """Draw the scores of each model, the recommendations that follow and the button that applies them.
+def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], save: Save) -> None:
+    """Draw the scores of each model, the recommendations and the button that applies them.
 
-    Draws nothing without scores.
+    Draws nothing before the first run.
     """
-    if not known:
+    latest = next(reversed(session.runs()), None)
+    runs = comparable_runs(session, latest) if latest is not None else ()
+    if not runs:
         return
-    rows = "".join(
-        f"<tr><td>{escape(record.spec)}</td><td>{record.runs}</td><td>{record.n:,}</td><td>{record.recall:.2f}</td>"
-        f"<td>{record.precision:.2f}</td><td>{record.f1:.2f}</td></tr>"
-        for record in known
-    )
-    with st.container(border=True, key="advice"):
-        heading("Scores of your models")
-        st.html(
-            '<table class="moot-table"><thead><tr><th>Model of the first role</th><th>Runs</th><th>Documents</th>'
-            f"<th>Recall</th><th>Precision</th><th>F1</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
-        found = model_recommendations.recommend_models(known, roles)
-        if not found:
-            line(_no_recommendation(known, roles), "q xs")
+    with st.container(border=True, key="recommendations"):
+        heading("Recommendations from your runs")
+        if known := model_scores(session, runs):
+            _scores_table(known)
+        found = recommend_models(session, runs, tuple(role.name for role in roles))
+        st.html("".join(f'<div class="moot-line"><b>{escape(e.title)}:</b> {escape(e.sentence)}</div>' for e in found))
+        useful = [one for one in found if one.model is not None]
+        if not useful:
             return
-        st.html("".join(f'<div class="moot-line">{_recommendation_html(one)}</div>' for one in found))
-        applied = all(plan.role_model(one.role.name).spec == one.record.spec for one in found)
+        changed = apply_recommendations(plan, useful)
+        applied = all(plan.role_model(role.name).spec == changed.role_model(role.name).spec for role in roles)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.button(
-                "Use these models", key="take-advice", disabled=applied,
-                on_click=lambda: save(model_recommendations.apply_recommendations(plan, found)),
+                "Use these models", key="use-recommendations", disabled=applied, on_click=lambda: save(changed),
                 help="Changes the models; the sampling settings stay",
             )  # fmt: skip
             line("These models are in use." if applied else "Based on the gold labels of your own texts.", "q xs")
 
 
-def _recommendation_html(one: RoleRecommendation) -> str:
-    reason, name = REASONS[one.metric]
-    documents = format_count(one.record.n, "document")
-    return (
-        f"<b>{escape(one.role.title)}</b>: <code>{escape(one.record.spec)}</code>, {reason} "
-        f"({name} {one.value:.2f} on {documents})"
+def _scores_table(known: Sequence[ModelScores]) -> None:
+    rows = "".join(
+        f"<tr><td>{escape(one.spec)}</td><td>{escape(one.family.capitalize())}</td><td>{one.runs}</td>"
+        f"<td>{one.documents:,}</td><td>{format_number(one.counts.recall)}</td>"
+        f"<td>{format_number(one.counts.precision)}</td><td>{format_number(one.counts.f1)}</td></tr>"
+        for one in known
     )
-
-
-def _no_recommendation(known: Sequence[ModelRecord], roles: Sequence[Role]) -> str:
-    if len(roles) < 2:
-        return "This protocol has one role: use the best model."
-    if len(known) < 2:
-        return "Only one model has been the first role of a run. Run another one, alone or as extractor, to compare."
-    return f"A recommendation needs two models with {model_recommendations.MIN_DOCUMENTS} gold documents each."
+    st.html(
+        '<table class="moot-table"><thead><tr><th>Model</th><th>Role</th><th>Runs</th><th>Documents</th>'
+        f"<th>Recall</th><th>Precision</th><th>F1</th></tr></thead><tbody>{rows}</tbody></table>"
+    )

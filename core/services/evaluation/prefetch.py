@@ -38,5 +38,5 @@ def prefetch_tabs(session: ProjectSession, run: RunRow, reference: Reference) ->
     debate_effect.debate_effect(session, run, reference)
     error_analysis.of_label(session, run, run.settings.codebook.labels[0].id, reference)
     repeated_runs.repeats(session, run, reference)
-    model_recommendations.profiles(session, model_recommendations.comparable_runs(session, run), reference)
+    model_recommendations.model_scores(session, model_recommendations.comparable_runs(session, run), reference)
     alt_test.may_replace(session, run)

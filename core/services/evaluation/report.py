@@ -13,7 +13,6 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.csv_text import to_csv
-from core.debate.protocols import family
 from core.export import replacing
 from core.formatting import MISSING, format_interval, format_money, format_number, format_timestamp, format_tokens
 from core.runs import RunRow
@@ -82,12 +81,14 @@ def full_report(
 def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Reference = "gold") -> dict[str, Any]:
     """Return the key ``role_models`` of ``moot evaluate --json``.
 
-    It has each model's profile over these runs, and a recommendation for each role of the last run's protocol.
+    It has the scores of each model over these runs, and a recommendation for each role of the last run's protocol.
     """
-    found = model_recommendations.profiles(session, tuple(rows), reference)
-    wanted = [family(role) for role in rows[-1].settings.role_models] if rows else []
-    advised = model_recommendations.suggestions(found, wanted) if found else ()
-    return {"models": plain(found), "suggestions": plain(advised)}
+    runs = model_recommendations.comparable_runs(session, rows[-1], rows) if rows else ()
+    roles = tuple(rows[-1].settings.role_models) if rows else ()
+    return {
+        "models": plain(model_recommendations.model_scores(session, runs, reference)),
+        "recommendations": plain(model_recommendations.recommend_models(session, runs, roles, reference)),
+    }
 
 
 def to_table(report: EvaluationReport) -> str:

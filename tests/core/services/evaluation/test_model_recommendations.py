@@ -1,74 +1,113 @@
-"""Recommendations of models from the records of runs."""
+"""Model recommendations on runs whose verdicts are known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import pytest
 
-from core.debate.turns import Role
-from core.runs import RoleModel
-from core.services.evaluation import model_recommendations
-from core.services.evaluation.model_recommendations import ModelRecord
-from core.services.runs import planning
-from core.services.session import ProjectSession
-from core.services.workspace import Workspace
-from core.stats.counts import Counts
-from tests.core.services.sessions import BOOK, make, studio
+from core.documents import Document
+from core.runs import RoleModel, RunRow
+from core.services.evaluation.model_recommendations import (
+    apply_recommendations,
+    comparable_runs,
+    model_scores,
+    recommend_models,
+)
+from core.services.runs.planning import Plan
+from core.store.project import Project
+from tests.core.services import sample_world
+from tests.core.services.sample_world import both
+from tests.core.store.helpers import hold_debate, make_settings
+
+ROLES = ("extractor", "critic", "judge")
+GOLD = {f"d{number:02}": ("a", "ab", "b", "")[number % 4] for number in range(40)}
+GOOD, POOR = "local/good", "local/poor"
+MakeRun = Callable[..., RunRow]
 
 
 @pytest.fixture
-def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Workspace, ProjectSession]]:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    with studio(tmp_path) as both:
-        yield both
-
-
-ROLES = (Role("extractor", "Extractor", ""), Role("critic", "Critic", ""), Role("judge", "Judge", ""))
-
-
-def record(name: str, tp: int, fp: int, fn: int, n: int = 50) -> ModelRecord:
-    role_model = RoleModel(connection="local", model=name)
-    return ModelRecord(role_model.spec, role_model, 1, n, Counts(tp, fp, fn, 100))
-
-
-def test_who_misses_little_extracts_who_is_sure_objects_and_who_is_both_judges() -> None:
-    wide, sure, both = (
-        record("wide", tp=90, fp=60, fn=10), record("sure", tp=60, fp=3, fn=40), record("both", tp=85, fp=10, fn=15),
-    )  # fmt: skip
-    given = model_recommendations.recommend_models((wide, sure, both), ROLES)
-    assert [(one.role.name, one.record.spec, one.metric) for one in given] == [
-        ("extractor", "local/wide", "recall"),
-        ("critic", "local/sure", "precision"),
-        ("judge", "local/both", "f1"),
-    ]
-    assert given[0].value == pytest.approx(0.9)
-    plan = model_recommendations.apply_recommendations(planning.Plan(), given)
-    assert [plan.role_model(role.name).model for role in ROLES] == ["wide", "sure", "both"]
-
-
-def test_one_model_or_few_documents_give_no_advice() -> None:
-    assert model_recommendations.recommend_models((record("a", 1, 1, 1),), ROLES) == ()
-    assert (
-        model_recommendations.recommend_models(
-            (record("a", 1, 1, 1), record("b", 2, 1, 1, n=model_recommendations.MIN_DOCUMENTS - 1)), ROLES
-        )
-        == ()
+def world(project: Project) -> tuple[Any, MakeRun]:
+    """A project with gold, and a function that adds a run of ECJ which is wrong on the first ``wrong`` documents."""
+    project.store.documents.add(
+        Document(id, {"text": id}, gold={"gold": both(present)}) for id, present in GOLD.items()
     )
-    assert model_recommendations.recommend_models((record("a", 1, 1, 1), record("b", 2, 1, 1)), ROLES[:1]) == ()
+
+    def make_run(wrong: int, models: Mapping[str, str], **changes: Any) -> RunRow:
+        role_models = {role: RoleModel.parse(models.get(role, GOOD)) for role in ROLES}
+        settings = make_settings(sample_world.CODEBOOK).model_copy(update={"role_models": role_models, **changes})
+        run = project.store.runs.create(settings, list(GOLD))
+
+        async def debates() -> None:
+            for place, (id, present) in enumerate(GOLD.items()):
+                verdict = both("" if present else "ab") if place < wrong else both(present)
+                await hold_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
+
+        asyncio.run(debates())
+        return project.store.runs.known(run.run_id)
+
+    return sample_world.session_on(project), make_run
 
 
-def test_records_come_from_the_first_speakers_of_real_runs(opened: tuple[Workspace, ProjectSession]) -> None:
-    _, session = opened
-    cleanliness, service = (label.id for label in BOOK.labels)
-    true = [{cleanliness: number < 2, service: number != 2} for number in range(4)]
-    session.store.documents.replace_gold({f"d{number}": {"gold": values} for number, values in enumerate(true)})
-    for protocol in ("ecj", "single"):
-        (run,) = make(session, planning.Plan(protocol=protocol))
-        session.start_or_resume(run.run_id).result(30)
-    (found,) = model_recommendations.model_records(session)
-    assert (found.spec, found.runs) == ("builtin/lexical", 2)
-    assert found.n == 2 * 4
-    # found: clean in d0 and d1, service in d1 and d3; missed: the service that gold sees in d0
-    assert (found.recall, found.precision) == (0.8, 1.0)
+def test_a_model_that_is_better_in_one_role_is_recommended_for_it(world: tuple[Any, MakeRun]) -> None:
+    session, make_run = world
+    make_run(20, {"critic": POOR})
+    better = make_run(2, {})
+    found = {one.title: one for one in recommend_models(session, comparable_runs(session, better), ROLES)}
+    critic = found["Critic"]
+    assert critic.model is not None
+    assert critic.sentence == (
+        f"{GOOD}: significantly better than {POOR} on 40 shared documents, with everything else equal."
+    )
+    assert found["Judge"].sentence.startswith("No two runs differ only in the model of judge.")
+    assert found["All roles"].model is None
+    plan = apply_recommendations(Plan(), found.values())
+    assert plan.role_model("critic").spec == GOOD
+    assert plan.role_model("judge").spec == Plan().role_model("judge").spec
+
+
+def test_a_model_that_is_better_in_all_roles_is_recommended_for_all(world: tuple[Any, MakeRun]) -> None:
+    session, make_run = world
+    make_run(20, dict.fromkeys(ROLES, POOR))
+    better = make_run(2, {})
+    found = recommend_models(session, comparable_runs(session, better), ROLES)
+    assert [one.title for one in found if one.model is not None] == ["All roles"]
+    assert {apply_recommendations(Plan(), found).role_model(role).spec for role in ROLES} == {GOOD}
+
+
+def test_a_small_difference_is_not_a_recommendation(world: tuple[Any, MakeRun]) -> None:
+    session, make_run = world
+    make_run(3, {"critic": POOR})
+    better = make_run(2, {})
+    critic = recommend_models(session, comparable_runs(session, better), ROLES)[1]
+    assert critic.sentence == f"No significant difference between {GOOD} and {POOR} on 40 shared documents."
+
+
+@pytest.mark.parametrize("changes", [{"seed": 7}, {"params": {"extra_rounds": 2}}])
+def test_runs_that_differ_otherwise_are_not_compared(world: tuple[Any, MakeRun], changes: dict[str, Any]) -> None:
+    session, make_run = world
+    make_run(20, {"critic": POOR}, **changes)
+    better = make_run(2, {})
+    critic = recommend_models(session, comparable_runs(session, better), ROLES)[1]
+    assert (critic.model, critic.sentence[:26]) == (None, "No two runs differ only in")
+
+
+def test_settings_that_change_no_verdict_may_differ(world: tuple[Any, MakeRun]) -> None:
+    session, make_run = world
+    make_run(20, {"critic": POOR}, concurrency=2, codebook_version=3, pace=5.0)
+    better = make_run(2, {})
+    assert recommend_models(session, comparable_runs(session, better), ROLES)[1].model is not None
+
+
+def test_own_lists_are_scored_over_all_runs_of_a_model(world: tuple[Any, MakeRun]) -> None:
+    session, make_run = world
+    make_run(0, {"critic": POOR})
+    last = make_run(0, {})
+    found = {(one.spec, one.family): one for one in model_scores(session, comparable_runs(session, last))}
+    extractor = found[GOOD, "extractor"]
+    # 40 documents twice; the extractor names both labels, of which half are present.
+    assert (extractor.runs, extractor.documents, extractor.counts.precision, extractor.counts.recall) == (2, 80, 0.5, 1)
+    assert found[POOR, "critic"].counts.f1 == 1
+    assert found[POOR, "critic"].documents == 40

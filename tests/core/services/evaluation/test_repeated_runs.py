@@ -9,7 +9,7 @@ import pytest
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.evaluation import alt_test, compare, drift, error_analysis, model_recommendations, repeated_runs
+from core.services.evaluation import alt_test, compare, drift, error_analysis, repeated_runs
 from core.services.evaluation import report as html_report
 from core.services.evaluation.arrays import get_run
 from core.services.evaluation.coverage import Coverage
@@ -209,18 +209,6 @@ def test_errors_of_a_label(world):
     assert error_analysis.documents(session, run, "a", tag="edge case") == ((), 0)
     with pytest.raises(UsageError, match="no label 'z'"):
         error_analysis.of_label(session, run, "z")
-
-
-def test_who_suits_which_role_model(world):
-    session, runs = world
-    rows = [session.store.runs.get(id) for id in runs]
-    found = model_recommendations.profiles(session, tuple(rows))
-    critic = next(one for one in found if one.role_model == "critic")
-    # The critic's lists are the verdicts here, twice 8 cells; both runs together: 3 + 4 TP of 4 + 4.
-    assert (critic.runs, critic.counts.n, critic.counts.tp, critic.counts.fn) == (2, 16, 7, 1)
-    (said,) = model_recommendations.suggestions(found, ["critic"])
-    assert said.spec == ""
-    assert "Only one model has been tried as critic" in said.ground
 
 
 def test_canaries(world):
