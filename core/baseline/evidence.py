@@ -2,8 +2,9 @@
 
 The built-in model argues from this evidence, and the trained classifier starts from it. A label's words come from two
 sources. Its author listed its keywords and its name; the words of its description and of its include examples are
-derived. A listed word carries its label, and so does a common word of an aspect of its name ("price"). Derived words carry a label that has (almost) no keywords; beside a list they
-only support it, because most words of a definition name what an aspect is found on ("how clean the rooms are").
+derived. A listed word carries its label, and so does a common word of an aspect of its name ("price"). Derived words
+carry a label that has (almost) no keywords; beside a list they only support it, because most words of a definition name
+what an aspect is found on ("how clean the rooms are").
 
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
 examples, about another place, about something that was not tried, in a question for information, or in quoted labels.

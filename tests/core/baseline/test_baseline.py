@@ -264,7 +264,9 @@ class TestDerivedWords:
     KEYWORDS = ("clean", "dirty", "dust", "stain", "mould")
 
     def book(self, description: str, keywords: tuple[str, ...] = KEYWORDS) -> Codebook:
-        return Codebook(unit="review", labels=(Label(name="Freedom from dirt", description=description, keywords=keywords),))
+        return Codebook(
+            unit="review", labels=(Label(name="Freedom from dirt", description=description, keywords=keywords),)
+        )
 
     def found(self, text: str, codebook: Codebook) -> bool:
         return bool(present(debate(text, codebook)[2], codebook))

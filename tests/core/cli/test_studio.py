@@ -60,7 +60,10 @@ def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:
     (tmp_path / "webview.py").write_text(WEBVIEW, encoding="utf-8")
     own = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     done = subprocess.run(
-        [sys.executable, "-m", "core.cli", "--window", "--port", str(free_port()), "--project", str(tmp_path / "p.duckdb")],
+        [
+            sys.executable, "-m", "core.cli", "--window", "--port", str(free_port()),
+            "--project", str(tmp_path / "p.duckdb"),
+        ],
         env=os.environ | own | {"PYTHONPATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
