@@ -6,8 +6,9 @@ import re
 from collections.abc import Sequence
 
 from core.debate.reading.label_names import Names
+from core.debate.reading.markers import SENTENCE, WITHDRAWN
 from core.debate.reading.normalise import fold
-from core.debate.reading.statements import Residue
+from core.debate.reading.statements import Unreadable, quoted_names, residue
 from core.debate.reading.tokens import Token, every, tokenise
 
 _NAMED = ("name", "code")
@@ -23,12 +24,6 @@ _HEDGED_AT_ONCE = re.compile(
     r"|likely"
     r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually|[^\w\s]*\?)"
 )
-_TAKEN_BACK = re.compile(
-    r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
-    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|scratch that|i take that back|that(?:['’]s| is"
-    r"| was) (?:wrong|incorrect|not right))"
-    r"|(?:^|[.!\n—-]\s*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b"
-)
 _OTHERWISE = re.compile(
     r"\b(?:however|actually|wait|instead|correction|on (?:second thoughts?|reflection)|better"
     r"|more (?:accurate|appropriate)\w*|best|should|could|might|may|lean(?:s|ing)?|possibly|perhaps|equally"
@@ -40,13 +35,12 @@ _DENYING = re.compile(
 )
 _DENIAL = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
 """A name like "Not mentioned" inside a longer phrase."""
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     """Return the one label that a line decides for, or None if it does not start with a decision.
 
-    Raises ``Residue`` if the words after the label name another one, or take it back.
+    Raises ``Unreadable`` if the words after the label name another one, or take it back.
     """
     first, _, after = text.partition("\n")
     tokens = tokenise(first, names, codes=codes)
@@ -69,21 +63,22 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         return None
     rest = tokens[end:]
     if rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
-        raise Residue(first)
-    others = [token.item for token in _listed(rest) if token.item != item]
-    if others:
-        raise Residue(f"more than one label: {_names(names, [item, *others])}")
+        raise residue(first)
+    if len(rest) > 1 and rest[0].kind == "verb" and rest[1].kind in ("neg", "negation", "absent", "no", "hedge"):
+        raise residue(first)  # "Hawkish is wrong"
+    if others := [token.item for token in _listed(rest) if token.item != item]:
+        raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
     start = rest[0].start if rest else len(first)
     check_explanation(first[start:] + "\n" + after, item, names)
     return item
 
 
 def check_explanation(text: str, item: str, names: Names) -> None:
-    """Raise ``Residue`` if the words after a decision hedge it, or speak for another label."""
+    """Raise ``Unreadable`` if the words after a decision hedge it, or speak for another label."""
     folded = re.sub(r"[^\S\n]+", " ", text.casefold())
-    if _HEDGED_AT_ONCE.match(folded.partition("\n")[0]) or _TAKEN_BACK.search(folded):
-        raise Residue(text)
-    for sentence in _SENTENCE.split(text):
+    if _HEDGED_AT_ONCE.match(folded.partition("\n")[0]) or WITHDRAWN.search(folded):
+        raise residue(text)
+    for sentence in SENTENCE.split(text):
         mentioned = [
             mention
             for mention in names.mentions(fold(sentence))
@@ -93,7 +88,7 @@ def check_explanation(text: str, item: str, names: Names) -> None:
             continue
         before = sentence[: mentioned[0].start].casefold()
         if not _DENYING.search(before) and (_OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")):
-            raise Residue(sentence)
+            raise residue(sentence)
 
 
 def _listed(tokens: Sequence[Token]) -> list[Token]:
@@ -148,7 +143,3 @@ def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
         elif token.kind not in ("neg", "negation", "comma", "or", "and", "fill") and token.text not in ("a", "an"):
             return None
     return None
-
-
-def _names(names: Names, items: Sequence[str]) -> str:
-    return ", ".join(f'"{names.written(item)}"' for item in dict.fromkeys(items))

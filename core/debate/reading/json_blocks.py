@@ -153,6 +153,15 @@ def entry_name(entry: Any) -> str | int | float | None:
     return entry if isinstance(entry, str | int | float) and not isinstance(entry, bool) else None
 
 
+def entries(value: Any) -> list[tuple[Any, Any]]:
+    """Return (name, what is said of it) for an object {name: ...}, for a list of names or objects, or for one name."""
+    if isinstance(value, dict) and entry_name(value) is None:
+        return list(value.items())
+    listed = value if isinstance(value, list) else [] if value is None else [value]
+    named = ((entry_name(entry), entry) for entry in listed)
+    return [(entry if name is None else name, entry if isinstance(entry, dict) else True) for name, entry in named]
+
+
 def lookup(data: Any, *keys: str) -> Any:
     """Return the value of the first of ``keys`` that an object has, or None; keys are compared without case.
 

@@ -18,7 +18,11 @@ from core.debate.reading.quotations import Span, double_quoted, outermost
 Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
 """A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""
 
-_THOUGHTS = re.compile(r"\s*<(think(?:ing)?)>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_THOUGHTS = re.compile(
+    r"\s*(?:[<\[◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|\Z)"
+    r"|<\|channel\|>analysis.*?(?:<\|channel\|>final<\|message\|>|\Z))",
+    re.IGNORECASE | re.DOTALL,
+)
 _END_OF_THOUGHT = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
@@ -96,14 +100,21 @@ _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
 _REPORTED = re.compile(
-    r"\baccording to (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b|\b(?:says?|said|saying|states?"
+    r"\baccording to (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b"
+    r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
+    r"|\b(?:says?|said|saying|states?"
     r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
-    r"|rather than|wrong|incorrect|in case|for example|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
+    r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
 )
+_INSTRUCTED = re.compile(
+    r"\W*(?:use|follow|end with|(?:answer|reply|respond|write) (?:in|with|like|as))\b.*:|\W*(?:an )?example.*:"
+)
+"""A line above a decision that only shows its form."""
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
+_UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
 _DENIED = re.compile(
     r"\b(?:not|never|no longer|nor|cannot|doubt|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b|n['’]t\b"
@@ -172,6 +183,23 @@ class MarkedReply:
         return start
 
 
+SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+WITHDRAWN = re.compile(
+    r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
+    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|scratch that|i take that back"
+    r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right))"
+    r"|^(?:edit|update|p\.? ?s)\b|(?:^|[.!,;\n—-]\s*)(?:sorry|i mean|oops|just kidding)\b"
+    r"|(?:^|[.!\n—-]\s*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b",
+    re.IGNORECASE,
+)
+"""Words after a decision that take it back."""
+CORRECTED = re.compile(
+    r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
+    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|also (?:present|mentioned|applies|included)|remove"
+    r"|drop|excluding|except|rather)\b",
+    re.IGNORECASE,
+)
+"""Words after a decision that take back what it says of a label in the same sentence."""
 _WEAK = frozenset({"heading", "sentence"})
 _ANOTHERS = re.compile(
     r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|for example|e\.g\.|for instance)\b"
@@ -299,6 +327,12 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
     before = lines[begin : marker.start]
     if before and before[-1] in "'‘" and before.strip(" '‘>-#_"):
         return False
+    above = "" if before.strip(" *>#-") else lines[max(begin - _LOOK_BACK, 0) : begin].rstrip().casefold()
+    above = _OWN_WORDS.sub("", above.rpartition("\n")[2])
+    if _INSTRUCTED.fullmatch(above) or (above.endswith(":") and _ANOTHERS.search(above) and _REPORTED.search(above)):
+        return False
+    if before.lstrip().startswith(">") and _UNQUOTED.search(lines, marker.end):
+        return False  # a quotation, and the answer to it
     for sentence in _SENTENCE.finditer(before):
         begin = marker.start - len(before) + sentence.end()
     before = _OWN_WORDS.sub("", lines[begin : marker.start].casefold())

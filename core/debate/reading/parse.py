@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.reading.choices import check_explanation, read_choice
-from core.debate.reading.json_blocks import Block, entry_name, lookup
-from core.debate.reading.label_names import names_of
+from core.debate.reading.json_blocks import Block, entries, entry_name, lookup
+from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.markers import (
+    CORRECTED,
+    SENTENCE,
+    WITHDRAWN,
     Kind,
     MarkedReply,
     Marker,
@@ -29,11 +32,14 @@ from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
 from core.debate.reading.statements import (
     BULLET,
-    Residue,
     Statements,
+    Unreadable,
     is_comment,
+    quoted_names,
+    residue,
     sole_answer,
     unknown_names,
+    without_bullet,
 )
 from core.debate.reading.tokens import Value, tokenise
 from core.debate.turns import Reading, ReplyForm
@@ -42,6 +48,7 @@ from core.documents import storable
 EMPTY = "the reply is empty"
 NO_DECISION = "no decision line"
 CUT = "cut by the output limit before the decision was complete"
+NO_CHOICE = "the decision does not choose one label"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
 """How many names outside the codebook a reading keeps, and how much of each."""
 
@@ -62,32 +69,16 @@ _CHOSEN = (
 )  # fmt: skip
 _PRESENT = ("present", "present_labels", "present_aspects", "labels_present", "aspects_present", "included", "selected",
             "final_labels", "final_aspects")  # fmt: skip
-_ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded", "rejected")
+_ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded", "rejected", "removed", "dropped")
+_ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
+                          "mentioned", "included", "selected"})  # fmt: skip
 _NOTES = frozenset(
     {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
-_ANSWER_KEYS = ("present", "answer", "value", "decision", "verdict", "status", "applies", "applicable", "mentioned",
-                "included", "selected")  # fmt: skip
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
-_CORRECTED = re.compile(
-    r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
-    r"|revis\w+"
-    r"|changed? my|should (?:not |also )?(?:be|have been)|also (?:present|mentioned|applies|included)|remove|drop"
-    r"|excluding"
-    r"|except|rather)\b",
-    re.IGNORECASE,
-)
-_WITHDRAWN = re.compile(
-    r"(?:^|[.!\n]\s*)(?:wait|scratch that|correction)\b|\bthat(?:['’]s| is| was) (?:wrong|incorrect|not right)"
-    r"|\bi was wrong|\bi(?:['’]m| am) (?:not |un)(?:sure|certain)",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-
-Candidate: TypeAlias = Marker | Block
 
 
 def read(text: str, form: ReplyForm, codebook: Codebook, *, finish_reason: str = "stop") -> Reading:
@@ -100,11 +91,16 @@ def read(text: str, form: ReplyForm, codebook: Codebook, *, finish_reason: str =
     values. For ``text`` only announced decisions of the codebook's own kind are searched, and the problem may be
     ignored. Empty text, and text that is only reasoning, has a problem like any other.
     """
-    decision_form = _FORMS[codebook.kind] if form == "text" else form
     page = parse_markers(text, codebook)
+    cut = finish_reason == "length"
     if not page.text.strip():
-        return Reading(problem=CUT if text.strip() and finish_reason == "length" else EMPTY)
-    return _Reader(page, decision_form, codebook, cut=finish_reason == "length", asked=form != "text").read()
+        return Reading(problem=CUT if text.strip() and cut else EMPTY)
+    reader = _Reader(page, _FORMS[codebook.kind] if form == "text" else form, codebook, cut=cut)
+    try:
+        reading = reader.announced() or (reader.unannounced() if form != "text" else None)
+    except Unreadable as failure:
+        return Reading(unknown=_storable(failure.unknown), problem=failure.problem)
+    return reading or reader.undecided() or Reading(problem=CUT if cut else NO_DECISION)
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:
@@ -125,49 +121,47 @@ class _Line:
     def blank(self) -> bool:
         return not _CONTENT.search(self.text)
 
+    @property
+    def fence(self) -> bool:
+        return _FENCE.match(self.text) is not None
+
 
 class _Reader:
-    """One reading of one reply."""
+    """One reading of one reply. Every method raises ``Unreadable`` for a decision that does not count."""
 
-    def __init__(self, page: MarkedReply, form: ReplyForm, codebook: Codebook, *, cut: bool, asked: bool) -> None:
-        self.page, self.form, self.codebook, self.cut, self.asked = page, form, codebook, cut, asked
+    def __init__(self, page: MarkedReply, form: ReplyForm, codebook: Codebook, *, cut: bool) -> None:
+        self.page, self.form, self.codebook, self.cut = page, form, codebook, cut
         self.names = names_of(codebook)
         self.items = (CHOICE_ITEM,) if form == "choice" else tuple(label.id for label in codebook.labels)
-        self.unknown: dict[str, None] = {}
         self.open = self._left_open()
 
-    def read(self) -> Reading:
-        candidates = self._candidates()
-        last = candidates[-1].start if candidates else -1
-        if self.cut and self.page.torn > last:
-            return self._problem(CUT)
-        try:
-            for candidate in reversed(candidates):
-                reading = self._block(candidate) if isinstance(candidate, Block) else self._marker(candidate)
-                if reading is not None:
-                    return reading
-            if self.asked and (unmarked := self._unmarked()) is not None:
-                return unmarked
-        except Residue as residue:
-            return self._left_over(residue)
-        if self.open and (self.form == "choice" or set(self.items) <= self.open.keys()):
-            return Reading(undecided=dict.fromkeys(self.items, LEFT_OPEN), unknown=_storable(self.unknown))
-        return self._problem(CUT if self.cut else NO_DECISION)
-
-    def _candidates(self) -> list[Candidate]:
+    def announced(self) -> Reading | None:
+        """Return the reading of the last announced decision, None if there is none."""
         kinds, keys = _KINDS[self.form], _KEYS[self.form]
-        found: list[Candidate] = [marker for marker in self.page.markers if marker.kind in kinds]
+        found: list[Marker | Block] = [marker for marker in self.page.markers if marker.kind in kinds]
         found += [block for block in self.page.blocks if block.error or lookup(block.data, *keys) is not None]
-        return sorted(found, key=lambda candidate: candidate.start)
+        found.sort(key=lambda candidate: candidate.start)
+        if self.cut and self.page.torn > (found[-1].start if found else -1):
+            raise Unreadable(CUT)
+        readings = (self._block(each) if isinstance(each, Block) else self._marker(each) for each in reversed(found))
+        return next((reading for reading in readings if reading is not None), None)
 
-    def _problem(self, problem: str) -> Reading:
-        return Reading(unknown=() if problem == CUT else _storable(self.unknown), problem=problem)
+    def unannounced(self) -> Reading | None:
+        """Return the reading of a decision without a marker, None if there is none."""
+        blocks = [block for block in self.page.blocks if not is_reported(self.page, block.start)]
+        for block in reversed(blocks):
+            if (reading := self._ballot(block)) is not None:
+                return reading
+        if self.form == "ratings":
+            rated, end = unmarked_ratings(self.page, self.codebook, self.names)
+            return None if end < 0 or (self.cut and end >= len(self.page.text)) else self._all_rated(rated, end)
+        return self._unmarked_choice() if self.form == "choice" else self._unmarked_labels()
 
-    def _left_over(self, residue: Residue) -> Reading:
-        if residue.unknown:
-            self.unknown |= dict.fromkeys(name[:UNKNOWN_CHARACTERS] for name in residue.unknown)
-            return self._problem(f"the decision names what is not in the codebook: {_quoted(self.unknown)}")
-        return self._problem(f"the decision does not say plainly what it means: {_quoted([residue.words])}")
+    def undecided(self) -> Reading | None:
+        """Return the reading of a reply that leaves everything open and decides nothing else."""
+        if self.open and (self.form == "choice" or self.open.keys() >= set(self.items)):
+            return Reading(undecided=dict.fromkeys(self.items, LEFT_OPEN))
+        return None
 
     def _left_open(self) -> dict[str, str]:
         """Return the labels named on the last ``Undecided:`` lines, with the reason."""
@@ -176,8 +170,7 @@ class _Reader:
         for marker in reversed(self.page.undecided):
             if below is not None and self.page.lines[self.page.line_end(marker.end) : below.start].strip(" \n>#-+•*_"):
                 break
-            line = self.page.text[marker.end : marker.limit]
-            found |= {mention.item: LEFT_OPEN for mention in self.names.mentions(fold(line))}
+            found |= dict.fromkeys(self._mentioned(self.page.text[marker.end : marker.limit]), LEFT_OPEN)
             below = marker
         return found
 
@@ -191,37 +184,44 @@ class _Reader:
                 yield _Line(start, stop, self.page.text[start:stop])
             start = stop + 1
 
-    # Decisions that a marker announces
+    def _mentioned(self, text: str) -> list[str]:
+        return [mention.item for mention in self.names.mentions(fold(text))]
+
+    def _missing(self, decided: Iterable[str]) -> list[str]:
+        known = {*decided, *self.open}
+        return [label.name for label in self.codebook.labels if label.id not in known]
+
+    # Decisions on several labels
 
     def _marker(self, marker: Marker) -> Reading | None:
         """Return the reading of what a marker announces, or None if the sentence is not a decision."""
         if self.form == "ratings":
             ratings, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
-            return self._problem(CUT) if self.cut and not complete else self._rated(ratings)
+            if self.cut and not complete:
+                raise Unreadable(CUT)
+            return self._rated(ratings)
         start = self.page.past_marker(marker.end, marker.limit)
-        if self.form == "choice":
-            return self._marked_choice(marker, start)
-        return self._marked_labels(marker, start)
+        return self._marked_choice(marker, start) if self.form == "choice" else self._marked_labels(marker, start)
 
     def _marked_labels(self, marker: Marker, start: int) -> Reading | None:
+        text = self.page.text
         for block in self.page.blocks:
-            if block.start >= start and not _CONTENT.search(self.page.text[start : block.start].replace("json", "")):
-                return self._unmarked_block(block) if not block.error else self._block(block)
+            if block.start >= start and not _CONTENT.search(text[start : block.start].replace("json", "")):
+                return self._block(block) if block.error else self._ballot(block)
         out = Statements(self.names)
         try:
             end = self._body(out, start, marker.limit)
-        except Residue as residue:
-            if marker.plain and not out.values and not _claims(self.page.text[marker.end : marker.limit], residue):
+        except Unreadable as failure:
+            if marker.plain and not out.values and not _claims(text[marker.end : marker.limit], failure):
                 return None  # "The aspects present in this review are well supported" is prose
-            if self.cut and self.page.line_end(marker.limit) >= len(self.page.text):
-                return self._problem(CUT)
+            if self.cut and self.page.line_end(marker.limit) >= len(text):
+                raise Unreadable(CUT) from failure
             raise
-        if self.cut and (end is None or end >= len(self.page.text) or out.unfinished):
-            return self._problem(CUT)
-        if _WITHDRAWN.search(self.page.lines, start):
-            raise Residue(self.page.text[start:])
-        self._check_after(out, len(self.page.text) if end is None else end)
-        return self._stated(out)
+        if self.cut and (end is None or end >= len(text) or out.unfinished):
+            raise Unreadable(CUT)
+        if WITHDRAWN.search(self.page.lines, start):
+            raise residue(text[start:])
+        return self._stated(out, len(text) if end is None else end)
 
     def _body(self, out: Statements, start: int, limit: int) -> int | None:
         """Read the lines that a marker announces; return where they end, None if they may go on after the text.
@@ -230,6 +230,7 @@ class _Reader:
         """
         following = min((m.start for m in self.page.markers if m.start >= limit), default=len(self.page.text))
         first = self.page.text[start:limit]
+        whole = limit >= self.page.line_end(start)
         if _CONTENT.search(first):
             end = limit
             stated = out.read(_unwrapped(first))
@@ -239,400 +240,263 @@ class _Reader:
                 stated, end = out.read(line.text), line.end
             if not stated:
                 raise self._foreign(first)
-            if limit < self.page.line_end(start) or not out.headed or out.heading == "unknown":
+            if not whole or not out.headed or out.heading == "unknown":
                 return end
-            start = self.page.line_end(limit) + 1
-        elif limit < self.page.line_end(start):
+            limit = self.page.line_end(limit)
+        elif not whole:
             return limit
-        else:
-            start = limit + 1
-        begun, bullets, depth, end = bool(out.values), False, 0, start
-        for line in self._lines(start, following):
-            if _FENCE.match(line.text):
+        begun, bullets, depth, end = bool(out.values), False, 0, limit + 1
+        for line in self._lines(limit + 1, following):
+            if line.fence:
                 continue
             if line.blank:
                 if begun and not bullets and not out.headed:
                     return line.end
                 continue
             bullet = BULLET.match(line.text)
-            indent = len(bullet["indent"]) if bullet else len(line.text) - len(line.text.lstrip(" \t>"))
+            indent = len(bullet["indent"] if bullet else re.match(r"[ \t>]*", line.text)[0])  # type: ignore[index]
             if begun and bullets and indent > depth:
                 continue  # explains the bullet above
+            row = line.text.count("|") > 1
             try:
                 stated = out.read(_unwrapped(line.text))
-            except Residue:
-                if begun and not bullet and not _leads(line.text, self.names):
+            except Unreadable:
+                if begun and not bullet and self._leading(line.text) is None:
                     return line.start
                 raise
-            if not stated:
-                if bullet or (not begun and not line.text.rstrip(" *_").endswith(":") and line.text.count("|") < 2):
-                    foreign = self._foreign(line.text[bullet.end() if bullet else 0 :])
-                    if begun and not foreign.unknown:
-                        return line.start
+            if stated:
+                if bullet and not begun:
+                    bullets, depth = True, indent
+                begun, end = True, line.end
+            elif bullet or not (begun or row or line.text.rstrip(" *_").endswith(":")):
+                foreign = self._foreign(without_bullet(line.text))
+                if not begun or foreign.unknown:
                     raise foreign
-                if begun and line.text.count("|") < 2:
-                    return line.start
-                continue
-            if bullet and not begun:
-                bullets, depth = True, indent
-            begun, end = True, line.end
-        if following < len(self.page.text):
-            return end
-        return end if begun and not bullets and end < len(self.page.text) and not out.headed else None
+                return line.start
+            elif begun and not row:
+                return line.start
+        open_end = begun and (bullets or out.headed or end >= len(self.page.text))
+        return end if following < len(self.page.text) or (begun and not open_end) else None
 
-    def _foreign(self, words: str) -> Residue:
-        """Return the residue of words that state nothing about any label."""
-        return Residue(words, unknown_names(tokenise(words, self.names), words))
+    def _leading(self, text: str) -> str | None:
+        """Return the label with whose name a line starts."""
+        named = self.names.at(fold(text.lstrip(" \t>*_#`\"'“")), 0)
+        return named[0] if named else None
+
+    def _foreign(self, words: str) -> Unreadable:
+        """Return the exception for words that state nothing about any label."""
+        return residue(words, unknown_names(tokenise(words, self.names), words))
+
+    def _stated(self, out: Statements, end: int) -> Reading:
+        """Return the reading of statements on labels: those not named are absent if any is present, or none is.
+
+        The text from ``end`` on may not state anything else.
+        """
+        self._check_after(out, end)
+        if out.contradicted:
+            raise Unreadable(f"the decision says different things about {self._written(out.contradicted)}")
+        values = {item: next(iter(given)) for item, given in out.values.items()}
+        present = [item for item, value in values.items() if value]
+        if out.none and present:
+            raise Unreadable(f"the decision says none and also names {self._written(present)}")
+        if not present and not out.none and self._missing(values):
+            raise Unreadable("the decision names no label that is present and does not say none")
+        reasons = dict.fromkeys((item for item, value in values.items() if value is None), LEFT_OPEN) | self.open
+        return Reading(
+            values={item: bool(values.get(item)) for item in self.items if item not in reasons},
+            undecided={item: reasons[item] for item in self.items if item in reasons},
+        )
 
     def _check_after(self, out: Statements, position: int) -> None:
-        """Raise ``Residue`` if the text after a decision states something else."""
         decided = {item for item, values in out.values.items() if values == {True}}
         after = Statements(self.names)
         for line in self._lines(position):
             try:
                 after.read(line.text)
-            except Residue:
-                pass
-            else:
-                for item, values in after.values.items():
-                    if (True in values) != (item in decided) and None not in values:
-                        raise Residue(line.text)
+            except Unreadable:
+                continue
+            for item, values in after.values.items():
+                if (True in values) != (item in decided) and None not in values:
+                    raise residue(line.text)
         self._check_corrected(position)
 
     def _check_corrected(self, position: int) -> None:
-        text = self.page.lines[position:]
-        if _WITHDRAWN.search(text):
-            raise Residue(text)
-        for sentence in _SENTENCE.split(text):
-            if _CORRECTED.search(sentence) and next(iter(self.names.mentions(fold(sentence))), None) is not None:
-                raise Residue(sentence)
+        for sentence in SENTENCE.split(self.page.lines[position:]):
+            if WITHDRAWN.search(sentence) or (CORRECTED.search(sentence) and self._mentioned(sentence)):
+                raise residue(sentence)
 
-    def _stated(self, out: Statements) -> Reading:
-        """Return the reading of statements on labels: those not named are absent if any is present, or none is."""
-        if out.contradicted:
-            named = [self.names.written(item) for item in out.contradicted]
-            return self._problem(f"the decision says different things about {_quoted(named)}")
-        values = {item: next(iter(given)) for item, given in out.values.items()}
-        present = [item for item, value in values.items() if value]
-        if out.none and present:
-            named = [self.names.written(item) for item in present]
-            return self._problem(f"the decision says none and also names {_quoted(named)}")
-        if not present and not out.none and set(self.items) - values.keys() - self.open.keys():
-            return self._problem("the decision names no label that is present and does not say none")
-        reasons = dict.fromkeys((item for item, value in values.items() if value is None), LEFT_OPEN) | self.open
-        return Reading(
-            values={item: bool(values.get(item)) for item in self.items if item not in reasons},
-            undecided={item: reasons[item] for item in self.items if item in reasons},
-            unknown=_storable(self.unknown),
-        )
-
-    def _marked_choice(self, marker: Marker, start: int) -> Reading | None:
-        text = self.page.text
-        below = start
-        limit = marker.limit
-        if marker.kind == "label" and text[marker.start :].startswith("\\boxed"):
-            limit = min(x for x in (text.find("}", start), limit) if x >= 0)
-        elif not _CONTENT.search(self.page.lines, start, limit):
-            if limit < self.page.line_end(start):
-                return None
-            line = next((one for one in self._lines(limit + 1) if not one.blank and not _FENCE.match(one.text)), None)
-            if line is None:
-                return self._problem(CUT if self.cut else "the decision does not choose one label")
-            below, limit = line.start, line.end
-            if bullet := BULLET.match(line.text):
-                below += bullet.end()
-        if self.cut and limit >= len(text):
-            return self._problem(CUT)
-        line_end = self.page.line_end(limit)
-        rest = text[limit:] if limit < line_end else text[line_end:]
-        item = read_choice(_unwrapped(text[below:limit]) + "\n" + rest.lstrip("}$ "), self.names, codes=True)
-        if item is not None:
-            return self._chosen(item)
-        if _asks(text[below:limit]) or (marker.plain and marker.kind != "label"):
-            return None
-        words = text[below:limit].strip(" *_#\"'`.,;:()[]\n")
-        if any(True for _ in self.names.mentions(fold(words))):
-            raise Residue(words)
-        if not words or re.match(r"(?:none|no label)\b", words, re.IGNORECASE):
-            return self._problem("the decision does not choose one label")
-        raise self._foreign(words)
-
-    def _chosen(self, item: str) -> Reading:
-        if item in self.open:
-            return Reading(undecided={CHOICE_ITEM: LEFT_OPEN}, unknown=_storable(self.unknown))
-        return Reading(values={CHOICE_ITEM: item}, unknown=_storable(self.unknown))
-
-    # Decisions that nothing announces
-
-    def _unmarked(self) -> Reading | None:
-        """Return the reading of a decision without a marker, or None if there is none."""
-        blocks = [block for block in self.page.blocks if not is_reported(self.page, block.start)]
-        for block in reversed(blocks):
-            if (reading := self._unmarked_block(block)) is not None:
-                return reading
-        if self.form == "ratings":
-            rated, end = unmarked_ratings(self.page, self.codebook, self.names)
-            if end < 0 or (self.cut and end >= len(self.page.text)):
-                return None
-            return self._all_rated(rated, end)
-        return self._unmarked_choice() if self.form == "choice" else self._unmarked_labels()
+    def _written(self, items: Iterable[str]) -> str:
+        return quoted_names(self.names.written(item) for item in items)
 
     def _unmarked_labels(self) -> Reading | None:
         leads = [m for m in self.page.weak if m.kind == "heading" and not is_reported(self.page, m.start)]
         if len(leads) == 1 and (reading := self._marked_labels(leads[0], leads[0].end)) is not None:
             return reading
         out = Statements(self.names)
-        prose = leftover = 0
+        prose = leftover = end = 0
         unknown: dict[str, None] = {}
-        end = 0
         for line in self._lines(0):
-            if line.blank or _FENCE.match(line.text):
+            if line.blank or line.fence:
                 continue
             text = _unwrapped(line.text)
             explicit = bool(out.explicit)
             try:
                 stated = out.read(text)
-            except Residue:
-                answers = sole_answer(text, self.names) != "none"
-                leftover += answers or next(iter(self.names.mentions(fold(text))), None) is not None
+            except Unreadable:
+                leftover += sole_answer(text, self.names) != "none" or bool(self._mentioned(text))
                 continue
-            if stated and is_reported(self.page, line.start, denied=False):
+            if not stated:
+                prose += 1
+                name, _, answer = without_bullet(text).partition(":")
+                if explicit and 0 < len(name.split()) < 5 and isinstance(sole_answer(answer, self.names), bool):
+                    unknown.setdefault(name.strip(" *_#"))
+                continue
+            if is_reported(self.page, line.start, denied=False):
                 return None
             if not explicit and out.explicit:  # what came before the first answer is reasoning
                 out.values = out.line_values
-            if stated:
-                end = line.end
-                continue
-            prose += 1
-            name, _, answer = text[bullet.end() if (bullet := BULLET.match(text)) else 0 :].partition(":")
-            if 0 < len(name.split()) < 5 and out.explicit and isinstance(sole_answer(answer, self.names), bool):
-                unknown.setdefault(name.strip(" *_#"))
+            end = line.end
         if not (out.values or out.none) or (self.cut and end >= len(self.page.text)):
             return None
         if unknown and len(out.explicit) > 1:
-            self.unknown |= unknown
-            return self._problem(f"it answers for what is not in the codebook: {_quoted(unknown)}")
-        explicit = out.explicit.issuperset(out.values) and bool(out.explicit)
-        missing = [name for item, name in self._written() if item not in out.values and item not in self.open]
-        if explicit and missing and (out.answered or {False} in out.values.values()):
-            return self._problem(f"it answers label by label, but not for {_quoted(missing)}")
-        if (explicit and not (missing and leftover)) or (not (prose or leftover or self.cut)):
-            self._check_corrected(end)
-            return self._stated(out)
-        return None
+            raise _outside(unknown)
+        missing = self._missing(out.values)
+        if bool(out.explicit) and out.explicit >= out.values.keys():
+            if missing and (out.answered or {False} in out.values.values()):
+                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
+            return None if missing and leftover else self._stated(out, end)
+        return None if prose or leftover or self.cut else self._stated(out, end)
+
+    # Decisions for one label
+
+    def _marked_choice(self, marker: Marker, start: int) -> Reading | None:
+        text, limit = self.page.text, marker.limit
+        if text.startswith("\\boxed", marker.start):
+            limit = min(x for x in (text.find("}", start), limit) if x >= 0)
+        elif not _CONTENT.search(self.page.lines, start, limit):
+            if limit < self.page.line_end(start):
+                return None
+            line = next((one for one in self._lines(limit + 1) if not one.blank and not one.fence), None)
+            if line is None:
+                raise Unreadable(CUT if self.cut else NO_CHOICE)
+            start, limit = line.end - len(without_bullet(line.text)), line.end
+        if self.cut and limit >= len(text):
+            raise Unreadable(CUT)
+        line_end = self.page.line_end(limit)
+        rest = text[limit:] if limit < line_end else text[line_end:]
+        item = read_choice(_unwrapped(text[start:limit]) + "\n" + rest.lstrip("}$ "), self.names, codes=True)
+        if item is not None:
+            return self._chosen(item)
+        if _asks(text[start:limit]) or (marker.plain and marker.kind != "label"):
+            return None
+        words = text[start:limit].strip(" *_#\"'`.,;:()[]\n")
+        if self._mentioned(words):
+            raise residue(words)
+        raise Unreadable(NO_CHOICE) if re.match(r"(?:none|no label)\b|$", words, re.I) else self._foreign(words)
+
+    def _chosen(self, *items: str, end: int | None = None) -> Reading:
+        """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
+        if len(items) != 1:
+            raise Unreadable(f"the decision names more than one label: {self._written(items)}" if items else NO_CHOICE)
+        if end is not None:
+            check_explanation(self.page.text[end:], items[0], self.names)
+        if items[0] in self.open:
+            return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
+        return Reading(values={CHOICE_ITEM: items[0]})
 
     def _unmarked_choice(self) -> Reading | None:
         """Return the label of the first or the last line, of a heading, or of answers label by label."""
-        lines = [line for line in self._lines(0) if not line.blank and not _FENCE.match(line.text)]
+        lines = [line for line in self._lines(0) if not line.blank and not line.fence]
         out = Statements(self.names)
         for line in lines:
             try:
                 if out.read(line.text) and is_reported(self.page, line.start):
                     return None
-            except Residue:
+            except Unreadable:
                 pass
-        named = {label.id for label in self.codebook.labels}
-        if out.explicit >= named and not out.contradicted and len(named) > 1:
-            chosen = [item for item, values in out.values.items() if values == {True}]
-            if len(chosen) != 1:
-                return self._problem("the decision does not choose one label")
-            self._check_corrected(self.page.text.rfind("\n"))
-            return self._chosen(chosen[0])
-        if not lines:
-            return None
-        found: dict[str, None] = {}
-        others: set[str] = set()
-        end = 0
+        if out.explicit and len(self.codebook.labels) > 1 and not (self._missing(out.explicit) or out.contradicted):
+            present = (item for item, values in out.values.items() if values == {True})
+            return self._chosen(*present, end=self.page.text.rfind("\n") + 1)
         leads = [marker for marker in self.page.weak if not is_reported(self.page, marker.start)]
+        found: dict[str, None] = {}
+        others: dict[str, None] = {}
+        end = 0
         for number, line in enumerate(lines):
-            edge = number in (0, len(lines) - 1)
             if self.cut and line.end >= len(self.page.text):
                 continue
+            edge = number in (0, len(lines) - 1)
             starts = [
                 (m.end, m.kind == "heading")
                 for m in leads
                 if line.start <= m.start < line.end and (m.kind == "heading" or edge)
             ]
-            if (number == 0 or self._is_alone(line.text)) and not (
-                is_reported(self.page, line.start) or is_inside(line.start, self.page.quoted)
-            ):
-                bullet = BULLET.match(line.text)
-                starts.insert(
-                    0, (line.start + (bullet.end() if bullet and line.text[bullet.end() :].strip() else 0), True)
-                )
-            elif not starts and (other := self._entry(line.text)) is not None:
-                others.add(other)
+            bare = without_bullet(line.text)
+            alone = number == 0 or self.names.find(bare.strip(" .*_`\"'()[]#>-")) is not None
+            if alone and not (is_reported(self.page, line.start) or is_inside(line.start, self.page.quoted)):
+                starts.insert(0, (line.end - len(bare) if bare.strip() else line.start, True))
+            elif not starts:
+                tokens = tokenise(bare, self.names)
+                if len(tokens) > 1 and tokens[0].kind == "name" and tokens[1].kind == "link":
+                    others.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
                 text = self.page.text[begin : line.end]
                 item = read_choice(_unwrapped(text), self.names, codes=codes)
-                if item is not None and _asks(text):
-                    return None
                 if item is not None:
+                    if _asks(text):
+                        return None
                     found[item], end = None, end or line.end
                     break
-        if found and others - found.keys():
-            found |= dict.fromkeys(sorted(others))
-        if len(found) > 1:
-            named_twice = [self.names.written(item) for item in found]
-            return self._problem(f"the decision names more than one label: {_quoted(named_twice)}")
-        if not found:
-            return None
-        item = next(iter(found))
-        check_explanation(self.page.text[end:], item, self.names)
-        return self._chosen(item)
-
-    def _entry(self, text: str) -> str | None:
-        """Return the label that a line is about: "- Hawkish: never"."""
-        bullet = BULLET.match(text)
-        tokens = tokenise(text[bullet.end() if bullet else 0 :], self.names)
-        headed = len(tokens) > 1 and tokens[0].kind == "name" and tokens[1].kind == "link"
-        return tokens[0].item if headed else None
-
-    def _is_alone(self, text: str) -> bool:
-        """Return True if a line consists of one label and nothing else."""
-        return self.names.find(text.strip(" .*_`\"'()[]#>-")) is not None
+        return self._chosen(*(found | others), end=end) if found else None
 
     # JSON
 
     def _block(self, block: Block) -> Reading:
+        """Return the reading of an object with a decision's key."""
         if block.error:
-            return self._problem(CUT if self.cut else f"the JSON cannot be read ({block.error})")
-        undecided = lookup(block.data, "undecided")
-        if undecided is not None:
-            self.open = self._json_open(undecided)
+            raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
+        for name, given in entries(lookup(block.data, "undecided")):
+            reason = given.get("reason") if isinstance(given, dict) else given
+            reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
+            self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
         value = lookup(block.data, *_KEYS[self.form])
         if self.form == "ratings":
             return self._rated(ratings_in(value, self.codebook, self.names))
         if self.form == "choice":
-            return self._json_choice(value, block)
-        return self._json_labels({True: value, False: lookup(block.data, *_ABSENT)}, block)
+            return self._json_choice(value if isinstance(value, list) else [value], block.end)
+        return self._json_labels(value, lookup(block.data, *_ABSENT), block.end)
 
-    def _unmarked_block(self, block: Block) -> Reading | None:
+    def _ballot(self, block: Block) -> Reading | None:
         """Return the reading of an object {name: answer}, or with names under another key than ``labels``."""
-        data = self._by_name(block)
+        data = self._by_name(block.data)
+        known = {key: value for key, value in data.items() if self.names.find(key) is not None}
         if self.form == "ratings":
-            numbers = (
-                block.data if isinstance(block.data, list) else {k: v for k, v in data.items() if self.names.find(k)}
-            )
+            numbers = block.data if isinstance(block.data, list) else known
             return self._all_rated(ratings_in(numbers, self.codebook, self.names), block.end) if numbers else None
-        if data:
-            answers = {key: _answer(value, self.names) for key, value in data.items()}
-            known = {key: answers[key] for key in data if self.names.find(key) is not None}
-            claims = [key for key in data if key not in known and _is_claim(data[key], self.names)]
-            if not any(isinstance(answer, bool) for answer in known.values()):
+        if known:
+            answers = {self.names.find(key) or "": _answer(value, self.names) for key, value in known.items()}
+            if not any(isinstance(answer, bool) for answer in answers.values()):
                 return None
             self._check_corrected(block.end)
-            if claims:
-                self.unknown |= dict.fromkeys(claims)
-                return self._problem(f"it answers for what is not in the codebook: {_quoted(claims)}")
+            if claims := [key for key in data if key not in known and _is_claim(data[key], self.names)]:
+                raise _outside(claims)
             if self.form == "choice":
-                chosen = [self.names.find(key) for key, answer in known.items() if answer is True]
-                if len(chosen) != 1 or chosen[0] is None or "none" in known.values():
-                    return self._problem("the decision does not choose one label")
-                return self._chosen(chosen[0])
-            told = {self.names.find(key) for key in known} | self.open.keys()
-            if missing := [name for item, name in self._written() if item not in told]:
-                return self._problem(f"it answers label by label, but not for {_quoted(missing)}")
-            return self._json_labels({True: known}, block)
+                chosen = [item for item, answer in answers.items() if answer is True]
+                if len(chosen) != 1 or "none" in answers.values():
+                    raise Unreadable(NO_CHOICE)
+                return self._chosen(*chosen)
+            if missing := self._missing(answers):
+                raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
+            return self._json_labels(known, None, block.end)
         if self.form == "choice":
             value = lookup(block.data, *_CHOSEN)
-            if isinstance(value, str | int | float) and not isinstance(value, bool) and self._named(value) is not None:
-                return self._json_choice(value, block)
+            return self._json_choice([value], block.end) if self._named(value) is not None else None
+        listed = lookup(block.data, *_PRESENT, *_CHOSEN)
+        if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
-        listed, absent = lookup(block.data, *_PRESENT, *_CHOSEN), lookup(block.data, *_ABSENT)
-        if not isinstance(listed, list) or any(not isinstance(entry, str) for entry in listed):
-            return None
-        if any(self.names.find(entry) is None for entry in listed):
-            return None
-        return self._json_labels({True: listed, False: absent}, block)
+        return self._json_labels(listed, lookup(block.data, *_ABSENT), block.end)
 
-    def _json_choice(self, value: Any, block: Block) -> Reading:
-        entries = value if isinstance(value, list) else [value]
-        items = [self._named(entry_name(entry)) for entry in entries]
-        found = {item for item in items if item is not None}
-        unknown = [
-            str(entry_name(entry) if entry_name(entry) is not None else entry)
-            for entry, item in zip(entries, items, strict=True)
-            if item is None
-        ]
-        if unknown:
-            self.unknown |= dict.fromkeys(name[:UNKNOWN_CHARACTERS] for name in unknown)
-            return self._problem(f"the decision names what is not in the codebook: {_quoted(self.unknown)}")
-        if len(found) != 1:
-            written = [self.names.written(item) for item in found]
-            return self._problem(
-                f"the decision names more than one label: {_quoted(written)}"
-                if found
-                else "the decision does not choose one label"
-            )
-        chosen = found.pop()
-        check_explanation(self.page.text[block.end :], chosen, self.names)
-        return self._chosen(chosen)
-
-    def _json_labels(self, sides: Mapping[bool, Any], block: Block) -> Reading:
-        out, foreign = Statements(self.names), []
-        for side, value in sides.items():
-            if value is None and side is False:
-                continue
-            for entry, answer in _pairs(value, self.names):
-                if answer == "none":
-                    raise Residue(str(entry))
-                stated = None if answer is None else side == answer
-                name = entry_name(entry)
-                item = self.names.find(name) if isinstance(name, str) else None
-                if item is not None:
-                    out.values.setdefault(item, set()).add(stated)
-                elif isinstance(name, str):
-                    part = Statements(self.names)
-                    try:
-                        whole = part.read(name) and not (part.none and part.values)
-                    except Residue:
-                        whole = False
-                    if not whole:
-                        foreign.append(name)
-                    for each, values in part.values.items():
-                        out.values.setdefault(each, set()).update({stated if v else not stated for v in values})
-                else:
-                    foreign.append(str(name if name is not None else entry))
-        if foreign:
-            raise Residue(foreign[0], foreign)
-        if True not in {value for values in out.values.values() for value in values}:
-            out.none = True  # an empty list is an answer
-        self._check_after(out, block.end)
-        return self._stated(out)
-
-    def _json_open(self, value: Any) -> dict[str, str]:
-        entries = (
-            list(value.items())
-            if isinstance(value, dict) and entry_name(value) is None
-            else [
-                (entry, entry.get("reason") if isinstance(entry, dict) else None)
-                for entry in (value if isinstance(value, list) else [value])
-            ]
-        )
-        found: dict[str, str] = {}
-        for entry, reason in entries:
-            for mention in self.names.mentions(fold(str(entry_name(entry)))):
-                found[mention.item] = reason if isinstance(reason, str) and reason else LEFT_OPEN
-        return found
-
-    def _named(self, name: str | int | float | None) -> str | None:
-        if name is None:
-            return None
-        if (item := self.names.find(str(name))) is not None or self.form != "choice":
-            return item
-        try:
-            return self.names.find_code(float(name))
-        except (ValueError, OverflowError):
-            pass
-        try:
-            return read_choice(str(name), self.names, codes=True)
-        except Residue:
-            return None
-
-    def _by_name(self, block: Block) -> dict[str, Any]:
-        """Return the object of a block whose keys are names of the codebook, also inside a wrapper, or {}."""
-        data = block.data
+    def _by_name(self, data: Any) -> dict[str, Any]:
+        """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""
         for _ in range(3):
             if not isinstance(data, dict):
                 break
@@ -642,117 +506,128 @@ class _Reader:
             data = inner[0] if len(inner) == 1 else None
         return {}
 
-    def _written(self) -> Iterator[tuple[str, str]]:
-        return ((label.id, label.name) for label in self.codebook.labels)
+    def _named(self, name: Any) -> str | None:
+        """Return the label that a JSON value names, by its name, its code or in words."""
+        if not isinstance(name, str | int | float) or isinstance(name, bool):
+            return None
+        try:
+            return self.names.find(str(name)) or self.names.find_code(float(name))
+        except (ValueError, OverflowError):
+            pass
+        try:
+            return read_choice(str(name), self.names, codes=True)
+        except Unreadable:
+            return None
+
+    def _json_choice(self, values: list[Any], end: int) -> Reading:
+        named = [entry_name(value) for value in values]
+        if unknown := [str(value if name is None else name) for value, name in zip(values, named, strict=True)
+                       if self._named(name) is None]:  # fmt: skip
+            raise residue(unknown[0], unknown)
+        return self._chosen(*dict.fromkeys(item for name in named if (item := self._named(name))), end=end)
+
+    def _json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
+        out, foreign = Statements(self.names), []
+        sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
+        for side, name, given in sides:
+            answer = _answer(given, self.names)
+            if answer == "none":
+                raise residue(str(name))
+            item = self.names.find(name) if isinstance(name, str) else None
+            part = Statements(self.names)
+            if item is not None:
+                part.values = {item: {True}}
+            else:
+                try:
+                    whole = isinstance(name, str) and part.read(name) and not (part.none and part.values)
+                except Unreadable:
+                    whole = False
+                if not whole:
+                    foreign.append(str(name))
+            for each, values in part.values.items():
+                stated = {None if answer is None else (value == answer) == side for value in values}
+                out.values.setdefault(each, set()).update(stated)
+        if foreign:
+            raise residue(foreign[0], foreign)
+        out.none = not any(True in values for values in out.values.values())  # an empty list is an answer
+        return self._stated(out, end)
 
     # Ratings
 
     def _all_rated(self, rated: Reading, end: int) -> Reading | None:
-        told = rated.values.keys() | rated.undecided.keys() | self.open.keys()
-        if not rated.values or any(item not in told for item in self.items):
+        if not rated.values or self._missing({**rated.values, **rated.undecided}):
             return None
         self._check_corrected(end)
         return self._rated(rated)
 
     def _rated(self, rated: Reading) -> Reading:
-        reasons = {**rated.undecided, **self.open}
+        unknown = _storable(rated.unknown)
         values = {item: rated.values[item] for item in self.items if item in rated.values and item not in self.open}
-        missing = {item: "no rating given" for item in self.items if item not in values and item not in reasons}
-        unknown = _storable((*self.unknown, *rated.unknown))
-        if not values and any(item not in self.open for item in self.items):
-            given = "; ".join(
-                f"{self.names.written(item)}: {reason}" for item, reason in list(rated.undecided.items())[:5]
+        if not values and self.open.keys() < set(self.items):
+            reasons = [f"{self.names.written(item)}: {reason}" for item, reason in rated.undecided.items()]
+            outside = f"it names only what is not in the codebook: {quoted_names(unknown)}" if unknown else ""
+            raise Unreadable(
+                f"no dimension has a rating ({'; '.join(reasons[:5]) or outside or 'none is named'})", unknown
             )
-            outside = f"it names only what is not in the codebook: {_quoted(rated.unknown)}" if rated.unknown else ""
-            return Reading(
-                unknown=unknown, problem=f"no dimension has a rating ({given or outside or 'none is named'})"
-            )
-        reasons |= missing
-        return Reading(values, {item: reasons[item] for item in self.items if item in reasons}, unknown)
+        reasons_by_item = {**dict.fromkeys(self.items, "no rating given"), **rated.undecided, **self.open}
+        return Reading(values, {item: reasons_by_item[item] for item in self.items if item not in values}, unknown)
 
 
 def _unwrapped(text: str) -> str:
     """Return a body without a quotation mark, bracket or emphasis around the whole of it."""
     bare = text.strip().strip("*_`").strip()
+    inner = bare.rstrip(".")
     for opening, closing in ('""', "“”", "«»", "„“", "()", "{}"):
-        if (
-            len(bare) > 1
-            and bare[0] == opening
-            and bare.rstrip(".")[-1] == closing
-            and bare.count(closing) == (2 if opening == closing else 1)
-        ):
-            return bare.rstrip(".")[1:-1]
+        once = bare.count(closing) == (2 if opening == closing else 1)
+        if len(bare) > 1 and bare[0] == opening and inner[-1:] == closing and once:
+            return inner[1:-1]
     return text
 
 
-def _claims(text: str, residue: Residue) -> bool:
+def _claims(text: str, failure: Unreadable) -> bool:
     """Return True if words after a plain marker are names outside the codebook and not the rest of a sentence."""
-    words = text.lstrip(" *`_")
-    return words.startswith("#") or (bool(residue.unknown) and all(name[:1].isupper() for name in residue.unknown))
-
-
-def _leads(text: str, names: Any) -> bool:
-    """Return True if a line starts with a label's name."""
-    folded = fold(text.lstrip(" \t>*_#`\"'“"))
-    return names.at(folded, 0) is not None
+    return text.lstrip(" *`_").startswith("#") or (
+        bool(failure.unknown) and all(name[:1].isupper() for name in failure.unknown)
+    )
 
 
 def _asks(text: str) -> bool:
     return text.rstrip(" *_\"”'").endswith("?")
 
 
-def _answer(value: Any, names: Any) -> Value | str:
+def _answer(value: Any, names: Names) -> Value | str:
     """Return the answer of a JSON value; "none" for anything that is not an answer.
 
     An answer is a boolean, 1 or 0, words such as yes, null for open, evidence, or an object with one of these under
     ``present``, ``answer`` and the like.
     """
     if isinstance(value, dict):
-        given = {_answer(entry, names) for key, entry in value.items() if key.strip().casefold() in _ANSWER_KEYS}
-        others = [
-            key
-            for key, entry in value.items()
-            if key.strip().casefold() not in (*_ANSWER_KEYS, *_NOTES) and isinstance(entry, bool)
-        ]
-        if others or len(given) > 1:
-            return "none"
-        return given.pop() if given else ("none" if not value else True)
-    if value is None:
-        return None
+        folded = {key.strip().casefold(): entry for key, entry in value.items()}
+        given = {_answer(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
+        others = any(_is_claim(entry, names) for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES)
+        others = others or 0 in (folded.get("score"), folded.get("confidence"))
+        return "none" if others or len(given) > 1 or not value else given.pop() if given else True
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else "none"
     if isinstance(value, list):
-        return (
-            True
-            if value and all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
-            else "none"
-        )
-    if not isinstance(value, str) or not value.strip():
-        return "none"
+        evidence = all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
+        return True if value and evidence else "none"
+    if not isinstance(value, str):
+        return value if value is None else "none"
     answer = sole_answer(value, names)
-    if answer != "none":
-        return answer
-    return is_comment(value, names) or "none"
+    return answer if answer != "none" else (bool(value.strip()) and is_comment(value, names)) or "none"
 
 
-def _is_claim(value: Any, names: Any) -> bool:
+def _is_claim(value: Any, names: Names) -> bool:
     """Return True if the value of an unknown name is a yes or a no. A number may be anything: "confidence": 1."""
     return isinstance(value, bool) or (isinstance(value, str) and isinstance(sole_answer(value, names), bool))
 
 
-def _pairs(value: Any, names: Any) -> Iterable[tuple[Any, Value | str]]:
-    """Return (entry, answer) for a JSON list, an object {name: answer} or a bare name."""
-    if isinstance(value, dict) and entry_name(value) is None:
-        return [(name, _answer(given, names)) for name, given in value.items()]
-    entries = value if isinstance(value, list) else [value]
-    return [(entry, _answer(entry, names) if isinstance(entry, dict) else True) for entry in entries]
-
-
-def _quoted(names: Iterable[str]) -> str:
-    shown = [f'"{storable(" ".join(name.split())[:80])}"' for name in names]
-    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
+def _outside(names: Iterable[str]) -> Unreadable:
+    names = tuple(names)
+    return Unreadable(f"it answers for what is not in the codebook: {quoted_names(names)}", names)
 
 
 def _storable(names: Iterable[str]) -> tuple[str, ...]:
     """Return names without lone surrogates, which JSON can contain and the store refuses."""
-    return tuple(dict.fromkeys(storable(name) for name in names))[:UNKNOWN_NAMES]
+    return tuple(dict.fromkeys(storable(name[:UNKNOWN_CHARACTERS]) for name in names))[:UNKNOWN_NAMES]

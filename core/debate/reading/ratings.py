@@ -7,7 +7,7 @@ from collections.abc import Container
 from typing import Any
 
 from core.codebook import Codebook, Scale
-from core.debate.reading.json_blocks import entry_name
+from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names
 from core.debate.reading.markers import MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.normalise import Folded, fold
@@ -78,18 +78,9 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
     """Return the ratings of a JSON reply: {dimension: number}, or a list of objects with a name and a ``rating``."""
     collected = _Collected(codebook, names)
-    if isinstance(value, dict):
-        for name, said in value.items():
-            collected.json(name, said)
-    elif isinstance(value, list):
-        for entry in value:
-            said = entry if isinstance(entry, dict) else {}
-            collected.json(entry_name(entry), _number_of(said))
+    for name, given in entries(value) if isinstance(value, dict | list) else ():
+        collected.json(name, None if given is True and isinstance(value, list) else given)
     return collected.reading()
-
-
-def _number_of(entry: dict[str, Any]) -> Any:
-    return next((entry[key] for key in ("rating", "score", "value") if key in entry), None)
 
 
 class _Collected:
@@ -124,11 +115,11 @@ class _Collected:
                 return
             position = following.end()
 
-    def json(self, name: str | int | float | None, said: Any) -> None:
+    def json(self, name: Any, said: Any) -> None:
         """Take what a JSON reply says of one dimension."""
         item = self.names.find(str(name))
-        if isinstance(said, dict):
-            said = _number_of(said)
+        while isinstance(said, dict):
+            said = next((said[key] for key in ("rating", "score", "value") if key in said), None)
         if item is None:
             self.unknown.setdefault(str(name)[:200])
         elif said is None:

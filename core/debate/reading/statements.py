@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from core.debate.reading.label_names import Names
-from core.debate.reading.tokens import ANSWERS, Token, Value, every, tokenise
+from core.debate.reading.tokens import ANSWERS, NO_SIGNS, YES_SIGNS, Token, Value, every, tokenise
+from core.documents import storable
 
 _HEDGES = frozenset({"hedge", "or", "question"})
 _DENIALS = frozenset({"neg", "no", "absent", "none", "negation", "open", "mark", "closed", "rest"})
@@ -21,7 +22,7 @@ _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none"
 _PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
 """What may stand between the word of a heading and its colon."""
 _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
-_BOX = r"\[[ xX✓✔]?\]|[✓✔✅✗✘❌☑☐]"
+_BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
 BULLET = re.compile(
     rf"(?P<indent>(?:[^\S\n]|>)*+)(?:(?P<mark>[-+*–—](?=\s)|[•‣◦·]"
     rf"|\d{{1,3}}[.)](?!\d)|\(\d{{1,3}}\)|#{{1,6}}(?=\s))\s*|(?={_BOX}))"
@@ -37,12 +38,26 @@ _LONGEST_WORDS, _LONGEST_NAME = 400, 5
 """Most characters of a residue that are kept, and most words of an unknown name."""
 
 
-class Residue(Exception):
-    """The words of a decision that have no place in it; ``unknown`` are those that look like names of labels."""
+class Unreadable(Exception):
+    """A decision that does not count. ``unknown`` are the words in it that look like names of labels."""
 
-    def __init__(self, words: str, unknown: Iterable[str] = ()) -> None:
-        super().__init__(words)
-        self.words, self.unknown = " ".join(words[:_LONGEST_WORDS].split())[:200], tuple(unknown)
+    def __init__(self, problem: str, unknown: Iterable[str] = ()) -> None:
+        super().__init__(problem)
+        self.problem, self.unknown = problem, tuple(unknown)
+
+
+def residue(words: str, unknown: Iterable[str] = ()) -> Unreadable:
+    """Return the exception for words of a decision that have no place in it."""
+    if unknown := tuple(unknown):
+        return Unreadable(f"the decision names what is not in the codebook: {quoted_names(unknown)}", unknown)
+    words = " ".join(words[:_LONGEST_WORDS].split())
+    return Unreadable(f"the decision does not say plainly what it means: {quoted_names([words])}")
+
+
+def quoted_names(names: Iterable[str]) -> str:
+    """Return the first five names in quotation marks, and the number of the others."""
+    shown = [f'"{storable(" ".join(name.split())[:80])}"' for name in dict.fromkeys(names)]
+    return ", ".join(shown[:5]) + (f" and {len(shown) - 5} more" if len(shown) > 5 else "")
 
 
 class Statements:
@@ -66,7 +81,7 @@ class Statements:
         self._columns: list[Value | str] | None = None
 
     def read(self, line: str) -> bool:
-        """Read one line. Return False for a line without any statement. Raises ``Residue``; nothing is read then."""
+        """Read one line. Return False for a line without any statement. Raises ``Unreadable``; nothing is read then."""
         before = (
             {item: set(given) for item, given in self.values.items()},
             set(self.explicit),
@@ -76,7 +91,7 @@ class Statements:
         self.line_values = {}
         try:
             return self._row(line) if self._in_table(line) else self._line(line)
-        except Residue:
+        except Unreadable:
             self.values, self.explicit, self.none, self.heading = before
             raise
 
@@ -97,13 +112,12 @@ class Statements:
 
     def _line(self, line: str) -> bool:
         self._columns = None
-        bullet = BULLET.match(line)
-        rest = line[bullet.end() :] if bullet else line
+        bullet, rest = BULLET.match(line), without_bullet(line)
         tokens = tokenise(rest, self._names)
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
             self._signs.add(bullet["mark"])
             if len(self._signs) > 1:
-                raise Residue(line)  # as in a diff: plus and minus may mean present and absent
+                raise residue(line)  # as in a diff: plus and minus may mean present and absent
         stated = inline = False
         for sentence in _split(tokens):
             if inline:
@@ -111,7 +125,7 @@ class Statements:
             reader = _Sentence(self, sentence, rest, bullet=bullet is not None)
             if reader.states_something():
                 if sentence[-1].kind in ANSWERS and len(sentence) == 1 and not _TITLE.match(line):
-                    raise Residue(line)  # "Not mentioned." may be about a label named above
+                    raise residue(line)  # "Not mentioned." may be about a label named above
                 reader.read()
                 stated, inline = True, inline or reader.inline_heading
         if inline:
@@ -133,7 +147,7 @@ class Statements:
         if all(isinstance(column, bool) for column in columns):
             for column, cell in zip(columns, cells, strict=True):
                 if cell and not _only_names(cell) and {token.kind for token in cell} != {"none"}:
-                    raise Residue(line)
+                    raise residue(line)
                 for token in cell:
                     if token.kind == "name":
                         self._state(token.item, column is True)
@@ -145,9 +159,9 @@ class Statements:
             answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
             if answer == "none":
                 if named is not None and _takes_back(cell, own, implicit=False):
-                    raise Residue(line)
+                    raise residue(line)
             elif column == "other" or (column is False and columns.count(True) == 0):
-                raise Residue(line)  # another role's answers, or "Absent: no"
+                raise residue(line)  # another role's answers, or "Absent: no"
             elif isinstance(column, bool) and answer is not None:
                 answers.append(column == answer)
             else:
@@ -159,7 +173,7 @@ class Statements:
             or len(set(answers)) != 1
             or len(answers) > max(1, len([c for c in columns if c in (True, False)]))
         ):
-            raise Residue(line, [texts[0].strip(" *_#")] if named is None else ())
+            raise residue(line, [texts[0].strip(" *_#")] if named is None else ())
         for token in cells[named]:
             if token.kind == "name":
                 self._state(token.item, answers[0])
@@ -228,7 +242,7 @@ class _Sentence:
         return self.tokens[at].kind if at < len(self.tokens) else ""
 
     def _fail(self) -> NoReturn:
-        raise Residue(self.text, unknown_names(self.tokens, self.text))
+        raise residue(self.text, unknown_names(self.tokens, self.text))
 
     def _after_name(self) -> None:
         """Read what belongs to the name before: an answer, a comment, both, or nothing."""
@@ -268,6 +282,8 @@ class _Sentence:
     def _remark(self, token: Token, own: str) -> None:
         value = _sole_answer(token.inner)
         if token.kind == "bracket" and value != "none":
+            if own not in self.pending:
+                self._fail()  # two answers
             self.pending.remove(own)
             self.out._state(own, value if not isinstance(value, str) else None)
         elif token.kind == "bracket" and _takes_back(token.inner, "", implicit=True):
@@ -412,6 +428,12 @@ class _Sentence:
         for item in self.pending:
             self.out._state(item, True if isinstance(heading, str) else heading, explicit=not isinstance(heading, str))
         self.pending = []
+
+
+def without_bullet(line: str) -> str:
+    """Return a line without its bullet, number or heading mark."""
+    bullet = BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
 
 
 def unknown_names(tokens: Iterable[Token], text: str) -> list[str]:

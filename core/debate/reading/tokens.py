@@ -56,6 +56,7 @@ _VOCABULARY = {
     "|impli(?:ed|citly|cit)"
     r"|indirect(?:ly)?|questionable|doubtful|might|may|could|should|would|but|however|although|though|yet|unless|if"
     r"|rather"
+    r"|sorry|i\ mean|oops|kind\ of|sort\ of|slightly|a\ (?:bit|little)|to\ (?:some|a\ \w+)\ (?:extent|degree)"
     r"|almost|nearly|weak(?:ly)?|somewhat|instead|actually|wait|debatable|vielleicht|peut-être|quizás?|forse|talvez"
     r"|aber",
     "negation": r"nothing|nobody|nowhere|never|neither|hardly|barely|scarcely|lacks?|lacking|fails?|wrong|incorrect"
@@ -70,9 +71,10 @@ _VOCABULARY = {
     "|finally|following"
     r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
 }
+YES_SIGNS, NO_SIGNS = "✓✔✅☑👍", "✗✘✖✕❌❎☐👎🚫⛔"
 _LEXER = re.compile(
     r"(?P<tag></?[a-z]{1,20}>)"
-    r"|(?P<yes_mark>[✓✔✅☑]|\[[x✓✔]\])|(?P<no_mark>[✗✘❌☐]|\[\ ?\])"
+    rf"|(?P<yes_mark>[{YES_SIGNS}]|\[[x✓✔]\]|\(x\))|(?P<no_mark>[{NO_SIGNS}]|\[\ ?\]|\(\ \))"
     r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|\.{2,}|[。！])"
     r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s))|(?P<amp>&(?=\s))"
     r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
@@ -80,16 +82,20 @@ _LEXER = re.compile(
         f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"
         for kind, pattern in _VOCABULARY.items()
     )
-    + r"|(?P<question>\?)|(?P<word>[^\W_]+(?:['’.][^\W_]+)*)",
+    + r"|(?P<question>\?)|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬])",
     re.DOTALL,
 )
 _ALIASES = {"amp": "and", "tail": "word", "yes_mark": "mark", "no_mark": "mark"}
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?(?![^\W_]|[.,]\d)")
+_STRUCK = re.compile(r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>[^~<]*)(?:~~|</(?P=tag)>)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _LISTED = frozenset({"name", "comma", "and", "semicolon", "fill", "code"})
 
 ANSWERS = frozenset({"yes", "no", "present", "absent", "open", "mark"})
 _TRUE, _FALSE = frozenset({"yes", "present"}), frozenset({"no", "absent"})
+
+
+_Groups: TypeAlias = dict[int, tuple[str, int, int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +117,7 @@ class Token:
     def value(self) -> Value:
         """The value of a token whose kind is in ``ANSWERS``."""
         if self.kind == "mark":
-            return self.text in "✓✔✅☑" or self.text[:2] in ("[x", "[✓", "[✔")
+            return self.text in YES_SIGNS or self.text[1:2] in tuple("x✓✔")
         return True if self.kind in _TRUE else False if self.kind in _FALSE else None
 
 
@@ -132,23 +138,27 @@ def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:
             yield from every(token.inner, quotes=quotes)
 
 
-def _groups(text: str) -> dict[int, tuple[int, str]]:
-    """Return the end and the kind of each quotation, bracket and struck passage by its start."""
+def _groups(text: str) -> _Groups:
+    """Return the kind, the inner range and the end of each quotation, bracket and struck passage by its start."""
     quoted = outermost(double_quoted(text))
-    found = {span.start: (span.end, "quote") for span in (*quoted, *single_quoted(text, quoted))}
+    found = {
+        span.start: ("quote", span.start + 1, span.end - 1, span.end)
+        for span in (*quoted, *single_quoted(text, quoted))
+    }
     opened: list[int] = []
     for position, character in enumerate(text):
         if character in _CLOSING:
             opened.append(position)
         elif character in ")]}" and opened and _CLOSING[text[opened[-1]]] == character:
-            found[opened.pop()] = (position + 1, "bracket")
-    strikes = [match.start() for match in re.finditer("~~", text)]
-    found |= {start: (end + 2, "struck") for start, end in zip(strikes[::2], strikes[1::2], strict=False)}
+            start = opened.pop()
+            found[start] = ("bracket", start + 1, position, position + 1)
+    for match in _STRUCK.finditer(text):
+        found[match.start()] = ("struck", *match.span("inner"), match.end())
     return found
 
 
 def _scan(
-    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: dict[int, tuple[int, str]], depth: int = 0
+    folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Groups, depth: int = 0
 ) -> Iterator[Token]:
     text, position = folded.text, start
     while position < end:
@@ -170,21 +180,16 @@ def _scan(
                 position = number.end()
                 continue
         match = _LEXER.match(text, position, end)
-        group = groups.get(position)
-        if (
-            group is not None
-            and group[0] <= end
-            and depth < 3
-            and not (match and match.lastgroup in ("yes_mark", "no_mark"))
-        ):
-            width = 2 if group[1] == "struck" else 1
-            inner = tuple(_scan(folded, position + width, group[0] - width, names, codes, groups, depth + 1))
+        signed = match is not None and match.lastgroup in ("yes_mark", "no_mark")
+        group = None if signed or depth == 3 else groups.get(position)
+        if group is not None and group[3] <= end:
+            start_of_group, (kind, begin, stop, position) = position, group
+            inner = tuple(_scan(folded, begin, stop, names, codes, groups, depth + 1))
             kinds = {token.kind for token in inner}
-            if group[1] != "struck" and kinds <= _LISTED and ("name" in kinds or (kinds == {"code"})):
+            if kind != "struck" and kinds <= _LISTED and ("name" in kinds or kinds == {"code"}):
                 yield from inner
             else:
-                yield Token(group[1], *folded.source(position, group[0]), inner=inner)
-            position = group[0]
+                yield Token(kind, *folded.source(start_of_group, position), inner=inner)
         elif match is None:
             position += 1  # decoration
         else:
