@@ -128,7 +128,7 @@ def _act(
         return review.redo(session, actor=actor, info=info)
     if action == "settings":
         kept = queue.review_settings(session)
-        queue.save_review_settings(session, queue.ReviewSettings(kept.share, bool(message["blind"])), actor=actor)
+        queue.save_review_settings(session, queue.ReviewSettings(kept.even, bool(message["blind"])), actor=actor)
         return None
     document = _text(message["document"])
     match action:
@@ -171,7 +171,7 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         "_text": " ".join(row.text[: 2 * WORDS].split())[:WORDS],
         "_quotes": f"{row.supported} of {row.quotes}" if row.quotes else "",
         "_reason": _badge(row),
-        "_tone": "" if audit(row) else TONES.get(row.reason or "", ""),
+        "_tone": TONES.get(row.reason or "", ""),
         "_why": ", ".join(REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
         "_revision": "",
@@ -194,14 +194,7 @@ def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, s
     return {role: title for role, title in roles.items() if not speaking or role in speaking}
 
 
-def audit(row: ReviewRow) -> bool:
-    """Return True if the document is a random audit."""
-    return row.draw is not None and row.draw.how == "audit"
-
-
 def _badge(row: ReviewRow) -> str:
-    if audit(row):
-        return "random audit"
     if row.reason == "classifier" and row.certainty is not None:
         return f"classifier {row.certainty:.2f}"
     return REASON_NAMES[row.reason] if row.reason else ""

@@ -713,7 +713,7 @@ class FocusView {
       return;
     }
     const { id, note, hidden, error, reasons } = document;
-    const badges = el("span", "row push badges", ...reasonBadges(reasons, this.findRow(id)?.sampling));
+    const badges = el("span", "row push badges", ...reasonBadges(reasons));
     const blind = document.second_reading
       ? "Second reading: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
       : "Blind: the verdict is shown after you have decided every label.";

@@ -14,7 +14,7 @@ import { avatar, findRole } from "./roles.js";
 /** @typedef {RunInfo & { scale: { min: number, max: number } | null }} ReviewInfo */
 /** @typedef {"Pending" | "Draft" | "Submitted" | "Discarded"} ReviewStatus */
 /** @typedef {{ reason: string, text: string, tone: string }} Reason */
-/** @typedef {{ how: "queue" | "audit", probability: number, remaining: number }} SamplingRecord */
+/** @typedef {{ how: "drawn", probability: number, remaining: number, frame: number }} SamplingRecord */
 /**
  * @typedef {object} QueueRow
  * @property {string} id
@@ -79,11 +79,9 @@ export function keyButton(className, text, key, onClick) {
 
 /**
  * @param {Reason[]} reasons
- * @param {SamplingRecord | null | undefined} sampling
  */
-export function reasonBadges(reasons, sampling) {
-  const badges = reasons.map(({ text, tone }) => el("span", `badge ${tone}`, text));
-  return sampling?.how === "audit" ? [...badges, el("span", "badge", "random audit")] : badges;
+export function reasonBadges(reasons) {
+  return reasons.map(({ text, tone }) => el("span", `badge ${tone}`, text));
 }
 
 /**
@@ -92,13 +90,13 @@ export function reasonBadges(reasons, sampling) {
  * @param {() => void} onClick
  */
 export function queueRow(
-  { id, text_start: text, status, changed_at: changedAt, reasons, skipped, sampling },
+  { id, text_start: text, status, changed_at: changedAt, reasons, skipped },
   selected,
   onClick,
 ) {
   const settled = isSettled(status);
   const time = settled && changedAt ? ` ${formatTime(new Date(1000 * changedAt))}` : "";
-  const badges = reasonBadges(reasons, sampling);
+  const badges = reasonBadges(reasons);
   if (skipped && !settled) badges.push(el("span", "badge", "skipped"));
   const node = button(
     "queue-row",

@@ -13,6 +13,10 @@ Intervals are formed so that they stay within the possible range and have a widt
 - a correlation has the interval of its Fisher transformation;
 - a mean of several metrics and a difference of two combine the intervals of their parts by their correlations (MOVER:
   Zou and Donner 2008, Stat. Med. 27; for two paired shares this is Newcombe's method 10 of 1998).
+
+Weights of a sample are calibrated: what is known of all documents, such as how many have a verdict with a label, comes
+out exactly (Deville and Saerndal 1992, J. Am. Stat. Assoc. 87, linear method, factors limited to 0.1 to 10). Variances
+are those of the residuals of influences on these variables (the generalized regression estimator).
 """
 
 from __future__ import annotations
@@ -33,6 +37,17 @@ Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
 """The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
 
 _NOTHING = 1e-12
+_LEAST_KNOWN = 3  # reviewed documents with a variable, from which on weights are calibrated to its total
+_PER_VARIABLE = 10  # reviewed documents for each such variable; with more variables, weights would fit the sample alone
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Calibration:
+    """Known variables of the reviewed documents, the inverse of their weighted products, and their totals over all."""
+
+    rows: Numbers
+    inverse: Numbers
+    total: Numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,17 +57,24 @@ class Design:
     Without arguments, documents are independent and represent a larger population. ``groups`` is ``[document]``: equal
     codes mark dependent documents (of one author, thread or product); these groups are then the independent units.
     ``sample`` describes reviewed documents that represent a finite collection, and ``order`` gives the row of each of
-    them. Then the selection alone is random, and groups do not matter.
+    them. Then the selection alone is random, and groups do not matter. ``known`` is ``[document, variable]``: what is
+    known of every document, reviewed or not, such as its verdict; 0 for a document outside of the population.
     """
 
     groups: npt.NDArray[np.int64] | None = None
     sample: Sample | None = None
     order: npt.NDArray[np.int64] | None = None
+    known: Numbers | None = None
 
     @property
     def plain(self) -> bool:
         """True if documents are independent and have equal weights."""
         return self.groups is None and self.sample is None
+
+    @property
+    def represents(self) -> bool:
+        """True for a sample of reviewed documents that represents others."""
+        return self.sample is not None and not self.by_hand
 
     @property
     def by_hand(self) -> bool:
@@ -65,7 +87,23 @@ class Design:
             return np.ones(documents)
         found = np.zeros(documents)
         found[self.order] = self.sample.weights
+        if (known := self._calibration()) is not None:
+            weights = found[self.order]
+            gap = known.total - weights @ known.rows
+            factors = 1 + known.rows @ known.inverse @ gap
+            found[self.order] = weights * np.clip(factors, 0.1, 10.0)
         return found
+
+    def _calibration(self) -> _Calibration | None:
+        """Return the variables that enough reviewed documents have, with their totals over all documents."""
+        if self.sample is None or self.order is None or self.known is None or self.by_hand or self.sample.complete:
+            return None
+        counts = (self.known[self.order] != 0).sum(axis=0)
+        most = np.argsort(-counts, kind="stable")[: max(1, len(self.order) // _PER_VARIABLE)]
+        used = most[counts[most] >= _LEAST_KNOWN]
+        rows = self.known[self.order][:, used]
+        inverse: Numbers = np.linalg.pinv(rows.T * self.sample.weights @ rows).astype(np.float64)
+        return _Calibration(rows, inverse, np.asarray(self.known[:, used].sum(axis=0)))
 
     def units(self, rows: npt.NDArray[np.bool_]) -> int:
         """Return the number of independent units among these documents: documents, groups, or random draws."""
@@ -77,7 +115,11 @@ class Design:
     def roots(self, influence: Numbers) -> Numbers:
         """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``."""
         if self.sample is not None and self.order is not None:
-            each = self.sample.estimates(influence[self.order]) * self.sample.population
+            own = influence[self.order]
+            if (known := self._calibration()) is not None:
+                weighted = known.rows.T * self.sample.weights
+                own = own - known.rows @ (known.inverse @ (weighted @ own))
+            each = self.sample.estimates(own) * self.sample.population
             count = len(each)
             return np.asarray((each - each.mean(axis=0)) / sqrt(max(1, count * (count - 1))))
         if self.groups is None:

@@ -241,9 +241,12 @@ def score(
 
     ``design`` describes how the documents were selected and which depend on each other; by default all are independent
     and represent a larger population. When nothing was predicted, precision is 0 by convention and has no interval.
+    From a sample that represents other documents, a metric without an interval has no value either.
     """
     data = _Data.of(kind, (reference, predicted), labels, design or Design(), level)
     (estimates,) = data.estimates(intervals=intervals)
+    if intervals and data.design.represents:
+        estimates = {metric: _without_unknown(metric, found) for metric, found in estimates.items()}
     counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.counts()]
     return _scores(data, estimates, labels, counts, _matrix(data.raw()) if kind == "choice" else ())
 
@@ -977,6 +980,13 @@ def _scores(
         },
         confusion=confusion,
     )
+
+
+def _without_unknown(metric: Metric, found: _Estimated) -> _Estimated:
+    """Return the estimates without values that have no interval although the metric has one."""
+    pairs = zip(found.values, found.intervals, strict=True)
+    values = [value if interval is not None or metric.interval is None else None for value, interval in pairs]
+    return _Estimated(values, found.intervals, found.roots)
 
 
 def _label_weights(metric: Metric, s: Samples) -> Ratings:

@@ -1,32 +1,38 @@
-"""Estimates for all documents from the reviewed ones, of which a queue chose most and random draws the rest.
+"""Estimates for all documents from the reviewed ones, each of which was drawn with a known probability.
 
-Documents are decided one after another. Before each random draw (an *audit*), the values of the documents decided so
-far are known, and those of N_t others are not. The audited document represents these N_t, so
+Documents are drawn one after another. Before draw t, the values of the documents decided so far are known, and those of
+the others are not. The next document i is drawn from the undecided with a known probability q_t(i), which may depend on
+everything that was learned so far. Then
 
-    z_t = (sum of z over the decided + N_t z_audited) / N
+    z_t = (sum of z over the decided + z_i / q_t(i)) / N
 
 is an estimate of the mean of z over all N documents. It is unbiased whatever the queue selected and learned, because
-its error given the past is zero on average. The mean of these over all M audits is unbiased as well. Errors given the
-past do not correlate, so their spread gives the variance. In other words, each reviewed document has a weight from its
-selection probability: large for an audited document, small for one from the queue.
+its error given the past is zero on average. The mean of these over all draws is unbiased as well. Errors given the past
+do not correlate, so their spread gives the variance (Des Raj 1956, J. Am. Stat. Assoc. 51; for probabilities that a
+model adapts: Farquhar, Gal and Rainforth 2021, *On statistical bias in active learning*, section 3, R_PURE). In other
+words, each reviewed document has a weight from its selection probability. A document without a known probability, such
+as one that a person picked, counts as decided and represents itself. With equal probabilities it is the mean of a
+random sample with its finite population correction.
 
-Source: Farquhar, Gal and Rainforth 2021, *On statistical bias in active learning*, section 3 (R_PURE for a uniform
-proposal over the remaining documents). It is used here on the audits alone. The queue's own picks have a probability
-close to 1 or 0 and would only add noise. With audits alone it is the mean of a random sample with its finite population
-correction.
+The review queue draws with probabilities in proportion to *sizes* (``draw_sizes``), which put documents first whose
+verdict is likely to be wrong or to count much. It orders the documents by ``-ln(u) / size`` with u uniform, which is
+the same as drawing one after another (successive sampling: Rosen 1972, Ann. Math. Stat. 43). Sizes are fixed for a
+*frame* of draws, and recorded before it. When much was learned, a new frame follows for the documents that are left,
+with sizes that may depend on all values seen. Documents that a reviewer skipped are treated as not drawn.
 
 Intervals of shares are Wilson's, with the number of cases that would give the same variance (Korn and Graubard 1998,
 Survey Methodology 24, who do so for Clopper-Pearson). Every variance includes half an error more than was observed: few
-audits without an error do not prove that no errors exist. Intervals are therefore wider than nominal if errors are
+draws without an error do not prove that no errors exist. Intervals are therefore wider than nominal if errors are
 rare.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, inf, sqrt
 from statistics import NormalDist
-from typing import Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -36,7 +42,52 @@ from core.stats.intervals import Estimate, Interval
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
 LEAST = 5
-"""Minimum number of audits for an interval."""
+"""Minimum number of random draws for an interval."""
+MIN_EVEN = 0.1
+"""Minimum part of the draws that is spread evenly over all documents: nobody knows in advance where errors are."""
+_DOUBT = 1 / 3  # of the uneven part, the part of documents with a reason for doubt
+_RARE = 0.2  # a label with a 16th of the documents has 16 ** _RARE times the part per document set
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingRecord:
+    """How a document was selected as the next one of the review queue.
+
+    ``probability`` is the chance that this one of the ``remaining`` documents (itself included) was next, by the sizes
+    of ``frame``.
+    """
+
+    document_id: str
+    probability: float
+    remaining: int
+    frame: int
+    how: Literal["drawn"] = "drawn"
+
+
+def draw_sizes(given: npt.ArrayLike, doubted: npt.ArrayLike, even: float) -> Numbers:
+    """Return the size of each document in a draw with probabilities in proportion to size, ``[document]``, sum 1.
+
+    ``given`` is ``[document, label]``: True where the verdict gives the label. ``doubted`` is ``[document, reason]``:
+    True where the reason for doubt holds. The part ``even`` (at least MIN_EVEN, at most 1) is spread evenly. A third of
+    the rest goes to the documents in doubt and two thirds to those with a label, so that few positives do not escape;
+    rarer labels and reasons get more per document. ValueError for another part or without documents.
+    """
+    if not MIN_EVEN <= even <= 1:
+        raise ValueError(f"an even part of {even}, not {MIN_EVEN} to 1")
+    columns = [np.asarray(side, dtype=np.float64) for side in (doubted, given)]
+    if not len(columns[0]):
+        raise ValueError("no documents")
+    sizes = np.full(len(columns[0]), even / len(columns[0]))
+    parts = [(1 - even) * part for part in (_DOUBT, 1 - _DOUBT)]
+    for part, side in zip(parts, columns, strict=True):
+        counts = side.sum(axis=0)
+        used = counts > 0
+        if not used.any():
+            sizes += part / len(sizes)
+            continue
+        shares = counts[used] ** -_RARE
+        sizes += part * (side[:, used] / counts[used]) @ (shares / shares.sum())
+    return sizes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +111,22 @@ class Sample:
         """Return the sample in which the documents where ``audits`` is True were drawn uniformly from the undecided."""
         drawn = np.asarray(audits, dtype=np.bool_)
         return cls(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
+
+    @classmethod
+    def of_draws(cls, order: npt.ArrayLike, sizes: Sequence[Numbers | None], population: int) -> Self:
+        """Return the sample of documents that were drawn in proportion to size from the undecided ones.
+
+        ``order`` holds the document (0 to population - 1) of each decision, and ``sizes`` the sizes of all documents
+        in its draw (decisions of one frame share the array), None for a document without a known probability.
+        """
+        rows = np.asarray(order, dtype=np.int64)
+        probabilities = np.zeros(len(rows))
+        for frame in {id(one): one for one in sizes if one is not None}.values():
+            drawn = np.array([one is frame for one in sizes], dtype=np.bool_)
+            own = frame[rows]
+            left = frame.sum() - (np.cumsum(own) - own)
+            probabilities[drawn] = np.minimum(1.0, own[drawn] / np.maximum(left[drawn], own[drawn]))
+        return cls(probabilities, population)
 
     @property
     def draws(self) -> npt.NDArray[np.bool_]:
@@ -113,7 +180,7 @@ class Sample:
 def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
 
-    Both are None without an audit. The interval is None with fewer than LEAST audits.
+    Both are None without a draw. The interval is None with fewer than LEAST draws.
     """
     if sample.silent:
         return Estimate(None, None)
@@ -127,7 +194,7 @@ def powered(
     """Return the prediction-powered estimate (``ppi``) of the share of a label over all documents.
 
     ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
-    documents, which is known exactly. The audits' estimates replace the paper's single cases. None without an audit.
+    documents, which is known exactly. The draws' estimates replace the paper's single cases. None without a draw.
     """
     if sample.silent:
         return Estimate(None, None)
@@ -139,9 +206,9 @@ def powered(
 
 
 def more(sample: Sample, width: float, now: Estimate) -> int | None:
-    """Return about how many more audits give an interval of this width (high end minus low end).
+    """Return about how many more draws give an interval of this width (high end minus low end).
 
-    This assumes that further audits resemble the present ones. 0 if the interval is that narrow already. None without
+    This assumes that further draws resemble the present ones. 0 if the interval is that narrow already. None without
     an interval now. ValueError for a width of 0 or less.
     """
     if width <= 0:

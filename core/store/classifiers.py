@@ -143,18 +143,6 @@ class ClassifierStore:
         )
         return dict(rows)
 
-    def submitted_documents(self) -> list[tuple[str, bool]]:
-        """Return every submitted document with True for a random audit, in order of first submission.
-
-        A document that two people submitted counts as it was selected for the first.
-        """
-        rows = self._connection.rows(
-            "SELECT document_id, arg_min(how, seq) = 'audit' FROM selections "
-            "SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id) "
-            "GROUP BY document_id ORDER BY min(seq)"
-        )
-        return [(document_id, bool(audit)) for document_id, audit in rows]
-
     def discarded_documents(self) -> list[str]:
         """Return discarded documents."""
         rows = self._connection.rows("SELECT document_id FROM current_status WHERE status = 'Discarded'")

@@ -12,6 +12,7 @@ from core.store.document_records import DocumentRecord, DocumentRecords
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
 from core.store.reviews import PENDING, ReviewStatus
 from core.store.rows import clean, dump
+from core.store.sampling_frames import SamplingFrame
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]
 REASONS: tuple[Reason, ...] = (*DEBATE_REASONS, "near", "classifier", "stale", "flagged")
@@ -230,28 +231,42 @@ class ReviewPages:
         records = self._records.load(view.run_id, list(by_id), actor=view.actor)
         return Page(tuple(PageRow(record, by_id[record.document.id]) for record in records), found.total)
 
-    def heads(self, view: Viewpoint, limit: int, *, seed: str) -> tuple[list[str], list[str], int]:
-        """Return the ``limit`` most urgent and the first ``limit`` random waiting documents, and their total.
+    def draws(
+        self, view: Viewpoint, frame: SamplingFrame, *, seed: str, offset: int, limit: int
+    ) -> tuple[list[tuple[str, float, int]], int]:
+        """Return (document, probability, remaining) of waiting documents in the order in which they are drawn.
 
-        Waiting documents are Pending or Draft. The random order depends on ``seed``.
+        Waiting documents are Pending or Draft; skipped ones come last. The order is a race: each document has a time
+        from an exponential distribution whose rate is its size in the frame, derived from ``seed`` and its id. That is
+        drawing in proportion to size, one after another. ``probability`` is that of this document being the next among
+        the ``remaining``. Also returns the number of waiting documents.
         """
         lines, params = self._lines(view, Filter(), given=False)
-        order = f"ORDER BY skipped, hash(document_id || '/' || $seed), document_id LIMIT {int(limit)}"
         rows = self._connection.rows(
-            f"""WITH {lines}, waiting AS MATERIALIZED (
-                SELECT document_id, skipped, reasons, certainty, nth FROM lines
+            f"""WITH {lines}, waiting AS (
+                SELECT document_id, skipped, coalesce(size, 1e-9) AS size,
+                       -ln((hash(document_id || '/' || $seed)::DOUBLE + 1) / 18446744073709551617) AS time
+                FROM lines LEFT JOIN (SELECT document_id, size FROM sampling_sizes WHERE run_id = $frame_run
+                                      AND frame = $frame) AS sizes USING (document_id)
                 WHERE review_status IN ('Pending', 'Draft')
-            ), ranked AS (
-                SELECT document_id, row_number() OVER () AS place FROM
-                (SELECT document_id FROM waiting ORDER BY {URGENT} LIMIT {int(limit)})
-            ), shuffled AS (
-                SELECT document_id, row_number() OVER () AS place FROM (SELECT document_id FROM waiting {order})
+            ), ordered AS (
+                SELECT document_id, size, row_number() OVER latest AS remaining, sum(size) OVER latest AS left_size
+                FROM waiting WINDOW latest AS (ORDER BY skipped DESC, time / size DESC, document_id DESC ROWS
+                                               UNBOUNDED PRECEDING)
             )
-            SELECT 0 AS side, place, document_id FROM ranked UNION ALL SELECT 1, place, document_id FROM shuffled
-            UNION ALL SELECT 2, count(*), '' FROM waiting ORDER BY side, place""",
-            {**params, "seed": seed},
+            SELECT document_id, least(1.0, size / left_size), remaining, max(remaining) OVER () FROM ordered
+            ORDER BY remaining DESC LIMIT {int(limit)} OFFSET {int(offset)}""",
+            {**params, "seed": seed, "frame": frame.frame, "frame_run": frame.run_id},
         )
-        return [id for side, _, id in rows if side == 0], [id for side, _, id in rows if side == 1], rows[-1][1]
+        if not rows and offset:
+            return [], self.draws(view, frame, seed=seed, offset=0, limit=1)[1]
+        return [(id, probability, remaining) for id, probability, remaining, _ in rows], rows[0][3] if rows else 0
+
+    def with_reason(self, view: Viewpoint) -> frozenset[str]:
+        """Return the documents that have a reason for review."""
+        lines, params = self._lines(view, Filter(), given=False)
+        rows = self._connection.rows(f"WITH {lines} SELECT document_id FROM lines WHERE reasons > 0", params)
+        return frozenset(document_id for (document_id,) in rows)
 
     def reason_counts(self, view: Viewpoint) -> dict[Reason, int]:
         """Return documents by reason; a document counts under each of its reasons."""

@@ -53,8 +53,8 @@ class Mark:
 class Decision:
     """A reviewer's decision about one document: changed values, marks and, if given, the new status.
 
-    ``drawn`` records how the document was selected (``how``, ``probability``, ``remaining``) and is stored with the
-    status. ``adjudicated`` changes resolve a disagreement between reviewers.
+    ``drawn`` records how the document was selected (``how``, ``probability``, ``remaining``, ``frame``) and is stored
+    with the status. ``adjudicated`` changes resolve a disagreement between reviewers.
     """
 
     document_id: str
@@ -191,14 +191,6 @@ class Reviews:
             {"document": document_id, "item": item},
         )
         return [event_of(row) for row in rows]
-
-    def drawn(self, run_id: str, actor: str) -> int:
-        """Return the number of documents of the run that this reviewer submitted in queue order, not picked by hand."""
-        row = self._connection.row(
-            "SELECT count(*) FROM selections WHERE run_id = ? AND actor = ? AND how IN ('audit', 'queue')",
-            [run_id, actor],
-        )
-        return int(row[0]) if row else 0
 
     def marks(self, document_id: str, *, actor: str | None = None) -> dict[str, Any]:
         """Return the current marks of a document by name.

@@ -21,6 +21,7 @@ from core.store.review_pages import ReviewPages
 from core.store.review_reasons import ReviewReasons
 from core.store.reviews import Reviews
 from core.store.runs import Runs
+from core.store.sampling_frames import SamplingFrames
 from core.store.settings import Settings
 from core.store.stages import Stages
 from core.store.transcripts import Transcripts
@@ -50,6 +51,7 @@ class Store:
         self.review_pages = ReviewPages(connection)
         self.personas = Personas(connection, writer)
         self.review_reasons = ReviewReasons(connection, writer)
+        self.sampling_frames = SamplingFrames(connection, writer)
         self.evaluations = ConfusionCounts(connection)
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)

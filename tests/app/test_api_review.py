@@ -157,13 +157,13 @@ def test_an_act_that_cannot_be_done_says_why_and_hinders_no_other(client, projec
 
 
 def test_a_submission_keeps_how_the_document_came(client, project):
-    draw = {"how": "audit", "probability": 0.025, "remaining": 8, "document_id": "d0"}
+    draw = {"how": "drawn", "probability": 0.025, "remaining": 8, "frame": 1, "document_id": "d0"}
     act(client, "submit", "d0", sampling=draw, seconds=12)
     act(client, "submit", "d1")
     rows = project.store.reviews._connection.rows(
-        "SELECT document_id, how, probability, remaining, seconds FROM selections ORDER BY document_id"
+        "SELECT document_id, how, probability, remaining, frame, seconds FROM selections ORDER BY document_id"
     )
-    assert rows == [("d0", "audit", 0.025, 8, 12.0), ("d1", "chosen", None, None, None)]
+    assert rows == [("d0", "drawn", 0.025, 8, 1, 12.0), ("d1", "chosen", None, None, None, None)]
     for wrong in ({"how": "luck"}, {"probability": 0}, {"probability": 2}, {"remaining": 0}):
         body = {
             "run": RUN,

@@ -26,7 +26,7 @@ NONE = Estimate(None, None)
 
 def _proof(**fields: object) -> AccuracyEstimate:
     known: dict[str, object] = {
-        "documents": 400, "reviewed": 0, "audits": 0, "guarded": 0, "share": 0.2, "right": NONE, "f1": NONE,
+        "documents": 400, "reviewed": 0, "drawn": 0, "guarded": 0, "right": NONE, "f1": NONE,
         "labels": (), "sample": None,
     }  # fmt: skip
     return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]
@@ -34,11 +34,11 @@ def _proof(**fields: object) -> AccuracyEstimate:
 
 def test_accuracy_sentence_names_the_next_step() -> None:
     assert "No verdict" in view.sentence(_proof(documents=0))
-    assert "Review 5 more random audits, about 25 documents of the queue," in view.sentence(_proof())
-    assert "Review 1 more random audit, about 5" in view.sentence(_proof(audits=4))
-    assert "turn them on under Settings" in view.sentence(_proof(share=0.0))
+    assert "Review 5 more documents of the queue in its order" in view.sentence(_proof())
+    assert "Review 1 more document of the queue" in view.sentence(_proof(drawn=4))
+    assert "Review more of the queue" in view.sentence(_proof(drawn=9))
     known = Estimate(0.918, Interval(0.874, 0.95))
-    said = view.sentence(_proof(reviewed=60, audits=12, right=known))
+    said = view.sentence(_proof(reviewed=60, drawn=12, right=known))
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4 to 95.0" in said
     assert "All 400 documents are reviewed" in view.sentence(_proof(reviewed=400, right=known))
 

@@ -189,7 +189,7 @@ def test_a_document_that_another_screen_asked_for(screen, project):
 def test_review_settings_are_stored_in_the_project(screen, project, session):
     sample_world.build(project)
     app = screen("review")
-    app.slider(key="review-audit").set_value(35).run()
+    app.slider(key="review-even").set_value(35).run()
     assert queue.review_settings(session) == queue.ReviewSettings(0.35, False)
     app.toggle(key="review-blind-False").set_value(True).run()
     assert queue.review_settings(session) == queue.ReviewSettings(0.35, True)

@@ -4,7 +4,7 @@
 
 - independent documents, with labels present in 2% to 50% of them;
 - groups of eight dependent documents;
-- reviewed documents from a queue that seeks errors, with 20% random audits;
+- reviewed documents from a queue that picks errors, with random audits, and from the queue of the product, which draws;
 - two equally good annotators: how often they are called different.
 
 Truth is the value of a metric on a large population that was made by the same rules.
@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from core.services.evaluation.compare import MIN_POSITIVES, _verdict
-from core.stats import metrics
+from core.services.review.queue import DEFAULT_EVEN
+from core.stats import metrics, sampling
 from core.stats.estimation import Design
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
@@ -90,12 +91,16 @@ class Table:
     def add(self, scores: metrics.Scores, true: Mapping[str, float]) -> None:
         """Count the intervals of one study."""
         for name, estimate in tabulated(scores):
-            interval = estimate.interval
-            if interval is None:
-                self.missing[name] += 1
-                continue
-            self.covered[name].append(true[name] in interval)
-            self.widths[name].append(interval.high - interval.low)
+            self.count(name, estimate, true[name])
+
+    def count(self, name: str, estimate: metrics.Estimate, true: float) -> None:
+        """Count one interval."""
+        interval = estimate.interval
+        if interval is None:
+            self.missing[name] += 1
+            return
+        self.covered[name].append(true in interval)
+        self.widths[name].append(interval.high - interval.low)
 
     def show(self, title: str) -> None:
         """Print the table."""
@@ -123,54 +128,62 @@ def grouped(groups: int, repeats: int) -> Table:
     return table
 
 
-def stratified(documents: int, reviews: int, repeats: int) -> Table:
-    """Return the coverage over reviewed documents that were drawn with known, unequal probabilities.
+def reviews(reference: Grid, given: Grid, design: Design, table: Table) -> None:
+    """Count the intervals from reviewed documents, those of the shares of the labels included."""
+    assert design.sample is not None
+    true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
+    order = design.order
+    known = np.full(reference.shape, -1, dtype=np.int8)
+    known[order] = reference[order]
+    table.add(metrics.score("multilabel", known, given, LABELS, design=design), true)
+    for place, label in enumerate(LABELS):
+        found = sampling.powered(
+            design.sample, reference[order, place], given[order, place], float(given[:, place].mean())
+        )
+        table.count(f"share of {label}", found, float(reference[:, place].mean()))
 
-    Half of the probability is spread over all documents, a quarter over those on which roles disagree (60% of the wrong
-    ones and 8% of the others), and a quarter over those that the annotator gave each label.
+
+def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DEFAULT_EVEN) -> Table:
+    """Return the coverage over documents that the review queue of the product draws.
+
+    Roles disagree on 60% of the wrong cells and on 2% of the others. A new frame of the queue follows after 20 and 50
+    and 95 reviews. It learns: documents with a label on which an error was seen are in doubt too.
     """
     table = Table()
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
         reference, (given,) = world(documents, rng)
-        true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
-        unlike = rng.random(documents) < np.where((reference != given).any(axis=1), 0.6, 0.08)
-        parts = [np.ones(documents), unlike.astype(float), *given.T.astype(float)]
-        shares = [0.5, 0.25, *[0.25 / len(LABELS)] * len(LABELS)]
-        left = np.sum([share * part / part.sum() for share, part in zip(shares, parts, strict=True)], axis=0)
-        order, probabilities = [], []
-        for _ in range(reviews):
-            chances = left / left.sum()
-            row = int(rng.choice(documents, p=chances))
-            order.append(row)
-            probabilities.append(chances[row])
-            left[row] = 0.0
-        known = np.full(reference.shape, -1, dtype=np.int8)
-        known[order] = reference[order]
-        design = Design(sample=Sample(np.array(probabilities), documents), order=np.array(order))
-        table.add(metrics.score("multilabel", known, given, LABELS, design=design), true)
+        doubted = rng.random(reference.shape) < np.where(reference != given, 0.6, 0.02)
+        order: list[int] = []
+        sizes: list[Grid | None] = []
+        for stop in [one for one in (20, 50, 95) if one < reviewed] + [reviewed]:
+            wrong = (reference[order] != given[order]).any(axis=0)
+            frame = sampling.draw_sizes(given, np.hstack([doubted, given[:, wrong].astype(bool)]), even)
+            times = rng.exponential(size=documents) / frame
+            times[order] = np.inf
+            drawn = np.argsort(times)[: stop - len(order)].tolist()
+            order, sizes = [*order, *drawn], [*sizes, *[frame] * len(drawn)]
+        sample = Sample.of_draws(order, sizes, documents)
+        variables = np.column_stack([np.ones(documents), given]).astype(np.float64)
+        reviews(reference, given, Design(sample=sample, order=np.array(order), known=variables), table)
     return table
 
 
-def reviewed(documents: int, reviews: int, repeats: int, *, audits: float) -> Table:
-    """Return the coverage over reviewed documents, most of which a queue selected for their errors."""
+def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Table:
+    """Return the coverage over reviewed documents of which a queue picked most for their errors, audits the others."""
     table = Table()
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
         reference, (given,) = world(documents, rng)
-        true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
         wrong = (reference != given).sum(axis=1)
         queue = iter(np.argsort(-(wrong + 1.2 * rng.random(documents))).tolist())
         chance = iter(rng.permutation(documents).tolist())
         taken: dict[int, bool] = {}
-        while len(taken) < reviews:
+        while len(taken) < reviewed:
             audit = bool(rng.random() < audits)
             taken[next(row for row in (chance if audit else queue) if row not in taken)] = audit
-        order = np.array(list(taken))
-        known = np.full(reference.shape, -1, dtype=np.int8)
-        known[order] = reference[order]
-        design = Design(sample=Sample.of_audits(list(taken.values()), documents), order=order)
-        table.add(metrics.score("multilabel", known, given, LABELS, design=design), true)
+        sample = Sample.of_audits(list(taken.values()), documents)
+        reviews(reference, given, Design(sample=sample, order=np.array(list(taken))), table)
     return table
 
 
@@ -204,8 +217,9 @@ def main(repeats: int) -> None:
     for groups in (30, 100):
         grouped(groups, repeats).show(f"{groups} groups of {GROUP} documents")
     for share in (0.2, 1.0):
-        reviewed(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
-    stratified(2000, 150, repeats).show("150 of 2,000 reviewed, stratified by verdict and disagreement")
+        audited(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
+    queue_draws(2000, 150, repeats).show("150 of 2,000 reviewed, drawn by the review queue")
+    queue_draws(2000, 50, repeats).show("50 of 2,000 reviewed, drawn by the review queue")
     for documents, groups, alike in ((60, False, 0.0), (300, False, 0.0), (300, False, 0.9), (320, True, 0.0)):
         kind = f"{documents // GROUP} groups of {GROUP}" if groups else f"{documents} independent"
         print(f"\nEqually good annotators called different, {kind} documents, {alike:.0%} answered alike")

@@ -54,9 +54,8 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
     st.html(
         '<div class="moot-remark q">The mark is the estimate for all documents, the dark part its 95% interval by '
         "prediction-powered inference, the light part that of the reviewed documents only, the hollow mark the "
-        "verdicts. "
-        "Each document is weighted by its selection probability: random audits represent all documents that were left, "
-        "documents from the top of the queue count little.</div>"
+        "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand stand for "
+        "themselves only.</div>"
     )
 
 
@@ -99,30 +98,27 @@ def _gain(found: ClassifierStatus) -> str:
 
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:
-    audits = format_count(found.audits, "random audit")
+    drawn = format_count(found.drawn, "random draw")
     lent = [MetricNote("used as examples", f"{found.guarded:,}", "unres")] if found.guarded else []
     figures = [Metric("Labels correct", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
     if found.f1.value is not None:
         figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(interval_words(found.f1)),)))
     figures.append(
-        Metric("Reviewed", text=f"{found.reviewed:,}", lines=(MetricNote(f"of {found.documents:,}, {audits}"), *lent))
+        Metric("Reviewed", text=f"{found.reviewed:,}", lines=(MetricNote(f"of {found.documents:,}, {drawn}"), *lent))
     )
     return figures
 
 
 def _not_yet(found: AccuracyEstimate) -> str:
-    count = format_count(found.missing, "more random audit")
-    if found.share <= 0 and found.missing:
-        return "No random audits: turn them on under Settings to estimate the accuracy of the verdicts."
-    about = f", about {round(found.missing / found.share):,} documents of the queue," if found.share else ""
-    return f"Review {count}{about} to estimate the accuracy on all {found.documents:,} documents."
+    if not found.missing:
+        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
+    count = format_count(found.missing, "more document")
+    return f"Review {count} of the queue in its order to estimate the accuracy on all {found.documents:,} documents."
 
 
 def _more(found: AccuracyEstimate) -> str:
     points = f"±{TARGET_WIDTH * 50:g} points"
     more = found.more()
-    if more is None:
-        return f"Turn random audits on (Settings) to get to {points}."
     return f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
 
 

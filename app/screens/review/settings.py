@@ -1,4 +1,4 @@
-"""Review settings: reviewer, random audits, blind review, and a report on blind review."""
+"""Review settings: reviewer, order of the queue, blind review, and a report on blind review."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from core.runs import RunRow
 from core.services.review import agreement, queue, review
 from core.services.review.agreement import Share
 from core.services.session import ProjectSession
+from core.stats.sampling import MIN_EVEN
 
-AUDIT, BLIND = "review-audit", "review-blind"
+EVEN, BLIND = "review-even", "review-blind"
 
 
 def popover(session: ProjectSession, run: RunRow) -> None:
@@ -25,15 +26,16 @@ def popover(session: ProjectSession, run: RunRow) -> None:
             persist_state="session",
         )  # fmt: skip
         settings = queue.review_settings(session)
-        share = st.slider(
-            "Random audits, % of the queue", 0, 100, round(settings.share * 100), 5, key=AUDIT,
-            help="Drawn at random from the queue. Without them, accuracy on all documents cannot be estimated.",
+        even = st.slider(
+            "Evenly drawn part of the queue, %", round(MIN_EVEN * 100), 100, round(settings.even * 100), 5, key=EVEN,
+            help="The queue draws documents at random. In this part of the draws every document has the same chance. "
+            "The others favour documents with a review reason and rare labels. Estimates allow for both.",
         )  # fmt: skip
         blind = st.toggle(
             "Blind review", settings.blind, key=f"{BLIND}-{settings.blind}",
             help="Hides the verdict until you have decided.",
         )  # fmt: skip
-        wanted = replace(settings, share=share / 100, blind=blind)
+        wanted = replace(settings, even=even / 100, blind=blind)
         if wanted != settings:
             queue.save_review_settings(session, wanted, actor=state.review.actor(review.default_reviewer()))
             st.rerun()

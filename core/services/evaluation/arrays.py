@@ -13,7 +13,7 @@ from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.errors import NoSuchRun
 from core.runs import RunRow
-from core.services.cache import cached_scores, cached_until_commit
+from core.services.cache import cached, cached_scores, cached_until_commit
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.estimation import Design
@@ -21,6 +21,7 @@ from core.stats.sampling import Sample
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
 from core.store.confusion import is_own
 from core.store.rows import dump
+from core.store.sampling_frames import Selection
 from core.store.store import Store
 
 Grid: TypeAlias = npt.NDArray[np.float64]
@@ -137,14 +138,35 @@ def group_codes(session: ProjectSession, run: RunRow) -> npt.NDArray[np.int64] |
     return np.array(codes, dtype=np.int64) if len(known) < len(codes) else None
 
 
+def given_labels(codebook: Codebook, verdicts: Grid) -> Mask:
+    """Return ``[document, label]``: True where the verdict gives the label; no column for ratings."""
+    match codebook.kind:
+        case "multilabel":
+            return np.asarray(verdicts == 1)
+        case "choice":
+            return np.asarray(verdicts[:, :1] == np.arange(len(codebook.labels))[None, :])
+        case "rating":
+            return np.zeros((len(verdicts), 0), dtype=np.bool_)
+
+
+def frame_sizes(session: ProjectSession, run_id: str, frame: int) -> dict[str, float]:
+    """Return the sizes of a frame of the review queue by document. Cached, as a frame never changes."""
+    return cached(session, lambda: session.store.sampling_frames.sizes(run_id, frame), "frame sizes", run_id, frame)
+
+
 def sampling_design(
-    session: ProjectSession, run: RunRow, reference: Reference, documents: Sequence[str], complete: Mask
+    session: ProjectSession,
+    run: RunRow,
+    reference: Reference,
+    documents: Sequence[str],
+    judged: Grid,
+    verdicts: Sequence[Grid],
 ) -> Design:
     """Return how the documents of a score were selected, and which of them depend on each other.
 
-    ``complete`` is True for documents that an annotator has a complete verdict for. Reviewed documents represent all of
-    these; those from a random draw of the review queue carry its probability. Other references represent a larger
-    population of independent documents or groups.
+    ``judged`` are the values of the reference and ``verdicts`` those of the compared runs. Reviewed documents represent
+    all documents with a complete verdict in each of them; those that the review queue drew carry their probabilities.
+    Other references represent a larger population of independent documents or groups.
     """
     places = {document: row for row, document in enumerate(documents)}
     if source_of(reference).kind != REVIEWED:
@@ -154,12 +176,32 @@ def sampling_design(
         of_run = dict(zip(session.store.runs.document_ids(run.run_id), groups.tolist(), strict=True))
         return Design(groups=np.array([of_run[document] for document in documents], dtype=np.int64))
     left_out = {*session.store.evaluations.guarded(run.run_id), *session.store.classifiers.discarded_documents()}
-    able = complete & np.array([document not in left_out for document in documents], dtype=np.bool_)
-    submitted = session.store.classifiers.submitted_documents()
-    chosen = [(places[id], audit) for id, audit in submitted if id in places and able[places[id]]]
-    order = np.array([row for row, _ in chosen], dtype=np.int64)
-    sample = Sample.of_audits([audit for _, audit in chosen], int(able.sum()))
-    return Design(sample=sample, order=order)
+    able = np.array([document not in left_out for document in documents], dtype=np.bool_)
+    able &= np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
+    population = [document for document, one in zip(documents, able.tolist(), strict=True) if one]
+    submitted = session.store.sampling_frames.selections()
+    whole = able & ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
+    chosen = [one for one in submitted if one.document_id in places and whole[places[one.document_id]]]
+    sizes: dict[tuple[str, int], Grid | None] = {}
+
+    def known_sizes(one: Selection) -> Grid | None:
+        """Return the sizes of a draw over the population, None where they are unknown."""
+        if one.how == "audit":
+            return sizes.setdefault(("", 0), np.ones(len(population)))
+        if one.how != "drawn" or one.run_id is None or one.frame is None:
+            return None
+        if (key := (one.run_id, one.frame)) not in sizes:
+            frame = frame_sizes(session, *key)
+            whole = all(document in frame for document in population)
+            sizes[key] = np.array([frame[document] for document in population]) if whole else None
+        return sizes[key]
+
+    order = np.array([places[one.document_id] for one in chosen], dtype=np.int64)
+    sample = Sample.of_draws((np.cumsum(able) - 1)[order], [known_sizes(one) for one in chosen], len(population))
+    codebook = run.settings.codebook
+    variables = [one if codebook.kind == "rating" else given_labels(codebook, one) for one in verdicts]
+    known = np.where(able[:, None], np.hstack([np.ones((len(documents), 1)), *variables]), 0.0)
+    return Design(sample=sample, order=order, known=known)
 
 
 @cached_scores

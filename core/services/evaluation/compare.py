@@ -180,7 +180,7 @@ def comparison(
     documents, gold, verdicts = aligned(session, runs, reference)
     complete: Mask = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
     verdicts = [np.where(complete[:, None], one, np.nan) for one in verdicts]
-    data = _Shared(codebook, gold, arrays.sampling_design(session, first, reference, documents, complete), margin)
+    data = _Shared(codebook, gold, arrays.sampling_design(session, first, reference, documents, gold, verdicts), margin)
     each = [data.difference(verdicts[0], own) for own in verdicts[1:]]
     tests = [data.main_test(scores, verdicts[0], own) for scores, own in zip(each, verdicts[1:], strict=True)]
     mains = [

@@ -158,8 +158,7 @@ def evaluate(
     codebook = run.settings.codebook
     gold, predicted = arrays.paired_arrays(session, run, annotator, reference)
     loaded = arrays.verdict_arrays(session, run, reference)
-    complete: Mask = np.all(~np.isnan(loaded.of(VERDICT)), axis=1)
-    design = arrays.sampling_design(session, run, reference, loaded.documents, complete)
+    design = arrays.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.of(VERDICT)])
     return EvaluationReport(
         run=run,
         reference=reference,

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil
 from typing import TypeAlias
 
 import numpy as np
@@ -13,14 +11,10 @@ import numpy.typing as npt
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.runs import RunRow
-from core.services import cache
-from core.services.classifier_training import decision_matrix
 from core.services.evaluation import arrays
 from core.services.evaluation.scores import score
-from core.services.review import queue
 from core.services.session import ProjectSession
 from core.stats import sampling
-from core.stats.estimation import Design
 from core.stats.intervals import Estimate
 from core.stats.metrics import Scores
 from core.stats.sampling import Sample
@@ -53,16 +47,16 @@ class LabelEstimate:
 class AccuracyEstimate:
     """Estimates for ``documents``: those with a verdict, not discarded, not used as examples.
 
-    ``guarded`` counts the documents used as examples. ``reviewed`` documents were submitted, ``audits`` of these drawn
-    at random. ``right`` is the share of labels on which verdict and reviewer agree. ``f1`` is the macro F1 (no value
+    ``guarded`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
+    selected by the queue with a known probability.
+    ``right`` is the share of labels on which verdict and reviewer agree. ``f1`` is the macro F1 (no value
     for ratings). ``low`` and ``high`` are the ends of the scale of ``naive``, ``sampled`` and ``powered``.
     """
 
     documents: int
     reviewed: int
-    audits: int
+    drawn: int
     guarded: int
-    share: float
     right: Estimate
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
@@ -77,59 +71,46 @@ class AccuracyEstimate:
 
     @property
     def missing(self) -> int:
-        """Number of further audits that a first interval needs."""
-        return max(0, sampling.LEAST - self.audits)
+        """Number of further draws that a first interval needs."""
+        return max(0, sampling.LEAST - self.drawn)
 
     def more(self, width: float = TARGET_WIDTH) -> int | None:
         """Return about how many further documents to review until the interval of ``right`` has this width.
 
-        Assumes the current share of audits. None while nothing is known, or without random audits.
+        None while nothing is known.
         """
-        audits = sampling.more(self.sample, width, self.right) if self.sample is not None else None
-        if audits is None or (audits and self.share <= 0):
-            return None
-        left = self.documents - self.reviewed
-        return min(left, ceil(audits / self.share)) if audits else 0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Verdicts:
-    """A run's complete verdicts as ``[document, item]``, cached because they are many and change rarely."""
-
-    rows: Mapping[str, int]
-    values: _Numbers
+        return sampling.more(self.sample, width, self.right) if self.sample is not None else None
 
 
 def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
-    """Return the current estimates of a run."""
-    codebook, share = run.settings.codebook, queue.review_settings(session).share
-    verdicts = _verdicts(session, run)
-    guarded, discarded = session.store.evaluations.guarded(run.run_id), session.store.classifiers.discarded_documents()
-    away = {verdicts.rows[document] for document in (*guarded, *discarded) if document in verdicts.rows}
-    rows, audits, reference = _reviewed(session, codebook, verdicts, away)
-    here = np.setdiff1d(np.arange(len(verdicts.values)), np.array(sorted(away), dtype=np.int64))
-    sample = Sample.of_audits(audits, len(here))
-    everything = _expand(codebook, verdicts.values[here])
-    y, f = _expand(codebook, reference), _expand(codebook, verdicts.values[rows])
-    right = _share_correct(reference, verdicts.values[rows])
-    design = Design(sample=sample, order=np.arange(len(rows)))
+    """Return the current estimates of a run. They are those of ``evaluate`` against the reviewed documents."""
+    codebook = run.settings.codebook
+    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    verdicts = loaded.of(VERDICT)
+    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    sample, rows = design.sample, design.order
+    assert sample is not None
+    assert rows is not None
+    assert design.known is not None
+    everything = _expand(codebook, verdicts[design.known[:, 0] > 0])
+    y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
     scores = None
     if codebook.kind != "rating" and not design.by_hand:
-        scores = score(codebook, reference, verdicts.values[rows], design=design)
+        scores = score(codebook, loaded.reference, verdicts, design=design)
     labels = tuple(
         _label_estimate(
             codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()), scores
         )
         for column in range(len(codebook.labels))
-        if len(here)
+        if len(everything)
     )
     scale = codebook.scale
+    right = _share_correct(loaded.reference[rows], verdicts[rows])
     return AccuracyEstimate(
-        documents=len(here),
+        documents=len(everything),
         reviewed=len(rows),
-        audits=sample.drawn,
-        guarded=len(guarded),
-        share=share,
+        drawn=sample.drawn,
+        guarded=len(session.store.evaluations.guarded(run.run_id)),
         right=scores["accuracy"] if scores else sampling.share(sample, right),
         f1=scores["macro_f1"] if scores else Estimate(None, None),
         labels=labels,
@@ -137,40 +118,6 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         low=float(scale.min) if scale else 0.0,
         high=float(scale.max) if scale else 1.0,
     )
-
-
-def _verdicts(session: ProjectSession, run: RunRow) -> _Verdicts:
-    """Return the documents with a complete verdict and its values; cached until another verdict is stored."""
-
-    def look() -> _Verdicts:
-        documents = session.store.runs.document_ids(run.run_id)
-        values = arrays.load_annotator(session.store, run.run_id, run.settings.codebook, VERDICT, len(documents))
-        whole = np.flatnonzero((values == values).all(axis=1))  # NaN is unlike itself
-        return _Verdicts({documents[place]: row for row, place in enumerate(whole)}, values[whole])
-
-    return cache.cached(session, look, "verdicts", run.run_id, basis=(run.documents, run.verdicts, run.turns))
-
-
-def _reviewed(
-    session: ProjectSession, codebook: Codebook, verdicts: _Verdicts, away: set[int]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_], _Numbers]:
-    """Return the submitted documents with a verdict, in order of submission.
-
-    Gives their rows, whether each was an audit, and the reviewed values. Documents without a decision on some item are
-    left out.
-    """
-    chosen = [
-        (document, verdicts.rows[document], audit)
-        for document, audit in session.store.classifiers.submitted_documents()
-        if document in verdicts.rows and verdicts.rows[document] not in away
-    ]
-    reference = decision_matrix(
-        codebook, session.store.classifiers.training_examples(), [document for document, _, _ in chosen]
-    )
-    whole = (reference == reference).all(axis=1)
-    rows = np.array([row for _, row, _ in chosen], dtype=np.int64)
-    audits = np.array([audit for _, _, audit in chosen], dtype=np.bool_)
-    return rows[whole], audits[whole], reference[whole]
 
 
 def _label_estimate(

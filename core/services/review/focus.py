@@ -11,7 +11,6 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from core.annotations import majority_reference
-from core.classifier.review_order import SamplingRecord
 from core.runs import RunRow
 from core.services.codebooks import staleness
 from core.services.live_run import debate_events
@@ -19,6 +18,7 @@ from core.services.review import queue, review
 from core.services.review.queue import REASON_NAMES, QueueFilter
 from core.services.review.review import RESOLVED
 from core.services.session import ProjectSession
+from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Line
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, Literal, TypeAlias
 
 from core.annotations import differs, majority_reference
-from core.classifier.review_order import SamplingRecord, interleave
 from core.codebook import Codebook
 from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import staleness
+from core.services.review import frames
 from core.services.review.review import RESOLVED, STATUSES, Status, role_titles
 from core.services.session import ProjectSession
+from core.stats.sampling import MIN_EVEN, SamplingRecord
 from core.store.review_pages import Filter, Line, PageRow, Progress, Reason, Sort, Viewpoint
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
-"""Name of the project setting with the share of random audits (``share``) and blind review (``blind``)."""
-DEFAULT_AUDIT_SHARE = 0.2
+"""Name of the project setting with the even part of the draws (``even``) and blind review (``blind``)."""
+DEFAULT_EVEN = 0.5
 
 REASON_NAMES: Mapping[Reason, str] = {
     "failed": "failed",
@@ -135,23 +135,27 @@ class QueueFilter:
 
 @dataclass(frozen=True, slots=True)
 class ReviewSettings:
-    """Review settings of a project: the ``share`` of random audits (0 to 1), and ``blind`` review."""
+    """Review settings of a project.
 
-    share: float = DEFAULT_AUDIT_SHARE
+    ``even`` is the part of the draws that is spread evenly over all documents (MIN_EVEN to 1); the others favour
+    documents that are likely to be wrong or rare. ``blind`` hides the verdict until the reviewer has decided.
+    """
+
+    even: float = DEFAULT_EVEN
     blind: bool = False
 
 
 def review_settings(session: ProjectSession) -> ReviewSettings:
     """Return the review settings of the project."""
     kept = session.store.settings.get(SETTING) or {}
-    return ReviewSettings(float(kept.get("share", DEFAULT_AUDIT_SHARE)), bool(kept.get("blind", False)))
+    return ReviewSettings(float(kept.get("even", DEFAULT_EVEN)), bool(kept.get("blind", False)))
 
 
 def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, actor: str = "") -> None:
-    """Store review settings. ValueError for a share outside of 0 to 1."""
-    if not 0 <= settings.share <= 1:
-        raise ValueError(f"a share of {settings.share}")
-    session.store.settings.set(SETTING, {"share": settings.share, "blind": settings.blind}, actor=actor)
+    """Store review settings. ValueError for an even part outside of MIN_EVEN to 1."""
+    if not MIN_EVEN <= settings.even <= 1:
+        raise ValueError(f"an even part of {settings.even}")
+    session.store.settings.set(SETTING, {"even": settings.even, "blind": settings.blind}, actor=actor)
 
 
 def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) -> Viewpoint:
@@ -163,8 +167,8 @@ def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) ->
 def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str) -> QueuePage:
     """Return ``wanted.size`` lines from ``wanted.number`` on for a reviewer.
 
-    The queue order holds the documents that wait for the reviewer, the most urgent first with random audits in between.
-    With a filter the order is plain.
+    The queue order holds the documents that wait for the reviewer as they are drawn: those that are likely to be wrong
+    or rare come sooner (``frames``). With a filter the order is plain.
     """
     view = viewpoint(session, run, actor)
     offset = (max(1, wanted.number) - 1) * wanted.size
@@ -236,9 +240,10 @@ def parse_sampling_record(document_id: str, told: Mapping[str, Any] | None) -> S
     if told is None:
         return None
     probability, remaining = float(told["probability"]), int(told["remaining"])
-    if told["how"] not in ("audit", "queue") or not 0 < probability <= 1 or remaining < 1:
+    frame = int(told["frame"])
+    if told["how"] != "drawn" or not 0 < probability <= 1 or remaining < 1 or frame < 1:
         raise ValueError("draw")
-    return SamplingRecord(document_id, told["how"], probability, remaining)
+    return SamplingRecord(document_id, probability, remaining, frame)
 
 
 def _rows(
@@ -264,12 +269,10 @@ def _sample_queue(
     session: ProjectSession, run: RunRow, view: Viewpoint, offset: int, size: int
 ) -> tuple[list[SamplingRecord], int]:
     """Return part of the queue in its own order, and the number of waiting documents."""
-    seed = f"{run.run_id}/{run.created_at}/{view.actor}"
-    ranked, shuffled, total = session.store.review_pages.heads(view, offset + size, seed=seed)
-    share = review_settings(session).share
-    done = session.store.reviews.drawn(run.run_id, view.actor or "")
-    order = interleave(ranked, shuffled, total, share=share, seed=seed, done=done)
-    return list(islice(order, offset, offset + size)), total
+    frame = frames.current_frame(session, run, view, review_settings(session).even)
+    seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
+    found, total = session.store.review_pages.draws(view, frame, seed=seed, offset=offset, limit=size)
+    return [SamplingRecord(*one, frame.frame) for one in found], total
 
 
 def _filter(codebook: Codebook, wanted: QueueFilter) -> Filter:

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 from core.annotations import Evidence
-from core.classifier.review_order import SamplingRecord
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate import protocols
 from core.documents import Value
@@ -17,6 +16,7 @@ from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import staleness
 from core.services.session import ProjectSession
+from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.events import Event
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS, Decision, Mark, MarkName, ReviewChange, ReviewStatus
@@ -171,7 +171,7 @@ def submit(
             )
         ]
         drawn = draw if draw is not None and draw.document_id == found.document.id else None
-        how = asdict(drawn) if drawn else {"how": "chosen", "probability": None, "remaining": None}
+        how = asdict(drawn) if drawn else {"how": "chosen"}
         how.pop("document_id", None)
         blind = {item: found.value(item) for item in codebook.items} if found.second_reading else None
         marks = (Mark("blind", None, blind),) if blind else ()

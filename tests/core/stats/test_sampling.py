@@ -29,6 +29,66 @@ def test_each_audit_speaks_for_what_was_left() -> None:
     assert sample.weights @ np.array([1, 0, 1, 1]) / 10 == pytest.approx(0.5)
 
 
+def test_each_draw_has_the_probability_of_its_size_among_the_undecided() -> None:
+    """Sizes 1 2 3 4, then 4 1 1 1 in a second frame; drawn: 3 (4 of 10), 1 by hand, 0 (4 of the 5 left by 0 and 2)."""
+    first, second = np.array([1.0, 2, 3, 4]), np.array([4.0, 1, 1, 1])
+    sample = Sample.of_draws([3, 1, 0], [first, None, second], 4)
+    assert sample.probabilities.tolist() == pytest.approx([0.4, 0.0, 0.8])
+    assert (sample.drawn, Sample.of_draws([], [], 4).silent) == (2, True)
+
+
+def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
+    """Every order of two draws of three documents, weighted by its probability; sizes of the second depend on z."""
+    z, first = np.array([1.0, 0.0, 0.5]), np.array([0.2, 0.5, 0.3])
+    mean = 0.0
+    for one in range(3):
+        second = np.array([0.6, 0.3, 0.1]) if z[one] else np.array([0.1, 0.1, 0.8])
+        for two in {0, 1, 2} - {one}:
+            sample = Sample.of_draws([one, two], [first, second], 3)
+            mean += float(np.prod(sample.probabilities)) * float(sampling.share(sample, z[[one, two]]).value or 0)
+    assert mean == pytest.approx(z.mean())
+
+
+def test_sizes_favour_doubt_and_rare_labels_and_leave_nobody_out() -> None:
+    given = np.zeros((100, 2), dtype=bool)
+    given[:4, 0], given[4:54, 1] = True, True
+    doubted = np.zeros((100, 1), dtype=bool)
+    doubted[90:] = True
+    sizes = sampling.draw_sizes(given, doubted, 0.4)
+    assert sizes.sum() == pytest.approx(1)
+    assert sizes.min() == pytest.approx(0.004)
+    rare, common, doubt, other = sizes[0], sizes[4], sizes[95], sizes[60]
+    assert rare > doubt > common > other
+    assert sampling.draw_sizes(given[:, :0], doubted[:, :0], 0.5).tolist() == pytest.approx([0.01] * 100)
+    with pytest.raises(ValueError, match="an even part of"):
+        sampling.draw_sizes(given, doubted, 0.05)
+    with pytest.raises(ValueError, match="no documents"):
+        sampling.draw_sizes(np.zeros((0, 2)), np.zeros((0, 1)), 0.5)
+
+
+def test_a_sample_is_calibrated_to_what_is_known_of_all() -> None:
+    """Six of ten documents drawn with equal probability; all four with the verdict are known to be four."""
+    order = np.array([0, 1, 2, 5, 6, 7])
+    verdict = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], dtype=np.float64)
+    sample = Sample.of_audits(np.ones(6, dtype=bool), 10)
+    design = Design(sample=sample, order=order, known=verdict[:, None])
+    weights = design.weights(10)
+    assert weights @ verdict == pytest.approx(4)
+    assert Design(sample=sample, order=order).weights(10) @ verdict != pytest.approx(4)
+    perfect = design.roots(verdict[:, None] * np.isin(np.arange(10), order)[:, None])
+    assert np.abs(perfect).max() < 1e-9, "what the verdict explains has no variance"
+
+
+def test_a_metric_without_an_interval_has_no_value_for_the_others() -> None:
+    reference, verdict = np.full((60, 1), -1.0), np.zeros((60, 1))
+    reference[:20] = 0.0
+    verdict[30] = 1.0
+    design = Design(sample=Sample.of_audits(np.ones(20, dtype=bool), 60), order=np.arange(20))
+    found = score("multilabel", reference, verdict, ["rare"], design=design).labels["rare"]
+    assert found["f1"] == found["precision"] == Estimate(None, None)
+    assert found["accuracy"].interval is not None
+
+
 def test_unbiased_over_every_order_of_chance() -> None:
     """Three documents that the queue would send in the order 0, 1, 2; one audit drawn uniformly, then the queue, then
     one more audit. The mean over all draws is the truth, though the sample is nothing like a random one."""

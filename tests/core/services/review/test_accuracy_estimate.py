@@ -40,7 +40,7 @@ def world(tmp_path_factory: pytest.TempPathFactory):
 
 
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
-    """Go on in the queue's own order, audits between."""
+    """Go on in the order of the queue."""
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     for line in listed.lines:
         number = int(line.document_id[1:])
@@ -52,16 +52,16 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
 
 def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    queue.save_review_settings(session, ReviewSettings(share=0.5))
+    queue.save_review_settings(session, ReviewSettings(even=0.5))
     nothing = accuracy_estimate.estimate_accuracy(session, run)
-    assert (nothing.documents, nothing.reviewed, nothing.audits, nothing.known) == (48, 0, 0, False)
+    assert (nothing.documents, nothing.reviewed, nothing.drawn, nothing.known) == (48, 0, 0, False)
     assert nothing.more() is None
     assert nothing.missing == 5
     assert nothing.labels[0].naive == pytest.approx(0.75)  # what the word lists say of Clean; half of them is true
     _review(session, run, 24)
     found = accuracy_estimate.estimate_accuracy(session, run)
     assert found.reviewed == 24
-    assert 5 < found.audits < 20
+    assert found.drawn == 24
     assert found.right.interval is not None
     assert 0.875 in found.right.interval  # 12 of 96 labels are wrong
     clean = found.labels[0]
@@ -73,8 +73,8 @@ def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, R
     assert scored.scores["accuracy"] == found.right  # one estimator, whatever the queue sent
     assert scored.scores["macro_f1"] == found.f1
     assert scored.scores.labels[found.labels[0].name]["f1"] == found.labels[0].f1
-    assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", found.audits, 48)
-    assert f"estimated for 48 documents from {found.audits} random draws" in scored.describe_basis()
+    assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", found.drawn, 48)
+    assert f"estimated for 48 documents from {found.drawn} random draws" in scored.describe_basis()
     assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
@@ -87,7 +87,6 @@ def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, R
     assert whole.right.interval is not None
     assert whole.right.interval.high - whole.right.interval.low < 1e-9
     assert whole.labels[0].powered.value == pytest.approx(0.5)
-    queue.save_review_settings(session, ReviewSettings(share=0.0))
 
 
 def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> None:
@@ -103,7 +102,7 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
         assert run is not None
         review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
         found = accuracy_estimate.estimate_accuracy(session, run)
-        assert (found.reviewed, found.audits, found.right.value) == (10, 0, None)
+        assert (found.reviewed, found.drawn, found.right.value) == (10, 0, None)
         scored = evaluate(session, run, "reviewed")
         assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
     finally:

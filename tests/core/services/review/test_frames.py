@@ -1,0 +1,106 @@
+"""Frames of the review queue: what is drawn, with which probability, and when a new frame follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.runs import RunRow
+from core.services.evaluation import arrays
+from core.services.review import queue, review
+from core.services.review.queue import QueueFilter, ReviewSettings
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
+    """60 documents, of which two are about Staff."""
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    texts = ["a clean bath" if n % 2 else "a bath" for n in range(58)] + ["kind staff", "rude staff"]
+    session.store.documents.add([Document(f"d{n:02}", {"text": text}) for n, text in enumerate(texts)])
+    version = session.store.codebooks.save(BOOK)
+    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id).result(60)
+    yield session, session.run(made.run_id)
+    workspace.close()
+
+
+def _queue(session: ProjectSession, run: RunRow, actor: str = "ada", **options: int) -> queue.QueuePage:
+    return queue.list_queue(session, run, QueueFilter(sort="queue", **{"size": 60, **options}), actor=actor)  # type: ignore[arg-type]
+
+
+def test_every_document_comes_once_with_the_probability_of_its_size(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    found = _queue(session, run)
+    ids = [line.document_id for line in found.lines]
+    assert sorted(ids) == sorted(session.store.runs.document_ids(run.run_id))
+    sizes = arrays.frame_sizes(session, run.run_id, 1)
+    left = sum(sizes.values())
+    for place, document in enumerate(ids):
+        draw = found.draws[document]
+        assert (draw.remaining, draw.frame) == (60 - place, 1)
+        assert draw.probability == pytest.approx(sizes[document] / left)
+        left -= sizes[document]
+    assert sizes["d59"] > 2 * sizes["d01"] > 2 * sizes["d00"]
+    page = _queue(session, run, number=3, size=20)
+    assert [line.document_id for line in page.lines] == ids[40:], "pages continue the order"
+    assert [line.document_id for line in _queue(session, run, "ben").lines] != ids, "each reviewer has an own order"
+    assert _queue(session, run, number=9, size=20).total == 60
+
+
+def test_a_new_frame_follows_what_was_learned(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    listed = _queue(session, run, size=20)
+    for document, draw in listed.draws.items():
+        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+    frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
+    assert frames == {2: 40}
+    kept = session.store.sampling_frames.selections()
+    assert {(one.how, one.frame) for one in kept} == {("drawn", 1)}
+    queue.save_review_settings(session, ReviewSettings(even=1.0))
+    assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
+    assert len(set(arrays.frame_sizes(session, run.run_id, 3).values())) == 1
+    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    design = arrays.sampling_design(
+        session, run, "reviewed", loaded.documents, loaded.reference, [loaded.of("verdict")]
+    )
+    assert design.sample is not None
+    assert (design.sample.drawn, design.sample.population) == (20, 60)
+    assert design.weights(60).sum() == pytest.approx(60)
+
+
+def test_the_first_document_is_drawn_as_often_as_its_size_says(world: tuple[ProjectSession, RunRow]) -> None:
+    """600 reviewers: the share of each document at the top is within five standard errors of its size."""
+    session, run = world
+    view = queue.viewpoint(session, run, "ada")
+    frame = queue.frames.current_frame(session, run, view, 0.5)
+    top = Counter(
+        session.store.review_pages.draws(view, frame, seed=str(seed), offset=0, limit=1)[0][0][0] for seed in range(600)
+    )
+    for document, size in arrays.frame_sizes(session, run.run_id, 1).items():
+        assert abs(top[document] / 600 - size) < 5 * (size * (1 - size) / 600) ** 0.5
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"how": "audit", "probability": 0.1, "remaining": 3, "frame": 1},
+        {"how": "drawn", "probability": 0.0, "remaining": 3, "frame": 1},
+        {"how": "drawn", "probability": 0.1, "remaining": 0, "frame": 1},
+        {"how": "drawn", "probability": 0.1, "remaining": 3, "frame": 0},
+    ],
+)
+def test_an_impossible_draw_is_refused(told: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="draw"):
+        queue.parse_sampling_record("d", told)
