@@ -38,6 +38,7 @@ _LATIN = (  # tried in this order: charset-normalizer takes short Spanish or Ger
     ("cp1250", _DANUBE),
     ("iso8859_2", _DANUBE),
 )
+_LETTERS = frozenset().union(*(letters for _, letters in _LATIN))
 _RUNS = re.compile(r"[À-ÖØ-öø-ſ]{3,}")
 _OTHERS = [
     "cp1250", "cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1257", "cp932", "euc_jp", "gb18030", "big5", "cp949",
@@ -45,12 +46,31 @@ _OTHERS = [
 ]  # fmt: skip
 
 
+def _handler(encoding: str) -> str:
+    """Register an error handler of UTF-8 that reads other bytes in ``encoding``; return its name."""
+
+    def read(error: UnicodeError) -> tuple[str, int]:
+        assert isinstance(error, UnicodeDecodeError)
+        return error.object[error.start : error.end].decode(encoding, "replace"), error.end
+
+    codecs.register_error(f"moot.{encoding}", read)
+    return f"moot.{encoding}"
+
+
+_HANDLERS = {encoding: _handler(encoding) for encoding in ("cp1252", "cp1254", "cp1250", "iso8859_2")}
+
+
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """The encoding of a file. ``errors`` is ``replace`` if some bytes fit no encoding."""
+    """The encoding of a file.
+
+    ``errors`` is ``replace`` if some bytes fit no encoding, and ``moot.cp1252`` (or another Latin encoding) if bytes
+    that are not UTF-8 are read in that encoding. ``note`` describes a file in two encodings, else it is empty.
+    """
 
     encoding: str
     errors: str = "strict"
+    note: str = ""
 
 
 def detect_utf16_or_32(head: bytes) -> str | None:
@@ -74,7 +94,8 @@ def detect_encoding(stream: BinaryIO, given: str | None, name: str) -> Decoding:
 
     A ``given`` encoding is used and must fit: UsageError if Python does not know it, InputError if a byte does not
     fit. Otherwise, in this order: a byte-order mark, UTF-16 by its NULs, UTF-8 if every byte fits, UTF-8 with a few
-    damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds.
+    damaged characters if most fit, the encodings of Latin letters, and what charset-normalizer finds. If some lines
+    are in UTF-8 and others in a Latin encoding, each byte is read in the one that it fits, with a note.
     """
     head = _head(stream)
     if given is not None:
@@ -83,14 +104,16 @@ def detect_encoding(stream: BinaryIO, given: str | None, name: str) -> Decoding:
     bad = _first_misfit(stream, encoding)
     if bad is None:
         return Decoding(encoding)
-    sample = _sample(stream, bad)
-    if encoding != "utf-8" or _mostly_utf8(sample):
+    lines = _LinesByFit(stream)
+    if encoding != "utf-8" or _mostly_utf8(lines.misfits):
         return Decoding(encoding, "replace")
-    encoding = _legacy(sample)
-    if encoding == "cp1252" and _first_misfit(stream, "cp1252") is not None:
-        encoding = "latin-1"
-    fits = encoding == "latin-1" or _first_misfit(stream, encoding) is None
-    return Decoding(encoding, "strict" if fits else "replace")
+    legacy = _legacy(lines.misfits)
+    if legacy in _HANDLERS and lines.has_utf8:
+        return Decoding("utf-8", _HANDLERS[legacy], f"Two encodings: {lines} are not UTF-8 and were read as {legacy}.")
+    if legacy == "cp1252" and _first_misfit(stream, "cp1252") is not None:
+        legacy = "latin-1"
+    fits = legacy == "latin-1" or _first_misfit(stream, legacy) is None
+    return Decoding(legacy, "strict" if fits else "replace")
 
 
 def _head(stream: BinaryIO) -> bytes:
@@ -136,21 +159,45 @@ def _first_misfit(stream: BinaryIO, encoding: str) -> int | None:
     return None
 
 
-def _sample(stream: BinaryIO, bad: int) -> bytes:
-    """Return up to ``SAMPLE`` bytes of lines that are not ASCII, from the first misfit on."""
-    stream.seek(max(0, bad - 2_048))
-    block = stream.read(CHUNK)
-    stream.seek(0)
-    lines = [line for line in block.splitlines(keepends=True) if not line.isascii()]
-    return b"".join(lines)[:SAMPLE]
+class _LinesByFit:
+    """Lines with non-ASCII bytes: how many there are, how many are not UTF-8, and up to ``SAMPLE`` bytes of each."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.total = self.other = 0
+        self.utf8 = self.misfits = b""
+        stream.seek(0)
+        while line := stream.readline(CHUNK):
+            if line.isascii():
+                continue
+            self.total += 1
+            try:
+                line.decode()
+                self.utf8 += line[: SAMPLE - len(self.utf8)]
+            except UnicodeDecodeError:
+                self.other += 1
+                self.misfits += line[: SAMPLE - len(self.misfits)]
+        stream.seek(0)
+
+    def __str__(self) -> str:
+        return f"{self.other:,} of {self.total:,} lines with letters beyond ASCII"
+
+    @property
+    def has_utf8(self) -> bool:
+        """True if some lines are in UTF-8 on purpose.
+
+        Two bytes of a Latin encoding can be UTF-8 by chance (the end of "Spaß…"), but then hardly mean a Latin letter.
+        """
+        found = [character for character in self.utf8.decode("utf-8", "ignore") if not character.isascii()]
+        likely = sum(character in _LETTERS or character > "\u0800" for character in found)
+        return likely > len(found) / 2
 
 
-def _mostly_utf8(sample: bytes) -> bool:
-    """Return whether damaged UTF-8 is likelier than another encoding: other text hardly ever is valid UTF-8."""
-    text = sample.decode("utf-8", "replace")
+def _mostly_utf8(misfits: bytes) -> bool:
+    """Return whether lines are damaged UTF-8 rather than in another encoding, which hardly ever is valid UTF-8."""
+    text = misfits.decode("utf-8", "replace")
     broken = text.count("\ufffd")
     valid = sum(not character.isascii() for character in text) - broken
-    return valid > 4 * broken
+    return valid > broken
 
 
 def _legacy(sample: bytes) -> str:
@@ -201,6 +248,7 @@ class LineReader:
         self._size = max(1, size)
         self._progress = progress
         self._replacing = decoding.errors == "replace"
+        self._notes = (decoding.note,) if decoding.note else ()
         self._mark_end = mark_end
         self._pending: list[str] = []
         self._length = 0
@@ -279,7 +327,7 @@ class LineReader:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on changes to the text."""
-        notes = []
+        notes = [*self._notes]
         if self.nuls:
             notes.append(f"NUL characters removed: {self.nuls:,}.")
         if self.replaced:

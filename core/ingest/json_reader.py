@@ -114,9 +114,9 @@ def read_json(
     if progress is not None:
         progress(0.8)
     elements, key = _array(value, name)
-    note = (f"The rows are those under '{key}'.",) if key else ()
+    notes = (*filter(None, (decoding.note,)), *((f"The rows are those under '{key}'.",) if key else ()))
     numbered = ((number, element, "", "") for number, element in enumerate(elements[:max_rows], 1))
-    return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: note)
+    return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: notes)
 
 
 def _array(value: Any, name: str) -> tuple[list[Any], str]:

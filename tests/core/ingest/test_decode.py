@@ -91,6 +91,32 @@ def test_damaged_utf_8_stays_utf_8_and_says_so() -> None:
     assert table.notes == ("Characters that did not fit the encoding and became \ufffd: 1.",)
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"), [(GERMAN, "cp1252"), (FRENCH, "cp1252"), (POLISH, "cp1250"), (CZECH, "iso8859_2")]
+)
+@pytest.mark.parametrize("other", [1, 5, 9])
+@pytest.mark.parametrize("name", ["data.csv", "data.jsonl", "data.json"])
+def test_two_encodings_in_one_file_are_both_read_and_noted(text: str, encoding: str, other: int, name: str) -> None:
+    line = text.splitlines()[1][2:]
+    lines = [line.encode()] * (10 - other) + [line.encode(encoding)] * other
+    if name == "data.csv":
+        data = b"text\n" + b"".join(b'"%s"\n' % each for each in lines)
+    else:
+        objects = [b'{"text": "%s"}' % each for each in lines]
+        data = b"\n".join(objects) if name.endswith("l") else b"[%s]" % b",\n".join(objects)
+    table = read(data, name)
+    assert set(table.column("text")) == {line}
+    assert table.notes == (
+        f"Two encodings: {other} of 10 lines with letters beyond ASCII are not UTF-8 and were read as {encoding}.",
+    )
+
+
+@pytest.mark.parametrize("line", ["Das war ein Spaß…", "CAFÉ\xa0!", "«ESPAÑ»", "ÄRGER IN KÖLN”"])
+def test_bytes_that_are_utf_8_by_chance_do_not_make_two_encodings(line: str) -> None:
+    table = read("".join(["text\n", *(f'"{line}"\n"größere Küche: schön"\n' for _ in range(9))]).encode("cp1252"))
+    assert (table.encoding, table.notes, table.column("text")[0]) == ("cp1252", (), line)
+
+
 def test_encoding_given() -> None:
     assert read(GERMAN.encode("cp437"), encoding="cp437").column("text")[1] == "Größe: ärgerlich klein"
     assert read(b"\xef\xbb\xbfid,text\n1,a\n", encoding="utf-8").columns == ("id", "text")
