@@ -14,7 +14,7 @@
     |  `- ProjectGone        the open file was deleted, moved or replaced
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
-       |- Unreachable (OtherProtocol), Unauthorised, NoSuchModel      stop a run before it starts
+       |- Unreachable (OtherProtocol, Redirected), Unauthorised, NoSuchModel      stop a run before it starts
        |- ContextTooLong, LengthLimit, RunawayReply, QuotaSpent, Refused, BadRequest   final for this request
        `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   can be retried
 """
@@ -140,6 +140,14 @@ class OtherProtocol(Unreachable):
 
     kind = "other protocol"
     advice = "Check whether the address has to begin with http:// or with https://."
+    retryable = False
+
+
+class Redirected(Unreachable):
+    """The address redirects to another one (3xx). Redirects are never followed."""
+
+    kind = "redirected"
+    advice = "Redirects are not followed, because the key would go along. Enter the final address."
     retryable = False
 
 

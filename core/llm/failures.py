@@ -169,10 +169,8 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     if status == 429:
         return errors.RateLimited(said, retry_after=retry_after(headers))
     if 300 <= status < 400:
-        return errors.BadRequest(
-            f"{said[:-1]}: it redirects to {printable(headers.get('location', 'another place'))}.",
-            "Redirects are not followed, as the key would go along. Enter the final address.",
-        )
+        place = printable(headers.get("location", "another place"))
+        return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {place} (status {status}).")
     if status in (408, 409, 425) or status >= 500:
         return errors.ServerFault(said, _remedy(whole), retry_after=retry_after(headers))
     return errors.BadRequest(said)

@@ -150,18 +150,32 @@ def test_a_list_of_models_that_is_none_breaks_nothing(listed: Any, ollama: bool)
         moot("models", "--connection", url, "--json")
 
 
-def test_a_redirect_is_not_followed_and_the_key_does_not_go_along(folder: Path) -> None:
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_stops_the_run_before_it_starts_and_is_not_followed(status: int, folder: Path) -> None:
     with Scripted(debating()) as thief:
 
         async def redirect(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-            return web.Response(status=308, headers={"location": f"http://127.0.0.1:{thief.port}{request.path}"})
+            return web.Response(status=status, headers={"location": f"http://127.0.0.1:{thief.port}{request.path}"})
 
         with Scripted(redirect) as server:
-            told = annotate(folder, *toy(server), code=3)
+            told = annotate(folder, *toy(server), code=2)
             models = moot("models", "--connection", f"toy={server.url}", "--json")
     assert thief.headers == []
+    assert (
+        f"unreachable: redirects to http://127.0.0.1:{thief.port}/v1/chat/completions (status {status})" in told.stderr
+    )
     assert "Redirects are not followed" in told.stderr
+    assert not (folder / "p.duckdb").exists()
     assert models.json["connections"][0]["error"]
+
+
+@pytest.mark.parametrize("status", [400, 405, 418, 422])
+def test_another_refusal_of_the_test_request_is_told_and_the_run_starts(status: int, folder: Path) -> None:
+    refusal = answer(status, {"error": {"message": "no weather today"}})
+    with Scripted(debating(probe=refusal)) as server:
+        told = annotate(folder, *toy(server))
+    assert "no weather today" in told.stderr
+    assert told.json["verdicts"] == told.json["documents"]
 
 
 def test_a_wrong_key_costs_one_request_and_keeps_nothing(folder: Path) -> None:
