@@ -10,6 +10,7 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.errors import UsageError
+from core.formatting import format_count
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import arrays, coverage, repeated_runs
 from core.services.evaluation.coverage import Coverage
@@ -41,6 +42,8 @@ class Drift:
     None with one iteration"""
     counted: Coverage
     """the canaries that both have a full verdict on, and what is left out of the run's documents"""
+    problem: str
+    """why canaries have no verdict: how many failed, and why the canary run is not running; else empty"""
     models: tuple[str, ...]
     """what the servers call the models, where that differs between the two: ``role: before → now``"""
 
@@ -53,11 +56,12 @@ class Drift:
     def sentence(self) -> str:
         """The finding in plain words."""
         if not self.documents:
-            return f"{self.later}: no canary has a verdict in both runs yet."
+            return f"{self.later}: {self.problem or 'no canary has a verdict in both runs yet.'}"
         predicted = f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict"
         if self.chance is not None:
             predicted += f"; iterations at one time differ on {self.chance:.0%}"
-        return predicted + "." + (f" The server names another model: {', '.join(self.models)}." if self.models else "")
+        predicted += f". {self.problem}" if self.problem else "."
+        return predicted + (f" The server names another model: {', '.join(self.models)}." if self.models else "")
 
 
 def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:
@@ -132,8 +136,16 @@ def _drift(
         share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
         chance=chance,
         counted=coverage.of_rerun(session, run, later, first, now),
+        problem=_problem(later),
         models=_renamed(served_models(run.run_id), served_models(later.run_id)),
     )
+
+
+def _problem(later: RunRow) -> str:
+    """Return how many canaries failed, and why the canary run is not running if it should be."""
+    failed = f"{later.failed} of {format_count(later.documents, 'canary', 'canaries')} failed." if later.failed else ""
+    stopped = f"The canary run {later.state}. {later.message}" if later.state in ("paused", "stopped", "failed") else ""
+    return " ".join(filter(None, (failed, stopped.strip())))
 
 
 def _renamed(before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]]) -> tuple[str, ...]:

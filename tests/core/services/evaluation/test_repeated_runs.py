@@ -7,8 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
+from core.runs import StopReason
 from core.services.evaluation import alt_test, compare, drift, error_analysis, repeated_runs
 from core.services.evaluation import report as html_report
 from core.services.evaluation.arrays import get_run
@@ -251,6 +253,31 @@ def test_canaries(world):
     assert "The server names another model: judge: m-2026-11 → m-2027-01." in later.sentence
     with pytest.raises(UsageError, match="no verdict to compare with"):
         drift.again(session, session.store.runs.create(run.settings, ["d0"]))
+
+
+@pytest.mark.parametrize("failed", [2, 3])
+def test_a_canary_run_that_failed_says_so(world, failed):
+    session, (first, _) = world
+    again = drift.again(session, session.store.runs.get(first), count=3)
+    (waiting,) = drift.drifts(session, session.store.runs.get(first))
+    assert waiting.sentence == f"{again.run_id}: no canary has a verdict in both runs yet."
+
+    async def debates():
+        ids = session.store.runs.document_ids(again.run_id)
+        for number, id in enumerate(ids):
+            error = ReplyError("server fault", "500") if number < failed else None
+            values = {} if error else both(FIRST[id])
+            await hold_debate(session.project, again.run_id, id, {}, values, error=error)
+        await session.project.sink.state(again.run_id, "paused", StopReason("errors", "5 calls failed in a row."))
+
+    asyncio.run(debates())
+    (found,) = drift.drifts(session, session.store.runs.get(first))
+    problem = f"{failed} of 3 canaries failed. The canary run paused. 5 calls failed in a row."
+    if failed == 3:
+        assert found.sentence == f"{again.run_id}: {problem}"
+    else:
+        assert found.sentence.startswith("After 0.0 days 0 of 1 canaries have another verdict; iterations")
+        assert found.sentence.endswith(problem)
 
 
 def test_people_who_labelled(world):
