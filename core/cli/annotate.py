@@ -38,9 +38,10 @@ from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
-from core.services.runs import control, planning, preview, rerun
-from core.services.runs.preview import describe_truncation
+from core.services.runs import control, planning, rerun
+from core.services.runs.length_limits import context_overflows, describe_truncation, longest_document
 from core.services.session import ProjectSession
+from core.services.templates import check_templates
 from core.services.workspace import Workspace
 
 SHOWN_REJECTED = 5
@@ -101,8 +102,7 @@ def annotate_file(
     built = to_import.built
     plan, sources = personas.given(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    if plan.prompts:
-        rerun.check_prompts(settings)
+    check_templates(settings)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
@@ -117,9 +117,7 @@ def annotate_file(
         for row in built.rejected[:SHOWN_REJECTED]:
             print_message(f"moot:   {row}")
     _preflight(workspace, settings)
-    for found in preview.context_overflows(
-        settings, workspace.models, lambda: preview.longest_document(built.documents)
-    ):
+    for found in context_overflows(settings, workspace.models, lambda: longest_document(built.documents)):
         print_message(f"moot: {found.sentence(settings)}")
     session = workspace.open(path)
     plan, messages = personas.with_personas(session, plan, sources, codebook)

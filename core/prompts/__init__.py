@@ -141,7 +141,9 @@ def _render(template: FrozenTemplate, values: Mapping[str, Any], *, parts: bool)
     except RenderError as trouble:
         where = f"{template.name}, line {trouble.line}" if trouble.line else template.name
         raise PromptError(
-            f"{where}: {trouble.message}.", "Fix it in the Lab, or restore the shipped version.", line=trouble.line
+            f"{where}: {trouble.message.rstrip('.')}.",
+            "Fix it in the Lab, or restore the shipped version.",
+            line=trouble.line,
         ) from trouble
 
 

@@ -10,6 +10,7 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, plural
 from core.runs import RunRow
+from core.services import templates
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
@@ -30,8 +31,11 @@ def start_runs(
 ) -> list[RunRow]:
     """Store documents and codebook in the project and queue the plan's runs on the documents.
 
-    ``report`` is called with notes on the import. Raises InputError and UsageError.
+    ``report`` is called with notes on the import. Raises InputError, UsageError and, before anything is stored,
+    PromptError for one of the project's templates that cannot be rendered.
     """
+    own = templates.promoted_templates(session)
+    templates.check_templates(planning.build_settings(plan, codebook, 0, session.models, own))
     stored = store_documents(session, preview)
     if conflicts := stored.counts["gold_conflicts"]:
         report(

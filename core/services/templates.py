@@ -7,13 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core import prompts
-from core.codebook import Codebook
+from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.documents import Document
 from core.errors import PromptError
+from core.llm.streaming import estimate_usage
 from core.prompts import checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
-from core.runs import RunRow, RunSettings, Template
+from core.prompts.messages import Message
+from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
+from core.services.request_preview import preview_requests
 from core.services.session import ProjectSession
 from core.store.prompts import SavedPrompt
 
@@ -227,9 +230,7 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     Raises PromptError for a draft that cannot be used or does not differ from its base.
     """
     now = template_status(session, slot, protocol)
-    if not now.usable:
-        problem = next(each for each in now.problems if each.severity == "error")
-        raise PromptError(_format_problem(problem), "Fix it first; the draft is kept.", line=problem.line)
+    require_usable(session, slot, protocol, now.template)
     if not now.changed:
         raise PromptError(f"{slot.title}: nothing has changed since {now.base.label}.", "Edit it first.")
     shipped = _shipped_version(slot, protocol)
@@ -242,8 +243,12 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     return _saved_version(saved)
 
 
-def promote_version(session: ProjectSession, version: Version, *, actor: str = "") -> None:
-    """Make a version the default for new runs; promoting the shipped one restores it."""
+def promote_version(session: ProjectSession, slot: Slot, protocol: str, version: Version, *, actor: str = "") -> None:
+    """Make a version the default for new runs; promoting the shipped one restores it.
+
+    Raises PromptError for a version that cannot be used.
+    """
+    require_usable(session, slot, protocol, version.template)
     session.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
 
 
@@ -305,6 +310,84 @@ def import_template(session: ProjectSession, slot: Slot, protocol: str, content:
     save_draft(session, slot, text, template_status(session, slot, protocol).base)
 
 
-def _format_problem(problem: Problem) -> str:
-    message = f"{problem.message[:1].upper()}{problem.message[1:]}."
-    return f"Line {problem.line}: {message}" if problem.line else message
+def require_usable(session: ProjectSession, slot: Slot, protocol: str, template: Template) -> None:
+    """Raise PromptError for a template with an error in its text, or that cannot be rendered.
+
+    It is rendered in a debate on a trial document with the protocol's default parameters.
+    """
+    problem = next((each for each in check_template(slot, template.text) if each.severity == "error"), None)
+    if problem is not None:
+        where = f"{template.name}, line {problem.line}" if problem.line else template.name
+        raise PromptError(f"{where}: {problem.message}.", "Fix it in the Lab.", line=problem.line)
+    saved, spec = session.store.codebooks.latest(), protocols.find(protocol)
+    codebook = saved.codebook if saved else Codebook()
+    if not codebook.labels or codebook.kind not in spec.kinds:
+        codebook = Codebook(kind=next(iter(spec.kinds)), labels=(Label(name="One"), Label(name="Two")))
+    params = spec.parse_params()
+    settings = RunSettings(
+        protocol=protocol,
+        codebook=codebook,
+        codebook_version=0,
+        role_models={role.name: RoleModel(connection=BUILTIN, model="lexical") for role in spec.roles(params)},
+        templates=prompts.replace_templates(spec.load_templates(params), promoted_templates(session)),
+        params=params,
+    )
+    check_templates(with_template(settings, slot.key, template))
+
+
+def check_templates(settings: RunSettings) -> None:
+    """Render every request of a debate on a trial document if a template of the run is not a shipped one.
+
+    Raises PromptError, with template, line and reason, for a template that cannot be rendered.
+    """
+    if not all(map(prompts.is_shipped, settings.templates.values())):
+        preview_requests(settings, _TRIAL_DOCUMENT)
+
+
+_TRIAL_DOCUMENT = Document("any", {"text": "A text."})
+"""A template that fails here fails on every document."""
+
+TEMPLATE_MARK = "\u2063"
+"""Invisible character at the end of a template that marks the messages in which the template is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedTemplate:
+    """Messages of a request that uses a template."""
+
+    title: str
+    messages: tuple[Message, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of all messages."""
+        return estimate_usage(sum(len(message.content) for message in self.messages), 0).prompt_tokens
+
+
+def render_template(settings: RunSettings, slot: Slot, text: str, document: Document) -> tuple[RenderedTemplate, ...]:
+    """Return every request on the document that uses this text in a slot, with placeholders for earlier replies.
+
+    A shared text that no request uses is rendered alone. Raises PromptError, with the line, for a text that cannot
+    be rendered or runs too long.
+    """
+    marked = Template(name=slot.slot, text=text.rstrip() + TEMPLATE_MARK)
+    asks = preview_requests(with_template(settings, slot.key, marked), document)
+    found = tuple(
+        RenderedTemplate(ask.title, tuple(_without_mark(message) for message in ask.messages))
+        for ask in asks
+        if any(TEMPLATE_MARK in message.content for message in ask.messages)
+    )
+    if found:
+        return found
+    values = prompts.variables(settings.codebook, document, settings.templates) | {"problem": "it names no label"}
+    if slot.parts:
+        return ()
+    return (
+        RenderedTemplate(
+            slot.title, (Message("user", prompts.render_text(marked, values).replace(TEMPLATE_MARK, "")),)
+        ),
+    )
+
+
+def _without_mark(message: Message) -> Message:
+    return Message(message.role, message.content.replace(TEMPLATE_MARK, ""))

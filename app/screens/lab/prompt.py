@@ -19,7 +19,6 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
 from core.services.codebooks.keyword_matches import Part, RolePreview
 from core.services.lab import history, samples, trials
-from core.services.runs import preview
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.services.templates import Slot, TemplateStatus
@@ -112,7 +111,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     number = st.number_input("Document", 1, count, key=key, width=140)
     document = samples.visible_document(session, int(number))
     with error_boxes():
-        requests = preview.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
+        requests = templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
         if not requests:
             st.html('<div class="moot-line q">No role receives this part for this document.</div>')
             return
@@ -209,11 +208,12 @@ def _open_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
 
 def _promote_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
     if (version := _named(session, plan, slot, "promote")) is not None:
-        promote(session, slot, version)
+        promote(session, plan, slot, version)
 
 
-def promote(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
-    """Make a version the default for new runs."""
-    templates.promote_version(session, version)
-    state.lab.replace_editor_text()
-    state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")
+def promote(session: ProjectSession, plan: Plan, slot: Slot, version: templates.Version) -> None:
+    """Make a version the default for new runs. For a version that cannot be used, set an error notice."""
+    with error_notices():
+        templates.promote_version(session, slot, plan.protocol, version)
+        state.lab.replace_editor_text()
+        state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")

@@ -272,4 +272,4 @@ def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
         if saved is None:
             return
         version = saved
-    prompt.promote(session, slot, version)
+    prompt.promote(session, plan, slot, version)

@@ -17,9 +17,9 @@ from core.prompts.messages import Message
 from core.runs import RunSettings, Template
 from core.services import cache
 from core.services.codebooks.diff import Piece, lines
+from core.services.request_preview import RequestPreview
+from core.services.request_preview import preview_requests as sent
 from core.services.runs import planning
-from core.services.runs.preview import RequestPreview
-from core.services.runs.preview import preview_requests as sent
 from core.services.session import ProjectSession
 
 LOOKED_AT = 5_000

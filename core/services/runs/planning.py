@@ -37,9 +37,10 @@ from core.runs import (
     Template,
 )
 from core.services import capability_cache, examples, preferences, templates
+from core.services.request_preview import simulate_asks
 from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
-from core.services.runs.preview import context_overflows, simulate_asks
+from core.services.runs.length_limits import context_overflows
 from core.services.session import ProjectSession
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -332,8 +333,9 @@ def create_runs(
 ) -> list[RunRow]:
     """Create the queued runs of an experiment, one per iteration, without starting them.
 
-    Raises UsageError without documents.
+    Raises UsageError without documents, and PromptError for a template that cannot be rendered.
     """
+    templates.check_templates(settings)
     settings = session.trainer.pin_classifier(settings)
     earlier, made = session.runs(), list[RunRow]()
     for iteration in range(iterations):

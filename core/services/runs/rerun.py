@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.debate import protocols
-from core.documents import Document
 from core.errors import InputError, UsageError
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
@@ -15,11 +14,7 @@ from core.services import templates
 from core.services.runs import planning
 from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
-from core.services.runs.preview import preview_requests
 from core.services.session import ProjectSession
-
-_TRIAL_DOCUMENT = Document("any", {"text": "A text."})
-"""Document for rendering changed templates: one that fails here fails on every document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +61,8 @@ def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibr
             "engine": changes.engine or before.engine,
         }
     )
-    if changes.prompts:
-        check_prompts(settings)
+    templates.check_templates(settings)
     return settings
-
-
-def check_prompts(settings: RunSettings) -> None:
-    """Render every request for a trial document. Raises PromptError for a template that cannot be rendered."""
-    preview_requests(settings, _TRIAL_DOCUMENT)
 
 
 def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:

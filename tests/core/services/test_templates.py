@@ -60,7 +60,7 @@ def test_a_draft_becomes_a_version_and_the_shipped_one_stays(session, judge):
 def test_a_text_with_an_error_is_kept_as_a_draft_but_no_version(session, judge):
     now = edited(session, judge, "{{ document }}", "{{ dokument }}")
     assert not now.usable
-    with pytest.raises(PromptError, match=r"Line \d+: There is no variable 'dokument'"):
+    with pytest.raises(PromptError, match=r"ecj/judge.draft, line \d+: there is no variable 'dokument'"):
         templates.save_version(session, judge, "ecj")
     assert templates.template_status(session, judge, "ecj").text == now.text
 
@@ -69,7 +69,7 @@ def test_runs_use_what_was_promoted_and_name_it(session, judge):
     edited(session, judge)
     version = templates.save_version(session, judge, "ecj")
     assert make(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
-    templates.promote_version(session, version)
+    templates.promote_version(session, judge, "ecj", version)
     book = session.store.codebooks.latest()
     settings = planning.build_settings(
         planning.Plan(), book.codebook, 1, session.models, own=templates.promoted_templates(session)
@@ -78,8 +78,41 @@ def test_runs_use_what_was_promoted_and_name_it(session, judge):
     assert settings.templates["judge"].text == version.text
     assert settings.templates["critic"].name == "ecj/critic.v1"
     assert templates.template_status(session, judge, "ecj").default == version
-    templates.promote_version(session, templates.versions(session, judge, "ecj")[0])
+    templates.promote_version(session, judge, "ecj", templates.versions(session, judge, "ecj")[0])
     assert templates.promoted_templates(session) == {}
+
+
+BROKEN = {
+    "{{ 1 / 0 }}": "division by zero",
+    "{{ labels[99].name }}": "has no element 99",
+    "{{ document.foo.bar }}": "has no attribute 'foo'",
+    "{% for x in range(99999999) %}{% endfor %}": "Range too big",
+    "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}": "exceeded the time or memory limit",
+    "{{ 'x' * 999999999 }}": "memory",
+    "{{ nothing }}": "there is no variable 'nothing'",
+    "{% if %}": "Expected an expression",
+    "{{ ''.__class__ }}": "unsafe",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_broken_template_is_not_saved_promoted_or_started(session, judge, broken):
+    shipped = templates.versions(session, judge, "ecj")[0]
+    text = f"{shipped.text.rstrip()}\n{broken}\n"
+    said = rf"ecj/judge\.\w+(, line {text.count(chr(10))})?: .*{BROKEN[broken]}"
+    templates.save_draft(session, judge, text, shipped)
+    with pytest.raises(PromptError, match=said):
+        templates.save_version(session, judge, "ecj")
+    saved = session.store.prompts.save(judge.slot, text, parent=shipped.name, after=1)  # by an earlier version of Moot
+    version = templates.versions(session, judge, "ecj")[-1]
+    with pytest.raises(PromptError, match=said):
+        templates.promote_version(session, judge, "ecj", version)
+    assert session.store.prompts.promoted() == {}
+    session.store.prompts.promote(judge.slot, saved.name)
+    settings = planning.project_settings(session, planning.Plan())
+    with pytest.raises(PromptError, match=r"own/ecj/judge\.v2"):
+        planning.create_runs(session, settings, session.store.documents.ids())
+    assert session.store.runs.all() == []
 
 
 def test_files_come_and_go(session, judge):

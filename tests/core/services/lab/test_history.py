@@ -8,7 +8,7 @@ from core.errors import PromptError
 from core.services import projects, templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import history, samples, trials
-from core.services.runs import planning, preview
+from core.services.runs import planning
 from core.services.workspace import Workspace
 from tests.core.services.sessions import until
 
@@ -58,7 +58,7 @@ def test_a_second_child_branches_off_and_runs_are_cited(session):
         templates.edit_version(session, shipped, slot)
         templates.save_draft(session, slot, f"{shipped.text}{text}\n", shipped)
         version = templates.save_version(session, slot, "ecj")
-    templates.promote_version(session, version)
+    templates.promote_version(session, slot, "ecj", version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
     rows = history.template_history(session, slot, "ecj")
     assert [(row.label, row.depth, row.runs, row.is_default) for row in rows] == [
@@ -73,9 +73,9 @@ def test_a_run_is_opened_with_the_prompts_it_was_made_with(session):
     shipped = templates.versions(session, slot, "ecj")[0]
     templates.save_draft(session, slot, f"{shipped.text}One.\n", shipped)
     version = templates.save_version(session, slot, "ecj")
-    templates.promote_version(session, version)
+    templates.promote_version(session, slot, "ecj", version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
-    templates.promote_version(session, shipped)
+    templates.promote_version(session, slot, "ecj", shipped)
     templates.edit_version(session, shipped, slot)
     assert templates.load_run_prompts(session, run) == 1
     assert templates.template_status(session, slot, "ecj").base == version
@@ -87,19 +87,19 @@ def test_the_messages_that_a_template_has_a_part_in(session):
     document = session.store.documents.page(0, 1)[0]
     slot = slot_of("judge")
     text = templates.versions(session, slot, "ecj")[0].text
-    (shown,) = preview.render_template(settings, slot, text + "Be brief.", document)
+    (shown,) = templates.render_template(settings, slot, text + "Be brief.", document)
     assert [message.role for message in shown.messages] == ["system", "user"]
     assert shown.messages[1].content.endswith("Be brief.")
-    assert preview.TEMPLATE_MARK not in "".join(message.content for message in shown.messages)
+    assert templates.TEMPLATE_MARK not in "".join(message.content for message in shown.messages)
     assert shown.tokens > 100
     block = slot_of("definitions")
-    with_same_model = preview.render_template(settings, block, "The labels are secret.", document)
+    with_same_model = templates.render_template(settings, block, "The labels are secret.", document)
     assert len(with_same_model) == 3  # extractor, critic and judge all get the definitions
     assert all("The labels are secret." in one.messages[0].content for one in with_same_model)
-    (alone,) = preview.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
+    (alone,) = templates.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
     assert alone.messages[0].content.startswith("Again: ")
     with pytest.raises(PromptError) as raised:
-        preview.render_template(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
+        templates.render_template(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
     assert raised.value.line == 3
 
 

@@ -12,9 +12,9 @@ from core.documents import Document
 from core.llm.connections import connection
 from core.llm.streaming import estimate_usage
 from core.runs import EngineSettings, RoleModel, Sampling
+from core.services.request_preview import first_messages
 from core.services.runs import planning
 from core.services.runs.costs import REPLY_TOKENS, Estimate, estimate_run
-from core.services.runs.preview import first_messages
 from core.services.session import ProjectSession
 from tests.core.services.sessions import BOOK, TEXTS, make, studio
 
