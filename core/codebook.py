@@ -15,6 +15,11 @@ from core.errors import CodebookError
 from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
+OpenForm: TypeAlias = Literal["", "options", "word"]
+"""How the author of a text answers an open label.
+
+``options``: one of several options made for the text. ``word``: one free word. Empty for a label with fixed values.
+"""
 MAX_LABELS = 1_000
 RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
@@ -59,6 +64,7 @@ class Label(_Frozen):
     keywords: tuple[Line, ...] = ()
     colour: int = Field(default=0, ge=0, le=COLOURS)
     code: int | float | None = None
+    open: OpenForm = ""
     id: str = ""
 
     @field_validator("name")
@@ -128,6 +134,8 @@ class Codebook(_Frozen):
             seen[name] = label.name
         if self.scale is not None and self.kind != "rating":
             raise ValueError("a scale belongs to kind rating")
+        if self.kind != "multilabel" and any(label.open for label in self.labels):
+            raise ValueError("open labels belong to kind multilabel")
         taken = {label.id for label in self.labels if label.id}
         if len(taken) != sum(bool(label.id) for label in self.labels):
             raise ValueError("two labels have the same id")
@@ -139,7 +147,16 @@ class Codebook(_Frozen):
     @property
     def hash(self) -> str:
         """Hash of the whole content, including the order of labels."""
-        return digest(self.model_dump(mode="json"))
+        data = self.model_dump(mode="json")
+        for label in data["labels"]:
+            if not label["open"]:  # keeps the hashes of codebooks from before labels could be open
+                del label["open"]
+        return digest(data)
+
+    @property
+    def closed(self) -> Codebook:
+        """This codebook without open labels, which only the authors of texts are asked about."""
+        return self.model_copy(update={"labels": tuple(label for label in self.labels if not label.open)})
 
     @property
     def items(self) -> tuple[str, ...]:

@@ -30,12 +30,13 @@ MAY_IMPORT = {
     "ingest": set(),
     "export": {"ingest"},
     "debate": {"prompts"},
-    "baseline": {"prompts", "debate", "classifier"},
+    "authors": {"prompts", "debate", "stats"},
+    "baseline": {"prompts", "debate", "classifier", "authors"},
     "llm": {"prompts", "debate", "baseline"},
     "engine": {"debate", "llm", "prompts"},
-    "store": {"prompts", "debate", "engine", "llm"},
+    "store": {"prompts", "debate", "authors", "engine", "llm"},
     "services": {
-        "prompts", "debate", "baseline", "llm", "engine", "store", "ingest", "export", "stats", "classifier",
+        "prompts", "debate", "authors", "baseline", "llm", "engine", "store", "ingest", "export", "stats", "classifier",
     },
     "cli": {"services", "debate", "engine"},
 }  # fmt: skip

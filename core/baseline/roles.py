@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.baseline import persona_extraction
+from core.baseline import author_labelling, persona_extraction
 from core.baseline.evidence import THRESHOLD, Evidence, Lexicon, find_evidence, lexicon_of
 from core.baseline.words import FUNCTION_WORDS, forms, tokens
 from core.codebook import Codebook, Label, Scale
@@ -64,6 +64,8 @@ def write_reply(request: Request, codebook: Codebook, document: Document) -> str
     for special_reply in (persona_extraction.write_reply, _coordinator_reply, _aggregator_reply):
         if (text := special_reply(request)) is not None:
             return text
+    if (text := author_labelling.write_reply(request, codebook)) is not None:
+        return text
     persona = request.inputs.get("persona")
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
     codebook, document = request.narrow(codebook), request.document or document

@@ -173,7 +173,12 @@ def build_settings(
     does not support.
     """
     spec = protocols.find(plan.protocol, plan.params)
-    codebook.require_labels()
+    if not codebook.require_labels().closed.labels:
+        raise CodebookError(
+            f"The codebook '{codebook.name}' has only open labels, which only authors answer.",
+            "Add a label with fixed values, or ask the authors on the Writing desk page.",
+        )
+    codebook = codebook.closed
     if codebook.kind not in spec.kinds:
         able = [name for name, other in protocols.PROTOCOLS.items() if codebook.kind in other.kinds]
         reason = spec.unsupported.get(codebook.kind, "")

@@ -1,0 +1,219 @@
+"""Requests of author labelling: relevance filter, predictors, question writer, annotator, chat.
+
+Each is a generator without I/O, like a protocol. A configured language model and the built-in model answer the same
+requests. Sources: Ma et al. 2025, sections 2.2 (relevance filter, questions made in the context of the text), 3.1
+(predictors), appendix B.6 (annotator) and C.2 (annotator with earlier answers). The prompts are in our own words, and
+options are numbered instead of lettered, so that the reader of single-choice replies reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core import prompts
+from core.authors.questions import Feature, Message, Prediction, Question, context, format_conversation, make_question
+from core.authors.selection import Example
+from core.codebook import CHOICE_ITEM, normalise
+from core.debate.context import ask_with_retry
+from core.debate.reading import parse
+from core.debate.reading.json_blocks import find_json_blocks
+from core.debate.reading.markers import without_reasoning
+from core.debate.turns import Reply, Request, Step
+from core.documents import Document
+from core.runs import Template
+
+TEMPLATES = "authors"
+"""The folder of the prompts."""
+FILTER, PREDICTOR, WRITER = "topic_filter", "predictor", "question_writer"
+ANNOTATOR, ASSISTANT = "question_annotator", "assistant"
+ROLES = (FILTER, PREDICTOR, WRITER, ANNOTATOR, ASSISTANT)
+EXAMPLES_SHOWN = 8
+"""Latest answers that a predictor's prompt shows."""
+MAX_OPTION_CHARACTERS = 80
+
+Templates = Mapping[str, Template]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text to ask about: the author's message, and the conversation before it."""
+
+    document_id: str
+    text: str
+    before: tuple[Message, ...] = ()
+
+    @property
+    def shown(self) -> str:
+        """The conversation as prompts show it, delimited."""
+        return prompts.delimit(format_conversation(context(self.before, self.text)))
+
+    @property
+    def document(self) -> Document:
+        """The text as a document."""
+        return Document(self.document_id, {"text": self.text})
+
+
+def find_relevant(text: Text, features: Sequence[Feature], templates: Templates) -> Step[tuple[Feature, ...]]:
+    """Return the features that are relevant to a text; none if the reply is unreadable twice."""
+    if not features:
+        return ()
+    values = {"features": [_shown(feature) for feature in features], "conversation": text.shown}
+    inputs = {"text": text.text, "features": tuple(features)}
+    request = Request(FILTER, prompts.render(templates[FILTER], values), inputs)
+    (reply,) = yield from _ask((request,), _relevant, templates)
+    numbers = _relevant(reply) or ()
+    return tuple(feature for number, feature in enumerate(features, start=1) if number in numbers)
+
+
+def predict(
+    text: Text, features: Sequence[Feature], examples: Mapping[str, Sequence[Example]], templates: Templates
+) -> Step[dict[str, Prediction]]:
+    """Return the prediction of each feature by its item, each from that feature's own examples alone."""
+    requests = tuple(_predictor(text, feature, examples.get(feature.item, ()), templates) for feature in features)
+    replies = yield from _ask(requests, lambda reply: _json(reply, "value"), templates)
+    return {feature.item: _prediction(feature, reply) for feature, reply in zip(features, replies, strict=True)}
+
+
+def write_questions(
+    text: Text,
+    features: Sequence[Feature],
+    predictions: Mapping[str, Prediction],
+    examples: Mapping[str, Sequence[Example]],
+    templates: Templates,
+    *,
+    seed: int = 0,
+) -> Step[tuple[Question, ...]]:
+    """Return a question about each feature, in order; a feature whose question is unreadable twice is left out."""
+    requests = []
+    for feature in features:
+        prediction = predictions.get(feature.item, Prediction())
+        values = {"feature": _shown(feature), "predicted": prediction.value, "conversation": text.shown}
+        inputs = {
+            "text": text.text, "feature": feature, "predicted": prediction.value,
+            "examples": tuple(examples.get(feature.item, ())),
+        }  # fmt: skip
+        requests.append(Request(WRITER, prompts.render(templates[WRITER], values), inputs))
+    replies = yield from _ask(tuple(requests), lambda reply: _json(reply, "question"), templates)
+    made = []
+    for feature, reply in zip(features, replies, strict=True):
+        data = _json(reply, "question")
+        if data is not None and isinstance(words := data["question"], str) and words.strip():
+            listed = data.get("options")
+            options = [str(one)[:MAX_OPTION_CHARACTERS] for one in (listed if isinstance(listed, list) else [])]
+            prediction = predictions.get(feature.item, Prediction())
+            made.append(make_question(text.document_id, feature, words, options, prediction, seed=seed))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """An answer to another question of the same author; ``same`` if it is from the same conversation."""
+
+    text: str
+    question: str
+    answer: str
+    same: bool
+
+
+def annotate(
+    text: Text, question: Question, templates: Templates, *, earlier: Sequence[EarlierAnswer] = (), copies: int = 1
+) -> Step[tuple[tuple[str | None, Reply], ...]]:
+    """Return the option that each of ``copies`` annotators chooses, None if unreadable, with its reply.
+
+    Source: Ma et al. 2025, appendices B.6 and C.2.
+    """
+    codebook = question.codebook
+    shown = [
+        {
+            "text": prompts.delimit(one.text, "precedent"),
+            "question": one.question,
+            "answer": one.answer,
+            "same": one.same,
+        }
+        for one in earlier
+    ]
+    values = {
+        "conversation": text.shown, "question": question.text, "options": question.options, "examples": shown,
+    }  # fmt: skip
+    inputs = {"question": question, "earlier": tuple(earlier)}
+    messages = prompts.render(templates[ANNOTATOR], values)
+    request = Request(ANNOTATOR, messages, inputs, form="choice", document=text.document)
+
+    def option(reply: Reply) -> str | None:
+        reading = parse.read(reply.text, "choice", codebook, finish_reason=reply.finish_reason)
+        chosen = reading.values.get(CHOICE_ITEM)
+        return codebook.label(chosen).name if isinstance(chosen, str) else None
+
+    replies = yield from _ask((request,) * copies, option, templates)
+    return tuple((option(reply), reply) for reply in replies)
+
+
+def reply_in_chat(text: Text, features: Sequence[Feature], templates: Templates) -> Step[Reply]:
+    """Return the chat model's reply to the author's last message."""
+    messages = prompts.render(templates[ASSISTANT], {"conversation": text.shown})
+    inputs = {"text": text.text, "features": tuple(features)}
+    (reply,) = yield (Request(ASSISTANT, messages, inputs),)
+    return reply
+
+
+def _predictor(text: Text, feature: Feature, examples: Sequence[Example], templates: Templates) -> Request:
+    shown = [{"text": prompts.delimit(one.text, "precedent"), "value": one.value} for one in examples[-EXAMPLES_SHOWN:]]
+    values = {"feature": _shown(feature), "examples": shown, "conversation": text.shown}
+    inputs = {"text": text.text, "feature": feature, "examples": tuple(examples)}
+    return Request(PREDICTOR, prompts.render(templates[PREDICTOR], values), inputs, item=feature.item)
+
+
+def _shown(feature: Feature) -> dict[str, Any]:
+    return {
+        "name": feature.name, "description": feature.description, "open": feature.open,
+        "suggestions": feature.suggestions, "answers": tuple(feature.values),
+    }  # fmt: skip
+
+
+def _ask(
+    requests: tuple[Request, ...], read: Callable[[Reply], object], templates: Templates
+) -> Step[tuple[Reply, ...]]:
+    """Return the replies in order; one that cannot be read is asked for once more."""
+
+    def problem(_request: Request, reply: Reply) -> str:
+        return "" if reply.error is not None or read(reply) is not None else "it is not in the form that was asked for"
+
+    return (yield from ask_with_retry(requests, problem, templates[prompts.REASK]))
+
+
+def _prediction(feature: Feature, reply: Reply) -> Prediction:
+    """Return the prediction in a reply. A value outside the fixed ones is never mapped to a near one."""
+    data = _json(reply, "value") or {}
+    value = data.get("value")
+    certainty = data.get("certainty")
+    if isinstance(value, bool | int | float):
+        value = str(value)
+    if not isinstance(value, str) or not normalise(value):
+        return Prediction()
+    text = " ".join(value.split())[:MAX_OPTION_CHARACTERS]
+    if not feature.open:
+        known = next((one for one in feature.values if normalise(one) == normalise(text)), None)
+        if known is None:
+            return Prediction()
+        text = known
+    share = float(certainty) / 100 if isinstance(certainty, int | float) and not isinstance(certainty, bool) else 0.5
+    return Prediction(text, min(1.0, max(0.0, share)))
+
+
+def _relevant(reply: Reply) -> tuple[int, ...] | None:
+    data = _json(reply, "relevant")
+    listed = data["relevant"] if data else None
+    if not isinstance(listed, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in listed):
+        return None
+    return tuple(listed)
+
+
+def _json(reply: Reply, key: str) -> dict[str, Any] | None:
+    """Return the last JSON object with ``key`` in a reply, None without one or in a reply that was cut."""
+    if reply.finish_reason == "length":
+        return None
+    blocks = find_json_blocks(without_reasoning(reply.text))[0]
+    found = [block.data for block in blocks if not block.error and isinstance(block.data, dict) and key in block.data]
+    return found[-1] if found else None

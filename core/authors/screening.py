@@ -1,0 +1,155 @@
+"""Screening of a text before anything else: rules that exclude it, and masking of personal data.
+
+Excluded are greetings, spam, very short, repeated and sensitive texts. Masked are e-mail addresses, phone numbers,
+card numbers and names of a list, before a text is stored, sent to a model or exported. Phone numbers are found by
+Google's libphonenumber (package ``phonenumberslite``), because their formats differ by country; card numbers by their
+length and Luhn checksum (ISO/IEC 7812-1, annex B). Names are matched as whole capitalised words, so a name that is also
+a common word stays out of the shipped list. A list misses what is not on it: masking lowers the risk and is no promise
+of anonymity, which the page says.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+MIN_WORDS = 4
+"""Shorter texts say too little to ask about."""
+_LISTS = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
+GREETINGS = frozenset(_LISTS["greetings"].split())
+NAMES = frozenset(_LISTS["given_names"].split())
+"""Frequent given names that are seldom ordinary words. A project adds its own."""
+
+Kind: TypeAlias = Literal["email", "card", "phone", "name"]
+REGIONS = ("US", "GB")
+"""Countries whose national phone numbers are found; international ones (+49 ...) always are."""
+
+_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
+_NAME = re.compile(r"\b[A-ZÀ-Þ][\w’'-]*")
+
+
+# -- exclusion
+
+Exclusion: TypeAlias = Literal[
+    "", "empty", "greeting", "too short", "spam", "repeated", "sensitive", "nothing relevant"
+]
+EXCLUSIONS: Mapping[str, str] = {
+    "empty": "The text is empty.",
+    "greeting": "The text is only a greeting.",
+    "too short": f"The text has fewer than {MIN_WORDS} words.",
+    "spam": "The text repeats itself, or consists mostly of links or signs.",
+    "repeated": "You wrote the same text before.",
+    "sensitive": "The text touches health, religion or personal finances. Such texts are never used for questions.",
+    "nothing relevant": "No label of the codebook is relevant to the text.",
+}
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_LINK = re.compile(r"https?://\S+|www\.\S+")
+_RUN = re.compile(r"(\S)\1{5,}")
+_SENSITIVE = re.compile(
+    r"\b(?:diagnos\w+|cancer|tumou?rs?|chemo\w*|hiv|aids|depress(?:ed|ion)|suicid\w+|self[- ]harm|antidepressants?|"
+    r"miscarriage|abortion|pregnan(?:t|cy)|my (?:illness|disease|medication|therapist|psychiatrist)|bipolar|"
+    r"schizophreni\w+|church|mosque|synagogue|prayer|praying|bible|quran|koran|torah|christian|muslim|jewish|hindu|"
+    r"atheist|my (?:faith|religion|salary|debts?|mortgage|loan|bank account|tax return)|bankrupt(?:cy)?|"
+    r"credit score|payday loan)\b",
+    re.IGNORECASE,
+)
+"""Personal health, religion and finances, which the paper leaves out (section 7)."""
+
+
+def exclusion(text: str, earlier: Iterable[str] = ()) -> Exclusion:
+    """Return the rule that excludes a text, empty if the text may be asked about.
+
+    ``earlier`` are the texts that the same author wrote before. Sources: the spam and greetings filter of Ma et al.
+    2025, section 2.2, sensitive topics of section 7, repeated messages of appendix A.1. The rules are our own.
+    """
+    words = [word.casefold().replace("’", "'") for word in _WORD.findall(_LINK.sub(" ", text))]
+    if not text.strip():
+        return "empty"
+    if words and all(word in GREETINGS for word in words):
+        return "greeting"
+    marks = len(_LINK.findall(text))
+    letters = sum(character.isalpha() or character.isspace() for character in _LINK.sub("", text))
+    if _RUN.search(text) or marks > len(words) or letters * 2 < len(_LINK.sub("", text)):
+        return "spam"
+    if len(words) < MIN_WORDS:
+        return "too short"
+    if len(words) >= 2 * MIN_WORDS and Counter(words).most_common(1)[0][1] * 2 > len(words):
+        return "spam"
+    own = " ".join(words)
+    if any(" ".join(word.casefold().replace("’", "'") for word in _WORD.findall(one)) == own for one in earlier):
+        return "repeated"
+    return "sensitive" if _SENSITIVE.search(text) else ""
+
+
+# -- masking
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A text without the personal data that was found, and the number of masked passages by kind."""
+
+    text: str
+    counts: Mapping[str, int]
+
+
+def mask(text: str, names: Collection[str] = ()) -> Masked:
+    """Return a text with personal data replaced by ``[email]``, ``[card]``, ``[phone]`` and ``[name]``.
+
+    ``names`` are masked in addition to ``NAMES``, in any case. Masking a masked text changes nothing.
+    """
+    counts: Counter[str] = Counter()
+    for find in (_emails, _cards, _phones, lambda found: _names(found, names)):
+        end = len(text)
+        for first, last, kind in sorted(find(text), reverse=True):
+            if last <= end and text[first - 1 : first] != "[":  # not twice, and not the name of a mask
+                text = f"{text[:first]}[{kind}]{text[last:]}"
+                counts[kind] += 1
+                end = first
+    return Masked(text, dict(counts))
+
+
+_Span: TypeAlias = tuple[int, int, Kind]
+
+
+def _emails(text: str) -> Iterator[_Span]:
+    for found in _EMAIL.finditer(text):
+        yield found.start(), found.end(), "email"
+
+
+def _cards(text: str) -> Iterator[_Span]:
+    for found in _CARD.finditer(text):
+        if passes_luhn("".join(filter(str.isdigit, found[0]))):
+            yield found.start(), found.end(), "card"
+
+
+def _phones(text: str) -> Iterator[_Span]:
+    import phonenumbers
+
+    for region in REGIONS:
+        for match in phonenumbers.PhoneNumberMatcher(text, region, phonenumbers.Leniency.VALID):
+            yield match.start, match.end, "phone"
+
+
+def _names(text: str, names: Collection[str]) -> Iterator[_Span]:
+    own = "|".join(re.escape(name.strip()) for name in sorted(names, key=len, reverse=True) if name.strip())
+    for found in re.finditer(rf"\b(?:{own})\b", text, re.IGNORECASE) if own else ():
+        yield found.start(), found.end(), "name"
+    for found in _NAME.finditer(text):
+        word = found[0].removesuffix("'s").removesuffix("’s")
+        if word in NAMES:
+            yield found.start(), found.start() + len(word), "name"
+
+
+def passes_luhn(digits: str) -> bool:
+    """Return True if the last digit is the Luhn check digit of the others; False for anything but digits."""
+    if not digits.isdigit() or not digits.isascii():
+        return False
+    doubled = (int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits)))
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0

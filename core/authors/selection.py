@@ -1,0 +1,221 @@
+"""Selection of texts and questions, and what is learned from answers; all state is replayed from the log.
+
+The selector maps the predicted values of the features to a relevance score s and an uncertainty sigma > 0 each
+(Ma et al. 2025, section 3.2, equation 2). The k features with the highest s are passed on; of these, the m with the
+highest sigma are asked. The paper does not publish its selector. Here both are linear in one number per feature:
+
+- s = w0 + w1 * strength, with ``strength`` the certainty of a value that says something, 0 for "No";
+- sigma = 1 / (1 + exp(-(u0 + u1 * (1 - certainty)))), the expected loss of the prediction.
+
+Both are trained online by gradient steps. An author's answer moves only u of the feature that was asked, towards its
+loss (section 3.4.1). A reaction to a recommendation moves only w of the features that chose it; the gradient stops
+there and reaches neither the predictors nor sigma (section 3.4.2). An abstention changes neither, and is counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from core.authors.questions import (
+    AUTHOR,
+    MAX_ASKED,
+    NO,
+    Answer,
+    Entry,
+    Impression,
+    Prediction,
+    Question,
+    Reaction,
+    Submission,
+    loss,
+)
+
+RATE = 0.5
+"""Step of the gradient. Constant, because predictors change while they learn."""
+MIN_SIGMA = 0.01
+"""Uncertainty is never zero, so every feature can be asked again."""
+
+
+def strength(prediction: Prediction) -> float:
+    """Return the strength of a predicted value, 0 to 1: its certainty, and 0 for none and for "No"."""
+    return prediction.certainty if prediction.value not in (None, NO) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The selector's parameters for one feature: ``relevance`` (w0, w1) and ``uncertainty`` (u0, u1)."""
+
+    relevance: tuple[float, float] = (0.0, 1.0)
+    uncertainty: tuple[float, float] = (0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Relevance score and uncertainty (above 0, up to 1) of one feature for one text."""
+
+    item: str
+    relevance: float
+    uncertainty: float
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """The feature selector: parameters by feature, all equal at the start."""
+
+    weights: Mapping[str, Weights] = field(default_factory=dict)
+
+    def score(self, item: str, prediction: Prediction) -> Score:
+        """Return the scores of a feature for its predicted value."""
+        own = self.weights.get(item, Weights())
+        relevance = own.relevance[0] + own.relevance[1] * strength(prediction)
+        doubt = own.uncertainty[0] + own.uncertainty[1] * (1 - prediction.certainty)
+        return Score(item, relevance, max(MIN_SIGMA, _sigmoid(doubt)))
+
+    def select(self, predictions: Mapping[str, Prediction], k: int) -> tuple[Score, ...]:
+        """Return the scores of the k most relevant features, the most relevant first; ties in the given order."""
+        scores = [self.score(item, prediction) for item, prediction in predictions.items()]
+        return tuple(sorted(scores, key=lambda score: -score.relevance)[: max(0, k)])
+
+    def learn_uncertainty(self, item: str, prediction: Prediction, loss: float) -> Selector:
+        """Return the selector after an answer: one step of sigma of this feature towards the loss (0 to 1)."""
+        own = self.weights.get(item, Weights())
+        step = RATE * (loss - self.score(item, prediction).uncertainty)
+        u0, u1 = own.uncertainty
+        return self._with(item, replace(own, uncertainty=(u0 + step, u1 + step * (1 - prediction.certainty))))
+
+    def learn_relevance(self, predictions: Mapping[str, Prediction], matches: Sequence[str], success: bool) -> Selector:
+        """Return the selector after a reaction to an entry that was chosen by the features ``matches``.
+
+        One step of logistic regression on the mean relevance of these features. Nothing else changes.
+        """
+        if not matches:
+            return self
+        scores = [self.score(item, predictions.get(item, Prediction())).relevance for item in matches]
+        step = RATE * (success - _sigmoid(sum(scores) / len(scores))) / len(matches)
+        made = self
+        for item in matches:
+            own = made.weights.get(item, Weights())
+            w0, w1 = own.relevance
+            gain = step * strength(predictions.get(item, Prediction()))
+            made = made._with(item, replace(own, relevance=(w0 + step, w1 + gain)))
+        return made
+
+    def _with(self, item: str, weights: Weights) -> Selector:
+        return Selector({**self.weights, item: weights})
+
+
+def most_uncertain(scores: Sequence[Score], m: int = MAX_ASKED) -> tuple[str, ...]:
+    """Return the items of the m most uncertain features, the most uncertain first; at most ``MAX_ASKED``."""
+    ranked = sorted(scores, key=lambda score: -score.uncertainty)
+    return tuple(score.item for score in ranked[: max(0, min(m, MAX_ASKED))])
+
+
+def _sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
+
+
+# -- replay of the log
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """An answered text, from which the predictor of its feature learns."""
+
+    text: str
+    question: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """The effect of one answer on the uncertainty of its feature, for the same predicted value."""
+
+    answer: Answer
+    question: Question
+    before: float
+    after: float
+    loss: float | None
+    """None for an abstention and for a question put off, which change nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Everything learned from a log: the selector, the examples of each predictor, and the effects of the answers."""
+
+    selector: Selector = Selector()
+    examples: Mapping[str, tuple[Example, ...]] = field(default_factory=dict)
+    effects: tuple[Effect, ...] = ()
+    abstentions: Mapping[str, int] = field(default_factory=dict)
+    """Abstentions by feature: their own signal, never a value."""
+
+    @property
+    def answered(self) -> int:
+        """Number of answers by authors that name a value."""
+        return sum(effect.loss is not None for effect in self.effects)
+
+
+def replay(log: Iterable[Entry]) -> Learned:
+    """Return what a log teaches. Pure and deterministic: the same entries give the same result.
+
+    Answers by annotators who did not write the text teach nothing. Only the first answer to a question counts. An
+    impression of the selector's arm without a click counts as a failure when its author writes the next text.
+    """
+    submissions: dict[str, Submission] = {}
+    questions: dict[str, Question] = {}
+    pending: dict[str, Impression] = {}
+    shown: dict[str, Impression] = {}
+    learned, answered = Learned(), set[str]()
+
+    def react(impression: Impression, success: bool) -> None:
+        nonlocal learned
+        source = submissions.get(impression.document_id)
+        if source is not None and impression.arm == SELECTOR:
+            selector = learned.selector.learn_relevance(source.predictions, impression.matches, success)
+            learned = replace(learned, selector=selector)
+
+    for entry in log:
+        match entry:
+            case Submission():
+                if (earlier := pending.pop(entry.author, None)) is not None:
+                    react(earlier, False)
+                submissions[entry.document_id] = entry
+                questions.update((question.id, question) for question in entry.questions)
+            case Answer() if entry.group == AUTHOR and entry.question_id in questions:
+                if entry.question_id not in answered:
+                    answered.add(entry.question_id)
+                    question = questions[entry.question_id]
+                    learned = _answered(learned, submissions[question.document_id], question, entry)
+            case Impression():
+                pending[entry.author] = shown[entry.document_id] = entry
+            case Reaction() if entry.document_id in shown:
+                pending.pop(entry.author, None)
+                react(shown[entry.document_id], entry.helpful is not False)
+            case _:
+                pass
+    return learned
+
+
+SELECTOR, KEYWORDS = "selector", "keywords"
+"""The two arms of recommendations: by the selected features, and the baseline by keywords."""
+
+
+def _answered(learned: Learned, source: Submission, question: Question, answer: Answer) -> Learned:
+    item = question.item
+    prediction = source.predictions.get(item, Prediction())
+    before = learned.selector.score(item, prediction).uncertainty
+    wrong = loss(question, answer)
+    if wrong is None or answer.choice is None:
+        counts = {**learned.abstentions, item: learned.abstentions.get(item, 0) + bool(answer.abstention)}
+        effect = Effect(answer, question, before, before, None)
+        return replace(learned, abstentions=counts, effects=(*learned.effects, effect))
+    selector = learned.selector.learn_uncertainty(item, prediction, wrong)
+    example = Example(source.text, question.text, answer.choice)
+    effect = Effect(answer, question, before, selector.score(item, prediction).uncertainty, wrong)
+    return replace(
+        learned,
+        selector=selector,
+        examples={**learned.examples, item: (*learned.examples.get(item, ()), example)},
+        effects=(*learned.effects, effect),
+    )

@@ -1,0 +1,130 @@
+"""Author labelling by the built-in model: predictions from words and earlier answers, plain questions, no conversation.
+
+Features with fixed values are predicted by the classifier, trained on the feature's own answers; it starts from the
+words of the codebook. An open feature is predicted from the answers that its label names and that authors gave: the
+one whose own words, or the texts that it was given for, share most character n-grams with the text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import orjson
+
+from core.authors.questions import Feature, Prediction, Question
+from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
+from core.authors.selection import Example
+from core.baseline.evidence import example, find_evidence, lexicon_of
+from core.classifier.classifier import Task, train
+from core.classifier.similarity import CharacterSpace
+from core.codebook import Codebook, normalise
+from core.debate.turns import Request
+
+MAX_EXAMPLES = 200
+"""Latest answers that the built-in predictor learns from."""
+OWN_WEIGHT = 0.5
+"""Weight of the words of an answer itself against the texts that it was given for."""
+CHAT_NOTICE = (
+    "This is Moot's built-in word-list model, not a language model: it cannot hold a conversation. {found}"
+    "Write on, or choose a language model in the settings of this page."
+)
+
+
+def write_reply(request: Request, codebook: Codebook) -> str | None:
+    """Return the reply to a request of author labelling; None for other requests."""
+    inputs = request.inputs
+    text, feature, question = str(inputs.get("text", "")), inputs.get("feature"), inputs.get("question")
+    features, examples = inputs.get("features", ()), inputs.get("examples", ())
+    if request.role == FILTER:
+        numbers = [n for n, one in enumerate(features, 1) if _is_relevant(one, codebook, text)]
+        return _json({"relevant": numbers})
+    if request.role == PREDICTOR and isinstance(feature, Feature):
+        found = predict(feature, codebook, text, examples)
+        return _json({"value": found.value, "certainty": round(100 * found.certainty, 4)})
+    if request.role == WRITER and isinstance(feature, Feature):
+        options = [] if feature.values else [value for value, _ in _ranked(feature, text, examples)]
+        return _json({"question": _question(feature), "options": options})
+    if request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
+        return f"The label is {_choose(question, request.document.text, inputs.get('earlier', ())) + 1}"
+    if request.role == ASSISTANT:
+        names = [one.name for one in features if one.values and _is_relevant(one, codebook, text)]
+        return CHAT_NOTICE.format(found=f"It found words about {', '.join(names)}. " if names else "")
+    return None
+
+
+def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[Example]) -> Prediction:
+    """Return the built-in prediction of a feature of ``codebook`` for a text."""
+    examples = examples[-MAX_EXAMPLES:]
+    if not feature.values:
+        ranked = _ranked(feature, text, examples)
+        return Prediction(ranked[0][0], ranked[0][1] / sum(score for _, score in ranked)) if ranked else Prediction()
+    own = codebook if codebook.kind == "choice" else codebook.only(feature.item)
+    scale = (own.scale.min, own.scale.max) if own.scale else (1, 5)
+    task = Task(own.kind, len(own.labels), scale)
+    values = list(feature.values)
+    known = [one for one in examples if one.value in values]
+    # A multilabel feature lists Yes before No, a task absence before presence.
+    ordered = reversed(values) if own.kind == "multilabel" else values
+    codes = {value: float(code) for value, code in zip(ordered, task.values, strict=True)}
+    grid = np.array([[codes[one.value]] for one in known]).reshape(len(known), 1)
+    predicted = train(task, [example(own, one.text) for one in known], grid).predict([example(own, text)])
+    value, certainty = float(predicted.values[0, 0]), float(predicted.certainty[0, 0])
+    return Prediction(next(one for one, code in codes.items() if code == value), certainty)
+
+
+def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
+    """Return True for an open feature and for one with several values, which every text has, else by the words."""
+    if feature.open or codebook.kind != "multilabel":
+        return True
+    lexicon = lexicon_of(codebook.only(feature.item))
+    return not lexicon.usable[0] or bool(find_evidence(lexicon, text).hits[0])
+
+
+def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tuple[str, float]]:
+    """Return the known answers to an open feature with their scores (above 0), the best first."""
+    answers: dict[str, str] = {normalise(one): one for one in feature.suggestions}
+    given: dict[str, list[str]] = {}
+    for one in examples:
+        answers.setdefault(normalise(one.value), one.value)
+        given.setdefault(normalise(one.value), []).append(one.text)
+    if not answers:
+        return []
+    texts = [*answers.values(), *(source for sources in given.values() for source in sources)]
+    alike = CharacterSpace(texts).similarities([text])[0]
+    own = dict(zip(answers, alike, strict=False))
+    place, scores = len(answers), {}
+    for key in answers:
+        scores[key] = OWN_WEIGHT * float(own[key])
+    for key, sources in given.items():
+        scores[key] += float(max(alike[place : place + len(sources)]))
+        place += len(sources)
+    ranked = sorted(answers, key=lambda key: (-scores[key], list(answers).index(key)))
+    return [(answers[key], scores[key] + 1e-3) for key in ranked]
+
+
+def _question(feature: Feature) -> str:
+    if feature.description.rstrip().endswith("?"):
+        return feature.description
+    detail = f" ({feature.description.rstrip('.')})" if feature.description else ""
+    if feature.values and set(feature.values) == {"Yes", "No"}:
+        return f"Does “{feature.name}” apply to what you wrote?{detail}"
+    return f"What fits your text best: {feature.name}?{detail}"
+
+
+def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> int:
+    """Return the position of the option that shares most with the text and with the author's earlier answers."""
+    options = list(question.options)
+    scores = CharacterSpace(options).similarities([text])[0]
+    evidence = find_evidence(lexicon_of(question.codebook), text)
+    scores = scores + np.array([evidence.weight(place) for place in range(len(options))])
+    if earlier:
+        space = CharacterSpace([f"{one.question} {one.text}" for one in earlier])
+        near = space.similarities([f"{question.text} {text}"])[0]
+        answers = CharacterSpace(options).similarities([one.answer for one in earlier])
+        scores = scores + (answers * near[:, None]).sum(axis=0) * 2
+    return int(np.argmax(scores))
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,121 @@
+"""Features, questions with shuffled options and abstentions, and the loss of a predicted value."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.authors.questions import (
+    ENTRY,
+    Answer,
+    Feature,
+    Message,
+    Prediction,
+    Question,
+    Submission,
+    context,
+    features_of,
+    loss,
+    make_question,
+    value_of,
+    word_distance,
+)
+from core.codebook import Codebook, Label, Scale
+
+FEELING = Feature("f", "Feeling", open="options")
+
+
+def question(*options: str, predicted: str | None = None) -> Question:
+    return Question("d/f", "d", "f", "How do you feel?", options, predicted)
+
+
+def answer(choice: str | None = None, **given_: object) -> Answer:
+    return Answer("d/f", "ada", 1.0, choice=choice, **given_)  # type: ignore[arg-type]
+
+
+def test_each_label_is_a_feature_and_a_single_choice_is_one() -> None:
+    several = Codebook(labels=(Label(name="Urgent"), Label(name="Feeling", open="options", include=("calm",))))
+    urgent, feeling = features_of(several)
+    assert dict(urgent.values) == {"Yes": True, "No": False}
+    assert (feeling.open, feeling.suggestions, dict(feeling.values)) == ("options", ("calm",), {})
+    one = Codebook(name="Mood", kind="choice", labels=(Label(name="Good", id="g"), Label(name="Bad", id="b")))
+    (mood,) = features_of(one)
+    assert (mood.item, mood.name, dict(mood.values)) == ("label", "Mood", {"Good": "g", "Bad": "b"})
+    rated = Codebook(kind="rating", scale=Scale(min=1, max=3), labels=(Label(name="Wit"),))
+    assert dict(features_of(rated)[0].values) == {"1": 1, "2": 2, "3": 3}
+
+
+def test_open_labels_are_left_out_of_runs_and_keep_older_hashes() -> None:
+    book = Codebook(labels=(Label(name="Urgent"), Label(name="Feeling", open="word")))
+    assert book.closed.names == ("Urgent",)
+    assert book.hash != Codebook(labels=(Label(name="Urgent"), Label(name="Feeling"))).hash
+    with pytest.raises(ValueError, match="open labels"):
+        Codebook(kind="choice", labels=(Label(name="A", open="word"),))
+
+
+def test_predicted_value_is_among_at_most_four_shuffled_options() -> None:
+    candidates = ["calm", "Angry ", "calm", "proud", "bored", "tired"]
+    made = make_question("d1", FEELING, "How  do you feel?", candidates, Prediction("curious", 0.4))
+    assert made.text == "How do you feel?"
+    assert set(made.options) == {"curious", "calm", "Angry", "proud"}
+    orders = {make_question(f"d{n}", FEELING, "?", candidates, Prediction("curious")).options for n in range(12)}
+    assert len(orders) > 1, "the order differs by question"
+    assert made == make_question("d1", FEELING, "How do you feel?", candidates, Prediction("curious", 0.4))
+
+
+def test_question_without_two_options_asks_for_a_word() -> None:
+    assert make_question("d", FEELING, "?", [], Prediction("calm")).options == ()
+    assert make_question("d", Feature("w", "Word", open="word"), "?", ["a", "b"], Prediction("a")).options == ()
+
+
+@given(st.lists(st.text(max_size=8), max_size=8), st.one_of(st.none(), st.text(max_size=8)))
+def test_options_are_different_and_can_be_annotated(candidates: list[str], predicted: str | None) -> None:
+    made = make_question("d", FEELING, "?", candidates, Prediction(predicted))
+    assert len(made.options) <= 4
+    assert len(made.options) != 1
+    assert not made.options or len(made.codebook.labels) == len(made.options)
+
+
+def test_loss_is_match_for_options_and_distance_for_words() -> None:
+    asked = question("Calm", "Proud", predicted="calm")
+    assert loss(asked, answer("Calm")) == 0
+    assert loss(asked, answer("Proud")) == 1
+    assert loss(question("Calm", "Proud"), answer("Calm")) == 1, "a predictor without a value was wrong"
+    assert loss(question(predicted="happy"), answer("happy")) == pytest.approx(0)
+    near, far = (loss(question(predicted="happy"), answer(word)) for word in ("happier", "tired"))
+    assert near is not None
+    assert far is not None
+    assert 0 < near < far == 1
+
+
+def test_abstention_and_put_off_have_no_loss_and_no_value() -> None:
+    asked = question("Yes", "No", predicted="Yes")
+    closed = Feature("f", "Urgent", values={"Yes": True, "No": False})
+    for given_ in (answer(abstention="not sure"), answer(abstention="none of these"), answer(declined=True)):
+        assert loss(asked, given_) is None
+        assert value_of(closed, given_) is None
+    assert value_of(closed, answer("no")) is False
+
+
+def test_word_distance_by_hand() -> None:
+    # " ab ": grams " a" "ab" "b " " ab" "ab "; " ac ": " a" "ac" "c " " ac" "ac "; one of five is shared.
+    assert word_distance("ab", "ac") == pytest.approx(0.8)
+    assert word_distance("", "x") == 1
+
+
+def test_context_is_the_last_five_messages_with_cut_replies() -> None:
+    before = [Message("author", f"m{n}") for n in range(6)] + [Message("assistant", "x" * 400)]
+    shown = context(before, "y" * 400)
+    assert len(shown) == 5
+    assert shown[-1].text == "y" * 400, "the author's own words are never cut"
+    assert shown[-2].text == "x" * 300 + "..."
+
+
+def test_entries_survive_a_round_trip() -> None:
+    entry = Submission(
+        "d", "ada", 1.0, "A text.", before=(Message("author", "Hi"),), predictions={"f": Prediction("calm", 0.5)},
+        questions=(question("a", "b"),),
+    )  # fmt: skip
+    assert ENTRY.validate_json(ENTRY.dump_json(entry)) == entry
+    assert ENTRY.validate_python(ENTRY.dump_python(answer("a"), mode="json")) == answer("a")

@@ -1,0 +1,64 @@
+"""Exclusion of texts by rule, and masking of personal data."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.authors.screening import EXCLUSIONS, exclusion, mask, passes_luhn
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("  ", "empty"),
+        ("Hey there, good morning!", "greeting"),
+        ("What's up?", "greeting"),
+        ("a new laptop", "too short"),
+        ("buy buy buy buy buy buy now now", "spam"),
+        ("aaaaaaaaaaaaa is what I say here", "spam"),
+        ("https://a.example http://b.example look", "spam"),
+        ("!!! ??? ### $$$ %%% ok go", "spam"),
+        ("I was diagnosed last week and need advice", "sensitive"),
+        ("Which tent should I buy for two people in autumn?", ""),
+        ("Хочу купить новую палатку для похода", ""),
+    ],
+)
+def test_rule_that_excludes_a_text(text: str, rule: str) -> None:
+    assert exclusion(text) == rule
+    assert not rule or EXCLUSIONS[rule]
+
+
+def test_repeated_text_differs_only_in_case_and_marks() -> None:
+    assert exclusion("Which tent should I buy?", ["which tent should I BUY"]) == "repeated"
+    assert exclusion("Which tent should I buy?", ["which boots should I buy"]) == ""
+
+
+def test_masks_addresses_numbers_cards_and_names() -> None:
+    text = "Call Emma's office at (415) 555-2671 or +49 30 901820, mail e.m@site.co.uk, card 4111-1111 1111 1111."
+    masked = mask(text)
+    assert masked.text == "Call [name]'s office at [phone] or [phone], mail [email], card [card]."
+    assert dict(masked.counts) == {"email": 1, "card": 1, "phone": 2, "name": 1}
+
+
+def test_leaves_other_numbers_and_ordinary_words() -> None:
+    text = "In 2024 I paid 1,200.50 for 3 of 4111 1111 1111 1112, will mark the grace period and may hope."
+    assert mask(text).text == text
+
+
+def test_masks_names_of_the_project_in_any_case() -> None:
+    assert mask("ask van der berg or Zork", ["Van der Berg", " zork ", ""]).text == "ask [name] or [name]"
+
+
+@given(st.text(max_size=60))
+def test_masking_again_changes_nothing(text: str) -> None:
+    once = mask(text)
+    assert mask(once.text).text == once.text
+
+
+def test_luhn_by_hand() -> None:
+    # 79927398713: doubled every second digit from the right: 67 + 3 = 70.
+    assert passes_luhn("79927398713")
+    assert not passes_luhn("79927398710")
+    assert not passes_luhn("7992 7398")

@@ -1,0 +1,162 @@
+"""The selector, what answers and reactions teach it, and a simulation of learning by uncertainty."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from core.authors.questions import Answer, Impression, Prediction, Question, Reaction, Submission
+from core.authors.selection import KEYWORDS, SELECTOR, Score, Selector, most_uncertain, replay
+
+SURE, UNSURE = Prediction("Yes", 0.9), Prediction("Yes", 0.5)
+
+
+def test_scores_by_hand() -> None:
+    score = Selector().score("a", SURE)
+    assert score.relevance == pytest.approx(0.9)
+    assert score.uncertainty == pytest.approx(0.524979)  # 1 / (1 + exp(-0.1))
+    assert Selector().score("a", Prediction("No", 0.9)).relevance == 0, "an absent label is no reason to recommend"
+    assert Selector().score("a", Prediction()).uncertainty == pytest.approx(0.731059)
+
+
+def test_selects_the_k_most_relevant_and_asks_the_m_most_uncertain_of_them() -> None:
+    predictions = {"a": Prediction("Yes", 0.9), "b": Prediction("Yes", 0.6), "c": Prediction("No", 0.5)}
+    chosen = Selector().select(predictions, 2)
+    assert [score.item for score in chosen] == ["a", "b"]
+    assert most_uncertain(chosen, 1) == ("b",)
+    assert most_uncertain([Score(str(n), 0, n) for n in range(1, 9)], 9) == ("8", "7", "6", "5"), "never more than 4"
+
+
+def test_answer_moves_uncertainty_of_its_own_feature_only() -> None:
+    start = Selector()
+    right, wrong = start.learn_uncertainty("a", SURE, 0), start.learn_uncertainty("a", SURE, 1)
+    assert right.score("a", SURE).uncertainty < start.score("a", SURE).uncertainty < wrong.score("a", SURE).uncertainty
+    assert right.score("b", SURE) == start.score("b", SURE)
+    assert right.score("a", SURE).relevance == start.score("a", SURE).relevance
+
+
+def test_uncertainty_approaches_the_share_of_wrong_predictions_and_stays_above_zero() -> None:
+    selector = Selector()
+    for n in range(400):
+        selector = selector.learn_uncertainty("a", UNSURE, float(n % 4 == 0))
+    assert selector.score("a", UNSURE).uncertainty == pytest.approx(0.25, abs=0.15)
+    for _ in range(400):
+        selector = selector.learn_uncertainty("a", UNSURE, 0)
+    assert 0 < selector.score("a", UNSURE).uncertainty < 0.02
+
+
+def test_gradient_of_a_reaction_stops_at_the_relevance_of_the_features_that_matched() -> None:
+    start = Selector()
+    clicked = start.learn_relevance({"a": SURE, "b": SURE}, ["a"], True)
+    assert clicked.score("a", SURE).relevance > start.score("a", SURE).relevance
+    assert clicked.score("a", SURE).uncertainty == start.score("a", SURE).uncertainty
+    assert clicked.score("b", SURE) == start.score("b", SURE)
+    assert start.learn_relevance({"a": SURE}, ["a"], False).score("a", SURE).relevance < 0.9
+    assert start.learn_relevance({"a": SURE}, [], True) == start
+
+
+def submission(n: int, *, predicted: str = "Yes") -> Submission:
+    question = Question(f"d{n}/a", f"d{n}", "a", "Is it so?", ("Yes", "No"), predicted)
+    return Submission(f"d{n}", "ada", float(n), f"Text {n}.", predictions={"a": UNSURE}, questions=(question,))
+
+
+def test_abstentions_are_counted_and_never_become_a_value() -> None:
+    log = [
+        submission(1), Answer("d1/a", "ada", 1.0, abstention="not sure"),
+        submission(2), Answer("d2/a", "ada", 2.0, declined=True),
+        submission(3), Answer("d3/a", "ada", 3.0, choice="No"),
+    ]  # fmt: skip
+    learned = replay(log)
+    assert learned.abstentions["a"] == 1
+    assert [example.value for example in learned.examples["a"]] == ["No"]
+    assert [effect.loss for effect in learned.effects] == [None, None, 1.0]
+    assert learned.effects[0].before == learned.effects[0].after
+    assert learned.answered == 1
+
+
+def test_only_the_authors_first_answer_teaches() -> None:
+    log = [
+        submission(1),
+        Answer("d1/a", "bo", 1.0, group="people", choice="No"),
+        Answer("d1/a", "ada", 2, choice="Yes"),
+    ]
+    assert (
+        len(replay([*log, Answer("d1/a", "ada", 3.0, choice="No"), Answer("x", "ada", 3.0, choice="No")]).effects) == 1
+    )
+
+
+def test_reactions_train_relevance_and_leave_predictors_and_uncertainty() -> None:
+    shown = Impression("d1", "ada", 1.5, "Tent", SELECTOR, ("a",))
+    plain, click = replay([submission(1), shown]), replay([submission(1), shown, Reaction("d1", "ada", 2.0)])
+    ignored = replay([submission(1), shown, submission(2)])
+    refused = replay([submission(1), shown, Reaction("d1", "ada", 2.0, helpful=False)])
+    relevance = [one.selector.score("a", UNSURE).relevance for one in (plain, click, ignored, refused)]
+    assert relevance[1] > relevance[0] > relevance[2] == relevance[3]
+    assert click.examples == plain.examples
+    assert click.selector.score("a", UNSURE).uncertainty == plain.selector.score("a", UNSURE).uncertainty
+    baseline = Impression("d1", "ada", 1.5, "Tent", KEYWORDS)
+    assert replay([submission(1), baseline, Reaction("d1", "ada", 2.0)]).selector == Selector()
+
+
+# -- simulation: twelve labels; three of them mean something else than their keyword says
+
+LABELS = ("tent", "boots", "stove", "rope", "map", "lamp", "knife", "mat", "bag", "skis", "canoe", "bike")
+MISLEADING = {"skis": "snow", "canoe": "river", "bike": "hill"}
+"""Labels whose authors mean another word than the keyword, which the predictor has to learn."""
+
+
+def text_and_values(rng: random.Random) -> tuple[frozenset[str], dict[str, bool]]:
+    words = frozenset(word for word in (*LABELS, *MISLEADING.values()) if rng.random() < 0.5)
+    return words, {label: MISLEADING.get(label, label) in words for label in LABELS}
+
+
+class WordPredictor:
+    """A perceptron over words that starts from the keyword of its label and learns from its own answers alone."""
+
+    def __init__(self, label: str) -> None:
+        self.weights = {label: 2.0, "": -1.0}
+
+    def __call__(self, words: frozenset[str]) -> Prediction:
+        score = sum(self.weights.get(word, 0.0) for word in ("", *words))
+        return Prediction("Yes" if score > 0 else "No", 1 - 0.5 / (1 + abs(score)))
+
+    def learn(self, words: frozenset[str], present: bool) -> None:
+        if (self(words).value == "Yes") != present:
+            for word in ("", *words):
+                self.weights[word] = self.weights.get(word, 0.0) + (0.5 if present else -0.5)
+
+
+Strategy = Callable[[Sequence[Score], random.Random], Sequence[str]]
+
+
+def course_of_error(choose: Strategy, seed: int, texts: int = 120) -> list[float]:
+    """The share of wrong predictions on 200 other texts, after every twentieth text with two questions each."""
+    rng = random.Random(seed)
+    unseen = [text_and_values(rng) for _ in range(200)]
+    predictors = {label: WordPredictor(label) for label in LABELS}
+    selector, course = Selector(), []
+    for n in range(texts):
+        words, values = text_and_values(rng)
+        predictions = {label: predictor(words) for label, predictor in predictors.items()}
+        for label in choose(selector.select(predictions, len(LABELS)), rng):
+            wrong = (predictions[label].value == "Yes") != values[label]
+            selector = selector.learn_uncertainty(label, predictions[label], float(wrong))
+            predictors[label].learn(words, values[label])
+        if n % 20 == 19:
+            missed = [
+                (predictors[label](words).value == "Yes") != known[label] for words, known in unseen for label in LABELS
+            ]
+            course.append(sum(missed) / len(missed))
+    return course
+
+
+def test_error_falls_faster_when_the_most_uncertain_labels_are_asked() -> None:
+    def mean(choose: Strategy) -> list[float]:
+        return [sum(step) / 10 for step in zip(*(course_of_error(choose, seed) for seed in range(10)), strict=True)]
+
+    by_uncertainty = mean(lambda scores, _rng: most_uncertain(scores, 2))
+    at_random = mean(lambda scores, rng: rng.sample([score.item for score in scores], 2))
+    assert all(one < other for one, other in zip(by_uncertainty, at_random, strict=True)), (by_uncertainty, at_random)
+    assert by_uncertainty[1] < at_random[2], "twenty texts earlier"
