@@ -23,8 +23,8 @@ labels:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What a command left: its exit code, the JSON on the last line of stdout, and all that it said."""
+class CommandResult:
+    """Result of a command: exit code, JSON on the last line of stdout, and both streams."""
 
     code: int
     json: dict[str, Any]
@@ -32,16 +32,16 @@ class Told:
     stderr: str
 
 
-def moot(*arguments: object, code: int | None = 0) -> Told:
+def moot(*arguments: object, code: int | None = 0) -> CommandResult:
     """Run a command and check its exit code (None: whatever it is)."""
     done = CliRunner().invoke(main, [str(one) for one in arguments], catch_exceptions=False)
     assert code in (done.exit_code, None), done.stderr
     last = done.stdout.strip().rpartition("\n")[2]
-    return Told(done.exit_code, json.loads(last) if last.startswith("{") else {}, done.stdout, done.stderr)
+    return CommandResult(done.exit_code, json.loads(last) if last.startswith("{") else {}, done.stdout, done.stderr)
 
 
 def write(folder: Path, *texts: str) -> None:
-    """Documents d0, d1, ... and a codebook."""
+    """Write documents d0, d1, ... and a codebook."""
     lines = [json.dumps({"id": f"d{index}", "text": text}) for index, text in enumerate(texts)]
     (folder / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
     (folder / "codebook.yaml").write_text(CODEBOOK, encoding="utf-8")
@@ -55,12 +55,12 @@ def arguments(folder: Path, *more: object, project: str = "p.duckdb") -> list[ob
     ]  # fmt: skip
 
 
-def annotate(folder: Path, *more: object, project: str = "p.duckdb", code: int | None = 0) -> Told:
+def annotate(folder: Path, *more: object, project: str = "p.duckdb", code: int | None = 0) -> CommandResult:
     """Run ``annotate`` on what ``write`` wrote."""
     return moot(*arguments(folder, *more, project=project), code=code)
 
 
 def rows(folder: Path, query: str, project: str = "p.duckdb") -> list[tuple[Any, ...]]:
-    """What the project file holds, read as anybody could."""
+    """Query the project file with DuckDB."""
     with duckdb.connect(str(folder / project), read_only=True) as connection:
         return connection.execute(query).fetchall()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.core.cli.invoking import Told, annotate, moot, write
+from tests.core.cli.invoking import CommandResult, annotate, moot, write
 
 TEXTS = ("The staff were friendly.", "The breakfast was good.", "Near the station.", "Nothing to say.")
 
@@ -26,7 +26,7 @@ def evaluated(folder: Path, *more: object) -> dict[str, Any]:
     return told
 
 
-def again(folder: Path, *more: object) -> Told:
+def again(folder: Path, *more: object) -> CommandResult:
     return annotate(folder, "--protocol", "single", *more)
 
 

@@ -1,4 +1,4 @@
-"""Runs by the file: no request goes out twice, whatever the server, the network or this process does."""
+"""Batch runs: no request is sent twice, whatever the server, the network or this process does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from core.engine import batch
 from core.llm.batches import HandBatches
-from tests.core.cli.invoking import Told, annotate, rows, write
+from tests.core.cli.invoking import CommandResult, annotate, rows, write
 from tests.servers.batches import answer
 from tests.servers.running import batch_server
 
@@ -36,11 +36,11 @@ def configure(url: str, **flags: Any) -> None:
 
 def stats(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(f"{url}/stats") as response:
-        told: dict[str, Any] = json.load(response)
-        return told
+        result: dict[str, Any] = json.load(response)
+        return result
 
 
-def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int | None = 0) -> Told:
+def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int | None = 0) -> CommandResult:
     place = ("--connection", f"s={url}/v1", "--model", "s/m", "--engine", engine)
     return annotate(folder, *place, *more, code=code)
 
@@ -49,26 +49,26 @@ def texts(count: int) -> list[str]:
     return [f"Text {index}: the staff were kind, the breakfast good." for index in range(count)]
 
 
-def test_a_stage_is_a_file_and_replies_are_those_of_a_live_run(tmp_path: Path, server: str) -> None:
+def test_each_stage_is_one_batch_and_replies_are_shared_with_live_runs(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(9))
-    told = run(tmp_path, server).json
-    assert (told["status"], told["verdicts"], told["calls"], told["cached_calls"]) == ("done", 9, 27, 0)
-    assert (told["prompt_tokens"], told["cached_tokens"]) == (2700, 1620)
+    result = run(tmp_path, server).json
+    assert (result["status"], result["verdicts"], result["calls"], result["cached_calls"]) == ("done", 9, 27, 0)
+    assert (result["prompt_tokens"], result["cached_tokens"]) == (2700, 1620)
     assert stats(server)["sizes"] == [9, 9, 9]
     live = run(tmp_path, server, engine="live").json
     assert (live["calls"], live["cached_calls"], live["verdicts"]) == (0, 27, 9)
     assert rows(tmp_path, "SELECT count(*) FROM turns") == [(54,)]
 
 
-def test_rows_that_fail_expire_or_never_come_go_out_again_and_no_answered_one_does(tmp_path: Path, server: str) -> None:
+def test_failed_expired_and_missing_rows_are_resent_and_answered_rows_are_not(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(40))
     configure(server, lose=0.15, fail=0.15, expire=0.15)
-    told = run(tmp_path, server, code=None).json
+    result = run(tmp_path, server, code=None).json
     seen = stats(server)
-    assert told["verdicts"] + told["failed"] == 40
-    assert told["verdicts"] >= 25, "three tries each"
+    assert result["verdicts"] + result["failed"] == 40
+    assert result["verdicts"] >= 25, "three tries each"
     assert max(seen["answered"].values()) == 1
-    assert told["calls"] == len(seen["answered"])
+    assert result["calls"] == len(seen["answered"])
     kinds = {kind for (kind,) in rows(tmp_path, "SELECT DISTINCT kind FROM attempts")}
     assert kinds == {"server fault", "timed out"}
     configure(server, lose=0, fail=0, expire=0)
@@ -77,14 +77,14 @@ def test_rows_that_fail_expire_or_never_come_go_out_again_and_no_answered_one_do
     assert max(stats(server)["answered"].values()) == 1
 
 
-def test_a_batch_whose_creation_was_never_answered_is_found_again(tmp_path: Path, server: str) -> None:
+def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     configure(server, crash=True)
     assert run(tmp_path, server).json["verdicts"] == 3
     assert stats(server)["sizes"] == [3, 3, 3]
 
 
-def test_a_closed_process_leaves_its_batch_out_and_collects_it_later(tmp_path: Path, server: str) -> None:
+def test_resume_collects_a_batch_that_was_left_running(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(4))
     configure(server, hold=True)
     away = run(tmp_path, server, "--param", "batch_wait=0", code=3)
@@ -98,25 +98,25 @@ def test_a_closed_process_leaves_its_batch_out_and_collects_it_later(tmp_path: P
     assert stats(server)["sizes"] == [4], "nor by another run that wants the same"
     configure(server, hold=False)
     for _ in range(9):
-        told = run(tmp_path, server, "--resume", "r0001", code=None)
-        if told.code == 0:
+        result = run(tmp_path, server, "--resume", "r0001", code=None)
+        if result.code == 0:
             break
-    assert told.json["verdicts"] == 4
+    assert result.json["verdicts"] == 4
     assert stats(server)["sizes"] == [4, 4, 4]
     for _ in range(9):
         other = run(tmp_path, server, "--resume", "r0002", code=None).json
     assert (other["verdicts"], other["calls"], other["cached_calls"]) == (4, 0, 12)
 
 
-def test_a_refused_batch_pauses_with_the_servers_words(tmp_path: Path, server: str) -> None:
+def test_refused_batch_pauses_with_the_servers_message(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
     configure(server, refuse="model m is not for batches")
-    told = run(tmp_path, server, code=3)
-    assert "model m is not for batches" in told.stderr
+    result = run(tmp_path, server, code=3)
+    assert "model m is not for batches" in result.stderr
     assert run(tmp_path, server, "--resume", "r0001").json["verdicts"] == 3
 
 
-def test_an_account_that_has_too_much_out_gets_smaller_files_one_after_another(tmp_path: Path, server: str) -> None:
+def test_enqueued_token_limit_splits_batches_and_sends_them_one_by_one(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(8))
     configure(server, refuse="Enqueued token limit reached for m")
     assert run(tmp_path, server).json["verdicts"] == 8
@@ -125,25 +125,25 @@ def test_an_account_that_has_too_much_out_gets_smaller_files_one_after_another(t
     assert seen["statuses"][1:] == ["completed"] * (len(seen["sizes"]) - 1)
 
 
-def test_a_server_without_batches_is_told_apart(tmp_path: Path) -> None:
+def test_server_without_batch_api_pauses_and_names_alternatives(tmp_path: Path) -> None:
     from tests.servers.running import mock_llm
 
     write(tmp_path, *texts(2))
     with mock_llm(ttft=0, tpt=0) as url:
-        told = run(tmp_path, url, code=3)
-    assert "--engine live" in told.stderr
-    assert "batch_dir" in told.stderr
+        result = run(tmp_path, url, code=3)
+    assert "--engine live" in result.stderr
+    assert "batch_dir" in result.stderr
 
 
-def test_files_by_hand_are_written_answered_and_read_a_stage_at_a_time(
+def test_manual_batch_files_are_written_and_read_stage_by_stage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(5))
     folder = tmp_path / "files"
     place = "http://127.0.0.1:9"  # nobody is there, and nobody is asked
-    told = run(tmp_path, place, "--param", f"batch_dir={folder}", code=3)
-    assert "vllm run-batch -i" in told.stderr
+    result = run(tmp_path, place, "--param", f"batch_dir={folder}", code=3)
+    assert "vllm run-batch -i" in result.stderr
     for stage in range(3):
         written = [path for path in folder.glob("*.jsonl") if ".output" not in path.name]
         (source,) = [path for path in written if not path.with_suffix(".output.jsonl").exists()]
@@ -157,14 +157,12 @@ def test_files_by_hand_are_written_answered_and_read_a_stage_at_a_time(
         ]
         lines = [*map(json.dumps, replies), "not json", json.dumps({"custom_id": "a stranger"})]
         source.with_suffix(".output.jsonl").write_text("\n".join(lines))
-        told = run(tmp_path, place, "--resume", "r0001", code=0 if stage == 2 else 3)
-    assert (told.json["verdicts"], told.json["calls"]) == (5, 15)
+        result = run(tmp_path, place, "--resume", "r0001", code=0 if stage == 2 else 3)
+    assert (result.json["verdicts"], result.json["calls"]) == (5, 15)
     assert not list(folder.glob("*.part"))
 
 
-def test_rows_by_hand_come_twice_in_any_order_and_as_editors_save_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_manual_rows_may_be_repeated_reordered_and_reformatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed and was answered by a second try is answered; of two answers the first counts; nothing goes out
     again."""
     monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
@@ -187,22 +185,22 @@ def test_rows_by_hand_come_twice_in_any_order_and_as_editors_save_them(
     source.with_suffix(".errors.jsonl").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(first).encode())
     last = [json.dumps(right[keys[3]]), json.dumps(right[keys[0]]), json.dumps(failed)]
     source.with_suffix(".output.jsonl").write_text("\n".join(last))
-    told = run(tmp_path, "http://127.0.0.1:9", "--resume", "r0001").json
-    assert (told["status"], told["verdicts"], told["calls"]) == ("done", 4, 4)
+    result = run(tmp_path, "http://127.0.0.1:9", "--resume", "r0001").json
+    assert (result["status"], result["verdicts"], result["calls"]) == ("done", 4, 4)
     assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(0,)]
     assert len([path for path in folder.glob("*.jsonl") if path.suffixes == [".jsonl"]]) == 1
     texts_of = [text for (text,) in rows(tmp_path, "SELECT text FROM replies")]
     assert not any("none" in text for text in texts_of)
 
 
-def test_the_builtin_model_takes_no_files_and_is_asked_as_ever(tmp_path: Path, server: str) -> None:
+def test_builtin_model_is_called_directly_in_a_batch_run(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(3))
-    told = run(tmp_path, server, "--role", "extractor=builtin/lexical", "--role", "critic=builtin/lexical").json
-    assert (told["verdicts"], told["calls"]) == (3, 9)
+    result = run(tmp_path, server, "--role", "extractor=builtin/lexical", "--role", "critic=builtin/lexical").json
+    assert (result["verdicts"], result["calls"]) == (3, 9)
     assert stats(server)["sizes"] == [3]
 
 
 def test_parameter_of_another_engine_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, "Text.")
-    told = annotate(tmp_path, "--param", "batch_wait=3", code=2)
-    assert "--engine" in told.stderr
+    result = annotate(tmp_path, "--param", "batch_wait=3", code=2)
+    assert "--engine" in result.stderr

@@ -1,4 +1,4 @@
-"""A budget is a ceiling, also while calls are in flight."""
+"""A budget is never exceeded, even with calls in flight."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from core.engine.budget import Budget, BudgetSpent
 
 
-def test_calls_wait_for_what_others_have_reserved_and_go_when_it_is_given_back() -> None:
+def test_call_waits_until_reserved_budget_is_released() -> None:
     async def go() -> list[str]:
         budget, order = Budget(1.0, spent=0.1), []
 
@@ -27,7 +27,7 @@ def test_calls_wait_for_what_others_have_reserved_and_go_when_it_is_given_back()
     assert asyncio.run(go()) == ["a in", "a out", "b in", "b out"]
 
 
-def test_it_is_spent_when_nothing_under_way_could_leave_enough() -> None:
+def test_budget_is_spent_if_no_active_call_could_free_enough() -> None:
     async def go() -> None:
         budget = Budget(1.0)
         with pytest.raises(BudgetSpent):
@@ -41,7 +41,7 @@ def test_it_is_spent_when_nothing_under_way_could_leave_enough() -> None:
 
 
 @pytest.mark.parametrize("end", [ValueError(), asyncio.CancelledError()])
-def test_a_call_that_fails_gives_back_what_it_reserved(end: BaseException) -> None:
+def test_failed_call_releases_its_reservation(end: BaseException) -> None:
     async def go() -> None:
         budget = Budget(1.0)
         with pytest.raises(type(end)):
@@ -57,7 +57,7 @@ def test_a_call_that_fails_gives_back_what_it_reserved(end: BaseException) -> No
     asyncio.run(go())
 
 
-def test_without_a_ceiling_everything_goes() -> None:
+def test_no_budget_means_no_limit() -> None:
     async def go() -> None:
         async with Budget(None).reserve(1e9) as settle:
             settle(1e9)

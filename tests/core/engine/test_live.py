@@ -1,4 +1,4 @@
-"""The live driver: durable, shared, bounded, and stopped by the right things only."""
+"""The live engine: committed replies, shared calls, limits, pauses and stops."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_every_document_gets_one_verdict_and_each_reply_is_committed_first() -> 
     assert status.cost_usd == pytest.approx(0.15)
 
 
-def test_events_tell_the_whole_story_in_order() -> None:
+def test_events_describe_each_turn_in_order() -> None:
     world = World()
     drive(world, count=1)
     kinds = [type(event) for event in world.events if not isinstance(event, RunStatus)]
@@ -51,7 +51,7 @@ def test_events_tell_the_whole_story_in_order() -> None:
     assert isinstance(world.events[-1], RunStatus)
 
 
-def test_a_second_run_pays_nothing_and_says_so() -> None:
+def test_repeated_run_uses_stored_replies_only() -> None:
     world = World()
     drive(world)
     world.verdicts.clear()
@@ -60,7 +60,7 @@ def test_a_second_run_pays_nothing_and_says_so() -> None:
     assert (status.calls, status.cached_calls, status.verdicts) == (0, 9, 3)
 
 
-def test_concurrency_bounds_calls_in_flight() -> None:
+def test_concurrency_limits_calls_in_flight() -> None:
     world = World(slow=0.01)
     drive(world, count=20, settings=settings(concurrency=4))
     assert world.most_at_once == 4
@@ -79,7 +79,7 @@ def test_identical_documents_share_one_call() -> None:
     assert (status.verdicts, status.calls, status.cached_calls) == (4, 3, 9)
 
 
-def test_an_unreadable_reply_is_asked_again_once_and_then_unresolved() -> None:
+def test_unreadable_reply_is_asked_once_more_and_then_unresolved() -> None:
     def mumbling(ask: Request, document: Document, times: int) -> str:
         return "On balance, hard to say." if ask.role == "judge" else agreeing(ask, document, times)
 
@@ -92,7 +92,7 @@ def test_an_unreadable_reply_is_asked_again_once_and_then_unresolved() -> None:
     assert all("decision" in reason for reason in verdict.reasons.values())
 
 
-def test_retrying_the_unresolved_asks_only_what_could_not_be_read() -> None:
+def test_retrying_unresolved_asks_only_unreadable_requests() -> None:
     tries = iter(["mumble", "mumble", "Final Decision: The present aspects are: Price, Service"])
 
     def at_last(ask: Request, document: Document, times: int) -> str:
@@ -107,7 +107,7 @@ def test_retrying_the_unresolved_asks_only_what_could_not_be_read() -> None:
     assert world.asked == [("d0", "judge")]
 
 
-def test_a_fault_is_retried_recorded_and_then_the_document_fails() -> None:
+def test_lasting_fault_is_retried_and_then_fails_the_document() -> None:
     def refusing(ask: Request, document: Document, times: int) -> str | Exception:
         if document.id == "d1":
             return errors.ServerFault("boom", "")
@@ -120,7 +120,7 @@ def test_a_fault_is_retried_recorded_and_then_the_document_fails() -> None:
     assert world.verdicts["d1"].verdict.error is not None
 
 
-def test_what_can_be_helped_by_a_retry_is_helped() -> None:
+def test_transient_fault_is_retried_successfully() -> None:
     def flaky(ask: Request, document: Document, times: int) -> str | Exception:
         return errors.CutStream("cut", "") if times == 0 else agreeing(ask, document, times)
 
@@ -130,7 +130,7 @@ def test_what_can_be_helped_by_a_retry_is_helped() -> None:
     assert len(world.attempts) == 9
 
 
-def test_equal_provider_faults_in_a_row_pause_the_run_and_fail_nothing() -> None:
+def test_consecutive_equal_provider_faults_pause_the_run() -> None:
     world = World(script=lambda ask, document, times: errors.Unauthorised("key revoked", ""))
     status = drive(world, count=30, settings=settings(concurrency=1))
     assert status.state == "paused"
@@ -146,13 +146,13 @@ def test_unreadable_replies_never_pause_a_run() -> None:
     assert (status.state, status.unresolved) == ("done", 12)
 
 
-def test_a_document_that_is_too_long_fails_alone() -> None:
+def test_document_that_is_too_long_does_not_stop_the_run() -> None:
     world = World(script=lambda ask, document, times: errors.ContextTooLong("9 > 8", ""))
     status = drive(world, count=8)
     assert (status.state, status.failed) == ("done", 8)
 
 
-def test_a_budget_is_never_overspent_and_pauses() -> None:
+def test_spent_budget_pauses_without_overspending() -> None:
     world = World(slow=0.001)
     status = drive(world, count=50, settings=settings(budget_usd=0.205, concurrency=16))
     assert status.state == "paused"
@@ -161,7 +161,7 @@ def test_a_budget_is_never_overspent_and_pauses() -> None:
     assert status.cost_usd == pytest.approx(0.20)
 
 
-def test_pause_lets_calls_in_flight_end_and_the_run_goes_on_without_paying_twice() -> None:
+def test_pause_finishes_calls_in_flight_and_resume_pays_nothing_twice() -> None:
     world = World(slow=0.02)
 
     async def paused() -> RunStatus:
@@ -178,7 +178,7 @@ def test_pause_lets_calls_in_flight_end_and_the_run_goes_on_without_paying_twice
     assert len(world.asked) == 90
 
 
-def test_stop_cancels_what_is_in_flight() -> None:
+def test_stop_cancels_calls_in_flight() -> None:
     world = World(slow=5.0)
 
     async def stopped() -> RunStatus:
@@ -192,7 +192,7 @@ def test_stop_cancels_what_is_in_flight() -> None:
     assert world.states[-1] == ("stopped", NOW)
 
 
-def test_an_error_of_the_store_ends_the_run_and_is_raised() -> None:
+def test_store_error_ends_the_run_and_is_raised() -> None:
     world = World()
 
     async def full(row: object) -> None:
@@ -219,7 +219,7 @@ def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
     assert reached.verdict.status == "verdict"
 
 
-def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> None:
+def test_cancelled_partial_reply_is_recorded_as_billed() -> None:
     world = World()
 
     async def speaking(role_model, ask, run_settings, document, on_delta):
@@ -238,8 +238,8 @@ def test_what_was_cancelled_while_it_spoke_is_on_record_as_it_was_billed() -> No
     assert all(row.usage.prompt_tokens > 0 and row.usage.estimated for row in world.attempts)
 
 
-def test_a_reply_without_a_word_is_paid_for_all_the_same() -> None:
-    """Nothing of it is kept but what it cost: the next try is another call."""
+def test_empty_reply_is_billed_and_retried() -> None:
+    """Only its cost is stored; the next attempt is another call."""
 
     def empty_at_first(ask: Request, document: Document, times: int) -> str | Exception:
         if ask.role == "critic" and times == 0:
@@ -257,7 +257,7 @@ def test_a_reply_without_a_word_is_paid_for_all_the_same() -> None:
     assert (lost.kind, lost.usage.prompt_tokens, lost.cost_usd) == ("empty reply", 30, pytest.approx(0.5))
 
 
-def test_replies_without_a_word_use_up_the_budget() -> None:
+def test_empty_replies_count_against_the_budget() -> None:
     def empty(_ask: Request, _document: Document, _times: int) -> Exception:
         error = EmptyReply("not a word")
         error.billed = (30, 20)
@@ -271,7 +271,7 @@ def test_replies_without_a_word_use_up_the_budget() -> None:
     assert status.cost_usd == pytest.approx(1.5)
 
 
-def test_a_reply_that_grows_beyond_the_budget_is_stopped_while_it_streams() -> None:
+def test_reply_that_exceeds_the_budget_is_stopped_while_streaming() -> None:
     world = World(lambda _ask, _document, _times: "on and on " * 1000)
     status = drive(world, count=4, settings=settings(budget_usd=1.0, concurrency=1))
     assert status.state == "paused"

@@ -1,4 +1,4 @@
-"""The tiny request to each seat: answered, silent, or refused."""
+"""The preflight request to each role model: answered, timed out or refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.errors import NoSuchModel
 from tests.core.engine.fakes import World, settings
 
 
-def test_a_silent_role_model_is_given_up_after_a_while_and_does_not_stop_the_run(
+def test_preflight_timeout_does_not_stop_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(preflight, "PROBE_SECONDS", 0.05)
@@ -24,7 +24,7 @@ def test_a_silent_role_model_is_given_up_after_a_while_and_does_not_stop_the_run
     assert world.cancelled == 1
 
 
-def test_a_model_that_the_server_does_not_know_stops_the_run_at_once() -> None:
+def test_unknown_model_stops_the_run_after_one_request() -> None:
     world = World(script=lambda _ask, _document, _times: NoSuchModel("fake does not know m.", "Choose another."))
     (probe,) = asyncio.run(preflight.probe_role_models(settings("ecj"), world))
     assert probe.roles == ("extractor", "critic", "judge")

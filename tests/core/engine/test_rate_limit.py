@@ -1,4 +1,4 @@
-"""The way to a server: narrowed when it says too many, widened again, and nothing at all when it does not."""
+"""Concurrency per server: reduced after HTTP 429, raised after successes, unchanged otherwise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from core.llm.connections import Limits
 from tests.core.engine.fakes import World, agreeing, settings
 
 
-def test_as_many_go_at_once_as_are_let_and_the_rest_in_their_order() -> None:
+def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
     async def go() -> tuple[list[int], int]:
         limiter, order, flying, most = ServerLimiter(Limits(at_once=3), 8), [], 0, 0
 
@@ -37,7 +37,7 @@ def test_as_many_go_at_once_as_are_let_and_the_rest_in_their_order() -> None:
     assert asyncio.run(go()) == (list(range(12)), 3)
 
 
-def test_one_that_is_cancelled_while_it_waits_takes_nobodys_turn() -> None:
+def test_cancelled_waiting_call_frees_its_slot() -> None:
     async def go() -> None:
         limiter = ServerLimiter(Limits(), 1)
         await limiter.enter(1)
@@ -53,11 +53,11 @@ def test_one_that_is_cancelled_while_it_waits_takes_nobodys_turn() -> None:
     asyncio.run(go())
 
 
-def test_many_429s_narrow_the_lane_and_successes_widen_it_again() -> None:
-    heard: list[int] = []
+def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
+    received: list[int] = []
 
     async def go() -> tuple[int, int]:
-        limiter = ServerLimiter(Limits(), 64, heard.append)
+        limiter = ServerLimiter(Limits(), 64, received.append)
         for _ in range(64):
             await limiter.enter(1)
         for _ in range(60):  # the server takes four at a time
@@ -71,11 +71,11 @@ def test_many_429s_narrow_the_lane_and_successes_widen_it_again() -> None:
     narrowed, widened = asyncio.run(go())
     assert narrowed <= 6
     assert widened == 64
-    assert heard[0] < 64
-    assert heard[-1] == 64
+    assert received[0] < 64
+    assert received[-1] == 64
 
 
-def test_a_429_now_and_then_narrows_nothing() -> None:
+def test_occasional_429_does_not_reduce_concurrency() -> None:
     async def go() -> int:
         limiter = ServerLimiter(Limits(), 64)
         for number in range(1000):
@@ -90,7 +90,7 @@ def test_a_429_now_and_then_narrows_nothing() -> None:
     assert asyncio.run(go()) == 64
 
 
-def test_all_wait_when_several_in_a_row_were_told_to() -> None:
+def test_all_calls_wait_after_several_429s_in_a_row() -> None:
     async def go() -> float:
         limiter = ServerLimiter(Limits(), 4)
         for _ in range(rate_limit.MAX_LIMITED_IN_A_ROW):
@@ -124,7 +124,7 @@ class _Jumping(selectors.SelectSelector):
         return super().select(0)
 
 
-def test_a_minutes_requests_go_when_they_may() -> None:
+def test_requests_per_minute_are_spread_over_the_minute() -> None:
     """120 a minute: twelve go at once, then two a second."""
 
     async def go() -> list[float]:
@@ -143,7 +143,7 @@ def test_a_minutes_requests_go_when_they_may() -> None:
 
 
 @pytest.mark.parametrize("limit", [Limits(requests_per_minute=600), Limits(tokens_per_minute=60_000)])
-def test_a_minutes_allowance_is_spread(limit: Limits) -> None:
+def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
     """600 calls of 100 tokens a minute: sixty go at once, then ten a second."""
 
     async def go() -> int:
@@ -164,7 +164,7 @@ def test_a_minutes_allowance_is_spread(limit: Limits) -> None:
     assert 60 <= asyncio.run(go()) <= 70
 
 
-def test_a_run_behind_a_server_that_takes_few_at_once_gets_through(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_finishes_on_a_server_with_low_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.02)
     monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run is over before the usual first word on it

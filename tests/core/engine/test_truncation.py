@@ -1,4 +1,4 @@
-"""Documents that do not fit: failed, cut or skipped, as the run says."""
+"""Documents that exceed the context: failed, cut or skipped, depending on the run's settings."""
 # ruff: noqa: E501  (the words of servers stand as they came)
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONG = "The staff were kind. " * 200  # 4,200 characters, by the fake's count 1,
         ("x answered 400 for m: The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 32768 / 40000),
     ],
 )  # fmt: skip
-def test_what_fits_is_read_from_the_servers_words(words: str, share: float) -> None:
+def test_share_that_fits_is_read_from_the_error_message(words: str, share: float) -> None:
     assert share_that_fits(words) == pytest.approx(share * 0.92)
 
 
@@ -41,11 +41,11 @@ def test_what_fits_is_read_from_the_servers_words(words: str, share: float) -> N
         "x: max_tokens is too large: its context is 512 tokens, your request has 100 input tokens",
     ],
 )
-def test_without_two_numbers_a_half_is_kept(words: str) -> None:
+def test_half_is_kept_if_the_message_has_no_two_numbers(words: str) -> None:
     assert share_that_fits(words) == HALF
 
 
-def test_the_longest_text_is_cut_at_its_end_and_a_short_one_not_at_all() -> None:
+def test_longest_field_is_cut_at_its_end_and_short_texts_are_not_cut() -> None:
     document = Document("1", {"title": "A title", "text": LONG})
     cut = shortened(document, "too long")
     assert cut is not None
@@ -58,7 +58,7 @@ def prompt_tokens(ask: Request) -> int:
 
 
 def small(context: int, *, numbers: bool = True):
-    """A server with this context, by four characters a token."""
+    """Return a script of a server with this context, at four characters per token."""
 
     def script(ask: Request, document: Document, times: int) -> str | Exception:
         if (asked := prompt_tokens(ask)) <= context:
@@ -80,7 +80,7 @@ def run(on_long: OnLong, world: World, count: int = 2):
     return asyncio.run(world.run(work).run())
 
 
-def test_it_fails_alone_unless_told_otherwise() -> None:
+def test_too_long_document_fails_by_default() -> None:
     world = World(script=small(1000))
     status = run("fail", world)
     assert (status.verdicts, status.failed) == (1, 1)
@@ -89,7 +89,7 @@ def test_it_fails_alone_unless_told_otherwise() -> None:
     assert "on_long" in verdict.error.message
 
 
-def test_skipped_it_is_left_to_a_person() -> None:
+def test_skipped_document_is_unresolved() -> None:
     world = World(script=small(1000))
     status = run("skip", world)
     assert (status.verdicts, status.unresolved, status.failed) == (1, 1, 0)
@@ -98,7 +98,7 @@ def test_skipped_it_is_left_to_a_person() -> None:
 
 
 @pytest.mark.parametrize("numbers", [True, False])
-def test_cut_it_gets_a_verdict_that_says_so(numbers: bool) -> None:
+def test_verdict_on_a_cut_document_notes_the_cut(numbers: bool) -> None:
     world = World(script=small(1000, numbers=numbers))
     status = run("cut", world)
     assert (status.verdicts, status.failed) == (2, 0)
@@ -111,7 +111,7 @@ def test_cut_it_gets_a_verdict_that_says_so(numbers: bool) -> None:
     assert len(turns) == len(set(turns)), "each turn has a place of its own, those before a later cut included"
 
 
-def test_a_run_that_goes_on_cuts_as_before_and_pays_nothing_twice() -> None:
+def test_resumed_run_cuts_at_the_same_place_and_pays_nothing_twice() -> None:
     world = World(script=small(1000))
     run("cut", world)
     paid = len(world.replies)
@@ -121,6 +121,6 @@ def test_a_run_that_goes_on_cuts_as_before_and_pays_nothing_twice() -> None:
     assert len(world.replies) == paid
 
 
-def test_what_cannot_be_cut_enough_fails() -> None:
+def test_document_that_cannot_be_cut_enough_fails() -> None:
     status = run("cut", World(script=small(10)))
     assert status.failed == 2

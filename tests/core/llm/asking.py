@@ -1,4 +1,4 @@
-"""One ask of a scripted server through the library, as the engine makes it."""
+"""Send requests to a scripted server through the library, as the engine does."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MESSAGES = (Message("system", "You label."), Message("user", "Text."))
 
 
 @dataclass
-class Told:
-    """What came of it: the replies, what is known of the model then, and all that the server was sent."""
+class CallOutcome:
+    """The replies, the capabilities known afterwards, and every body that the server received."""
 
     replies: list[Reply] = field(default_factory=list)
     known: ModelCapabilities = field(default_factory=ModelCapabilities)
@@ -49,10 +49,10 @@ def ask(
     silence: float | None = None,
     before: Callable[[ModelCapabilities], None] = lambda _known: None,
     **sampling: Any,
-) -> Told:
-    """Ask a server that behaves so, the same ``times`` times; ``before`` prepares what is known of it."""
+) -> CallOutcome:
+    """Send the same request ``times`` times to this server; ``before`` prepares the known capabilities."""
 
-    async def go(server: Scripted) -> Told:
+    async def go(server: Scripted) -> CallOutcome:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
         models = ModelLibrary([connection("local", url, dialect)])
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=Sampling(**sampling)))
@@ -61,13 +61,13 @@ def ask(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
         request = Request("annotator", MESSAGES, form=form, retry=retry, limit_factor=limit_factor)
-        told = Told(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
-        before(told.known)
+        outcome = CallOutcome(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
+        before(outcome.known)
         try:
             for _ in range(times):
                 document = Document("1", {"text": "Text."})
-                told.replies.append(await models.ask(role_model, request, settings, document, lambda *_: None))
-            return told
+                outcome.replies.append(await models.ask(role_model, request, settings, document, lambda *_: None))
+            return outcome
         finally:
             await models.close()
 
@@ -76,12 +76,12 @@ def ask(
 
 
 def refusing(then: Behaviour, *rules: tuple[Callable[[dict[str, Any]], object], int, Any]) -> Behaviour:
-    """A server that answers with a status and a body where a request is such, and else goes on to ``then``."""
+    """Answer with a status and body if a rule fits the request, otherwise as ``then``."""
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        for fits, status, said in rules:
+        for fits, status, reply in rules:
             if fits(body):
-                return web.json_response(said, status=status)
+                return web.json_response(reply, status=status)
         return await then(request, body)
 
     return behave

@@ -1,4 +1,4 @@
-"""What comes over the wire may be anything: it becomes a reply or a ModelError, and never tells the key."""
+"""Any bytes from a server become a reply or a ModelError that does not contain the key."""
 
 from __future__ import annotations
 
@@ -78,15 +78,15 @@ def sending(*events: bytes) -> Behaviour:
     return behave
 
 
-def test_characters_that_a_server_cuts_in_two_are_made_whole() -> None:
-    heard: list[str] = []
+def test_characters_split_over_two_events_are_joined() -> None:
+    received: list[str] = []
     halves = [event(b'{"choices": [{"delta": {"content": "%s"}}]}' % half) for half in (rb"a \ud83d", rb"\uDE00 b")]
     lone = event(rb'{"choices": [{"delta": {"content": "\udc00 c \ud83d"}, "finish_reason": "stop"}]}')
-    reply = ask(sending(*halves, lone), on_delta=lambda text, _: heard.append(text))
-    assert reply.text == "".join(heard) == "a \U0001f600 b\ufffd c "
+    reply = ask(sending(*halves, lone), on_delta=lambda text, _: received.append(text))
+    assert reply.text == "".join(received) == "a \U0001f600 b\ufffd c "
 
 
-def test_lines_end_and_begin_as_servers_like_it() -> None:
+def test_other_line_ends_and_missing_spaces_are_accepted() -> None:
     whole = json.dumps(piece("né", finish="stop"), ensure_ascii=False).encode()
     at = whole.index("é".encode()) + 1  # in the middle of a character
     parts = [
@@ -98,7 +98,7 @@ def test_lines_end_and_begin_as_servers_like_it() -> None:
 
 
 def pausing(*events: bytes, drop: bool = False) -> Behaviour:
-    """The first event, and the others so soon after it that they wait for company."""
+    """Send the first event, then the others so soon that they are coalesced."""
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -113,7 +113,7 @@ def pausing(*events: bytes, drop: bool = False) -> Behaviour:
     return behave
 
 
-def test_pieces_that_come_hard_on_another_wait_for_company_and_not_beyond_the_end(
+def test_quick_chunks_are_coalesced_and_flushed_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streaming, "COALESCE_SECONDS", 60)
@@ -131,7 +131,7 @@ def test_pieces_that_come_hard_on_another_wait_for_company_and_not_beyond_the_en
     assert [line for some in readings for line in some if line] == [data.strip() for data in said]
 
 
-def test_what_came_before_the_connection_broke_counts() -> None:
+def test_bytes_received_before_a_broken_connection_are_read() -> None:
     """aiohttp raises the break before it hands out what came before it and was not read yet."""
     assert ask(pausing(event(piece("a")), event(piece("b", finish="stop")), event(b"[DONE]"), drop=True)).text == "ab"
     with pytest.raises(errors.CutStream) as caught:
@@ -140,7 +140,7 @@ def test_what_came_before_the_connection_broke_counts() -> None:
 
 
 @pytest.mark.parametrize(("field", "limit"), [("content", 160), ("reasoning", 640)])
-def test_a_reply_without_an_end_is_cut_off_and_final(monkeypatch: pytest.MonkeyPatch, field: str, limit: int) -> None:
+def test_runaway_reply_is_cut_off_and_not_retried(monkeypatch: pytest.MonkeyPatch, field: str, limit: int) -> None:
     monkeypatch.setattr(streaming, "SPARE_CHARACTERS", 0)
     words = b'{"choices":[{"delta":{"%s":"on and on "}}]}' % field.encode()
     with pytest.raises(errors.RunawayReply, match="without an end, with an output limit of 10 tokens") as caught:
@@ -151,7 +151,7 @@ def test_a_reply_without_an_end_is_cut_off_and_final(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("part", [event(piece("a")), b": ping\n\n", b"d"], ids=["characters", "comments", "bytes"])
-def test_a_reply_that_never_ends_meets_the_deadline(part: bytes) -> None:
+def test_endless_reply_is_stopped_at_the_deadline(part: bytes) -> None:
     async def trickle(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse()
         await response.prepare(request)
@@ -173,7 +173,7 @@ def test_the_default_deadline_grows_with_the_output_limit() -> None:
     assert streaming.reply_seconds(8192) == 4096
 
 
-def test_comments_that_keep_a_stream_alive_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.3)
 
     def pinging(*first: bytes, last: bytes = b"") -> Behaviour:
@@ -197,7 +197,7 @@ def test_comments_that_keep_a_stream_alive_are_no_words(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("count", ["many", -3, 2**40, 10**30, None, [1], True, 1.5])
-def test_token_counts_that_cannot_be_are_none(count: Any) -> None:
+def test_impossible_token_counts_are_ignored(count: Any) -> None:
     usage = {"choices": [], "usage": {"prompt_tokens": count, "completion_tokens": count}}
     reply = ask(sending(event(piece("yes", finish="stop")), event(usage)))
     assert reply.usage.completion_tokens in (0, 1)
@@ -210,7 +210,7 @@ def test_token_counts_that_cannot_be_are_none(count: Any) -> None:
     ("said", "seconds"),
     [("7", 7.0), ("nan", None), ("inf", 300.0), ("-5", 0.0), ("soon", None), ("", None), ("1e400", 300.0)],
 )
-def test_retry_after_is_a_number_of_seconds_within_reason(said: str, seconds: float | None) -> None:
+def test_retry_after_accepts_plausible_seconds_only(said: str, seconds: float | None) -> None:
     assert retry_after({"retry-after": said}) == seconds
     if seconds != 7.0:
         assert retry_after({"retry-after": "7", "retry-after-ms": said}) == (7.0 if seconds is None else seconds)
@@ -224,7 +224,7 @@ def test_retry_after_may_be_a_date_with_or_without_a_zone() -> None:
 
 @given(JUNK | st.fixed_dictionaries({}, optional=dict.fromkeys(("choices", "usage", "error", "message", "done"), JUNK)))
 @settings(max_examples=150, deadline=None)
-def test_any_event_is_taken_or_told_apart(data: Any) -> None:
+def test_any_event_is_read_or_raises_a_model_error(data: Any) -> None:
     for take in (openai_chat.take, ollama_chat.take):
         builder = streaming.ReplyBuilder(lambda *_: None)
         with contextlib.suppress(errors.ModelError):
@@ -241,7 +241,7 @@ def test_any_error_body_gives_a_model_error(status: int, body: bytes) -> None:
         assert isinstance(from_event(data, ROLE_MODEL), errors.ModelError)
 
 
-def test_a_web_page_is_no_reply_and_hints_at_the_address() -> None:
+def test_html_reply_raises_an_error_about_the_address() -> None:
     async def page(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(text="<!doctype html><p>Welcome", content_type="text/html")
 
@@ -250,7 +250,7 @@ def test_a_web_page_is_no_reply_and_hints_at_the_address() -> None:
             ask(page, dialect)  # type: ignore[arg-type]
 
 
-def test_an_error_object_in_the_place_of_a_reply_is_an_error() -> None:
+def test_error_object_with_status_200_is_an_error() -> None:
     async def vllm(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response({"object": "error", "message": "maximum context length is 9", "code": 400})
 
@@ -258,7 +258,7 @@ def test_an_error_object_in_the_place_of_a_reply_is_an_error() -> None:
         ask(vllm)
 
 
-def test_white_space_that_pasting_brought_into_a_key_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_white_space_in_a_pasted_key_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", f" {KEY[:9]}\n  {KEY[9:]}\r\n")
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
@@ -268,7 +268,7 @@ def test_white_space_that_pasting_brought_into_a_key_is_not_sent(monkeypatch: py
     assert ask(behave).text == "yes"
 
 
-def test_what_a_server_says_can_be_shown_anywhere() -> None:
+def test_server_messages_lose_control_characters() -> None:
     body = rb'{"error": {"message": "one\n\u001b[2Jtwo \udc00 three"}}'
     half = event(b'{"error": {"message": "\\u001b[2J \\udc00", "code": 500}}')
     assert "\x1b" not in str(from_status(500, body.replace(rb" \udc00", b""), {}, ROLE_MODEL))
@@ -278,7 +278,7 @@ def test_what_a_server_says_can_be_shown_anywhere() -> None:
         assert str(caught.value).encode().decode().isprintable()
 
 
-def test_a_key_is_taken_out_whole_or_cut_and_a_placeholder_is_not() -> None:
+def test_keys_are_redacted_whole_or_cut_and_placeholders_are_not() -> None:
     assert redacted(f"a {KEY}, {KEY}b {KEY[:15]}", KEY) == "a [key], [key]b [key]"
     assert redacted("sk-secret is the beginning of many", KEY) == "sk-secret is the beginning of many"
     assert redacted("none of it, to none", "none") == "none of it, to none"
@@ -286,15 +286,15 @@ def test_a_key_is_taken_out_whole_or_cut_and_a_placeholder_is_not() -> None:
     assert redacted("as it was", None) == "as it was"
 
 
-def test_an_echoed_key_is_in_no_part_of_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_echoed_key_is_redacted_everywhere_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
-    heard: list[str] = []
+    received: list[str] = []
     with pytest.raises(errors.ServerFault) as caught:
         ask(
             sending(event(piece(f"so far {KEY}")), event({"error": {"message": f"bad key {KEY}"}})),
-            on_delta=lambda text, _: heard.append(text),
+            on_delta=lambda text, _: received.append(text),
         )
     error = caught.value
-    shown = "".join(traceback.format_exception(error)) + repr(error) + error.partial + "".join(heard)
+    shown = "".join(traceback.format_exception(error)) + repr(error) + error.partial + "".join(received)
     assert error.partial == "so far [key]"
     assert KEY not in shown

@@ -59,7 +59,7 @@ def test_a_providers_key_is_sent_to_the_provider_only(
         assert preset.environment_variables[-1] in edited.key_remedy
 
 
-def test_the_key_of_an_own_connection_comes_from_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_of_a_custom_connection_comes_from_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", KEY)
     assert find_key(connection("local", "http://127.0.0.1:9/v1")) == KEY
     assert find_key(connection("other", "http://127.0.0.1:9/v1")) is None

@@ -1,4 +1,4 @@
-"""Vectors by a server's endpoint, and what is said where there are none."""
+"""Embeddings from a server's endpoint, and the errors if there are none."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def places() -> Iterator[dict[str, Connection]]:
     server.server_close()
 
 
-def test_a_server_s_vectors_come_in_the_order_of_the_texts(places: dict[str, Connection]) -> None:
+def test_embeddings_are_in_the_order_of_the_texts(places: dict[str, Connection]) -> None:
     embed = embeddings.embedder("near/tiny", places)
     assert embed is not None
     texts = ["x" * (number % 5 + 1) for number in range(embeddings.BATCH + 3)]
@@ -58,7 +58,7 @@ def test_a_server_s_vectors_come_in_the_order_of_the_texts(places: dict[str, Con
     assert embed([""]).tolist() == [[1.0, 1.0]], "an empty text is sent as a mark: servers refuse it"
 
 
-def test_what_goes_wrong_is_told_apart(places: dict[str, Connection]) -> None:
+def test_missing_model_and_unreachable_server_are_distinguished(places: dict[str, Connection]) -> None:
     missing, gone = embeddings.embedder("near/other", places), embeddings.embedder("gone/tiny", places)
     assert missing is not None
     assert gone is not None
@@ -69,11 +69,11 @@ def test_what_goes_wrong_is_told_apart(places: dict[str, Connection]) -> None:
 
 
 @pytest.mark.parametrize("spec", ["nowhere/tiny", "builtin/lexical", "tiny"])
-def test_a_spec_that_is_no_way_to_compare_texts(places: dict[str, Connection], spec: str) -> None:
+def test_unknown_embedding_spec_is_rejected(places: dict[str, Connection], spec: str) -> None:
     with pytest.raises(UsageError):
         embeddings.embedder(spec, places)
 
 
-def test_character_n_grams_need_no_vectors(places: dict[str, Connection]) -> None:
+def test_character_n_grams_need_no_embeddings(places: dict[str, Connection]) -> None:
     assert embeddings.embedder("", places) is None
     assert embeddings.embedder("tfidf", places) is None

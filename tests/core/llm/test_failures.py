@@ -1,4 +1,4 @@
-"""An address that begins with the wrong of http:// and https:// is told as what it is, and soon."""
+"""An address with the wrong scheme (http or https) is detected quickly and named in the error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALERT = b"\x15\x03\x03\x00\x02\x02\x28"
 
 
 def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.ModelError, int]:
-    """How an ask of such a server at such an address fails, and how many connections it saw."""
+    """Return the error of a request to this server at this scheme, and the number of connections."""
     seen: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,32 +53,32 @@ def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.Mod
 
 
 async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """A web server that refuses what it cannot read."""
+    """Answer as a web server that rejects what it cannot read."""
     await reader.read(20)
     writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
 
 
 async def patient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One that waits for the end of a request's head, which no TLS greeting has."""
+    """Wait for the end of a request's head, which a TLS greeting does not have."""
     with contextlib.suppress(asyncio.IncompleteReadError):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.0 404 Not Found\r\n\r\n")
 
 
 async def mute(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-    """One that never says anything."""
+    """Never answer."""
     while await reader.read(100):
         pass
 
 
 async def secure(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """One that speaks TLS: without a greeting it hangs up."""
+    """Speak TLS: close the connection without a greeting."""
     if (await reader.read(20)).startswith(b"\x16\x03"):
         writer.write(ALERT)
 
 
 async def gone(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
-    """One that hangs up on everybody."""
+    """Close every connection."""
     await reader.read(20)
 
 
@@ -89,7 +89,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("serve", [plain, patient])
-def test_https_where_plain_http_is_spoken(serve: Serve) -> None:
+def test_https_to_a_plain_http_server_is_named(serve: Serve) -> None:
     error, _ = failure(serve, "https")
     assert type(error) is errors.OtherProtocol
     assert "speaks plain HTTP" in error.message
@@ -97,7 +97,7 @@ def test_https_where_plain_http_is_spoken(serve: Serve) -> None:
     assert not error.retryable
 
 
-def test_https_where_nothing_is_said() -> None:
+def test_https_to_a_silent_server_suggests_http() -> None:
     error, seen = failure(mute, "https")
     assert type(error) is errors.OtherProtocol
     assert "does not begin TLS" in error.message
@@ -105,19 +105,19 @@ def test_https_where_nothing_is_said() -> None:
     assert seen == 2
 
 
-def test_http_where_https_is_spoken() -> None:
+def test_http_to_a_tls_server_is_named() -> None:
     error, _ = failure(secure, "http")
     assert type(error) is errors.OtherProtocol
     assert "as https://127.0.0.1:" in error.remedy
 
 
-def test_who_hangs_up_on_everybody_is_not_taken_for_another_protocol() -> None:
+def test_server_that_closes_every_connection_is_not_called_another_protocol() -> None:
     assert type(failure(gone, "http")[0]) is errors.CutStream
     assert type(failure(gone, "https")[0]) is errors.Unreachable
 
 
-def test_who_was_heard_before_speaks_what_its_address_says() -> None:
-    """So a server that is only slow, or ends in the middle of a run, is asked again as ever."""
+def test_server_that_answered_before_is_not_called_another_protocol() -> None:
+    """A server that is only slow, or stops in the middle of a run, is therefore retried as usual."""
     assert type(failure(mute, "https", before=True)[0]) is errors.Unreachable
     error, seen = failure(secure, "http", before=True)
     assert type(error) is errors.CutStream

@@ -1,4 +1,4 @@
-"""The wire against llama.cpp's own server with a toy model: it speaks salad, but for real."""
+"""The client against llama.cpp's own server with a tiny random model."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ask(url: str, text: str = "Say something.", **sampling: object) -> Reply:
     return asyncio.run(go())
 
 
-def test_a_reply_with_usage_and_a_seed_that_repeats(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_seed_repeats_the_reply_and_usage_is_exact(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
     first = ask(server, max_tokens=24, temperature=0.8, seed=5)
     again = ask(server, max_tokens=24, temperature=0.8, seed=5)
@@ -57,23 +57,23 @@ def test_a_reply_with_usage_and_a_seed_that_repeats(server: str, monkeypatch: py
     assert not first.usage.estimated
 
 
-def test_the_output_limit_is_reported_as_a_cut(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_limit_gives_finish_reason_length(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
     assert ask(server, max_tokens=2, temperature=0.0).finish_reason == "length"
 
 
-def test_a_wrong_key_is_told_apart(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_key_raises_unauthorised(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "wrong")
     with pytest.raises(errors.Unauthorised):
         ask(server)
 
 
-def test_a_prompt_that_does_not_fit_is_told_apart(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_prompt_raises_context_too_long(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
     with pytest.raises(errors.ContextTooLong):
         ask(server, "word " * 3000)
 
 
-def test_its_models_are_listed_and_a_wrong_key_is_said(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_listed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-toy")
     assert [card.name for card in list_models(connection("toy", server))] == ["tiny-random"]

@@ -1,4 +1,4 @@
-"""Ollama's own API: thinking, schemas, and a context that is asked for."""
+"""Ollama's own API: thinking, schemas and the requested context."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.servers.scripted import event, piece, stream
 
 
 async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    """Thinks when told to, or left to itself; says none."""
+    """Reply "none", with thinking unless it is switched off."""
     thinks = body.get("think", True) is not False
     lines = [{"message": {"role": "assistant", "thinking": "hm"}, "done": False}] if thinks else []
     lines.append({"message": {"content": "none"}, "done": False})
@@ -26,26 +26,28 @@ async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamRespon
 
 
 @pytest.mark.parametrize(("effort", "think"), [(None, None), ("minimal", False), ("low", "low"), ("high", "high")])
-def test_thinking_follows_the_effort(effort: str | None, think: object) -> None:
-    told = ask(answer, dialect="ollama", reasoning_effort=effort)
-    assert told.sent[0].get("think") == think
-    assert told.reply.reasoning == ("" if think is False else "hm")
-    assert told.reply.text == "none"
+def test_think_parameter_follows_reasoning_effort(effort: str | None, think: object) -> None:
+    outcome = ask(answer, dialect="ollama", reasoning_effort=effort)
+    assert outcome.sent[0].get("think") == think
+    assert outcome.reply.reasoning == ("" if think is False else "hm")
+    assert outcome.reply.text == "none"
 
 
-def test_a_model_that_knows_no_levels_is_told_yes_and_one_that_cannot_think_nothing() -> None:
+def test_unsupported_think_level_becomes_true_or_is_left_out() -> None:
     levels = {"error": 'think value "low" is not supported for this model'}
-    told = ask(refusing(answer, (lambda body: body.get("think") == "low", 400, levels)), dialect="ollama", times=2,
+    outcome = ask(refusing(answer, (lambda body: body.get("think") == "low", 400, levels)), dialect="ollama", times=2,
                reasoning_effort="low")  # fmt: skip
-    assert [body["think"] for body in told.sent] == ["low", True, True]
-    assert told.reply.refused_params == ()
+    assert [body["think"] for body in outcome.sent] == ["low", True, True]
+    assert outcome.reply.refused_params == ()
     never = {"error": '"m" does not support thinking'}
-    told = ask(refusing(answer, (lambda body: "think" in body, 400, never)), dialect="ollama", reasoning_effort="low")
-    assert "think" not in told.sent[-1]
-    assert told.reply.refused_params == ("think",)
+    outcome = ask(
+        refusing(answer, (lambda body: "think" in body, 400, never)), dialect="ollama", reasoning_effort="low"
+    )
+    assert "think" not in outcome.sent[-1]
+    assert outcome.reply.refused_params == ("think",)
 
 
-def test_the_context_is_a_power_of_two_and_never_shrinks() -> None:
+def test_num_ctx_is_a_power_of_two_and_never_shrinks() -> None:
     def before(known: ModelCapabilities) -> None:
         known.num_ctx = 8192
 
@@ -54,7 +56,7 @@ def test_the_context_is_a_power_of_two_and_never_shrinks() -> None:
     assert ask(answer, dialect="ollama", before=before).sent[0]["options"]["num_ctx"] == 8192
 
 
-def test_no_more_context_is_asked_for_than_there_is_and_what_cannot_fit_is_not_asked() -> None:
+def test_num_ctx_is_bounded_by_the_model_and_too_long_prompts_are_not_sent() -> None:
     def before(known: ModelCapabilities) -> None:
         known.context = 3000
 
@@ -70,12 +72,12 @@ def test_no_more_context_is_asked_for_than_there_is_and_what_cannot_fit_is_not_a
     assert "cut" in caught.value.remedy
 
 
-def test_a_schema_is_its_format() -> None:
-    told = ask(answer, dialect="ollama", json_schema="on")
-    assert told.sent[0]["format"]["required"] == ["reasoning", "labels"]
+def test_schema_is_sent_as_format() -> None:
+    outcome = ask(answer, dialect="ollama", json_schema="on")
+    assert outcome.sent[0]["format"]["required"] == ["reasoning", "labels"]
 
 
-def test_a_model_that_was_not_pulled_is_to_be_pulled() -> None:
+def test_missing_model_suggests_ollama_pull() -> None:
     absent = {"error": 'model "m" not found, try pulling it first'}
     with pytest.raises(errors.NoSuchModel) as caught:
         ask(refusing(answer, (lambda _body: True, 404, absent)), dialect="ollama")
@@ -92,7 +94,7 @@ def test_a_model_that_was_not_pulled_is_to_be_pulled() -> None:
         ([{"message": {"content": ""}, "done": True, "done_reason": "stop"}], errors.EmptyReply),
     ],
 )
-def test_streams_that_go_wrong(lines: list[dict[str, Any]], expected: type[errors.ModelError]) -> None:
+def test_broken_streams_raise_the_right_error(lines: list[dict[str, Any]], expected: type[errors.ModelError]) -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(request, *[json.dumps(line).encode() + b"\n" for line in lines])
 
@@ -102,8 +104,8 @@ def test_streams_that_go_wrong(lines: list[dict[str, Any]], expected: type[error
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_a_stream_without_a_word_and_without_an_end_is_silence(dialect: Dialect) -> None:
-    """Whole events, but empty ones: what the model says is waited for, not that the line is alive."""
+def test_endless_stream_of_empty_events_times_out(dialect: Dialect) -> None:
+    """Empty events do not reset the silence timeout: only text does."""
     one = b'{"message": {"content": ""}, "done": false}\n'
     said = one if dialect == "ollama" else event(piece(""))
 

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible wire: each failure is told apart, and what a server refuses is dropped once."""
+"""The OpenAI-compatible client: each failure has its own error, refused parameters are dropped once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, st
 ASK = Request("annotator", (Message("system", "You label."), Message("user", "Text.")), form="labels")
 
 
-def ask(server: Scripted, *, times: int = 1, heard: list[tuple[str, bool]] | None = None, **sampling: Any) -> Reply:
+def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | None = None, **sampling: Any) -> Reply:
     """Ask the scripted server through the library; gives the last reply."""
 
     async def go() -> Reply:
@@ -35,7 +35,7 @@ def ask(server: Scripted, *, times: int = 1, heard: list[tuple[str, bool]] | Non
             role_models={"annotator": role_model},
             templates={},
         )
-        sink = heard if heard is not None else []
+        sink = received if received is not None else []
         try:
             for _ in range(times):
                 reply = await models.ask(
@@ -53,11 +53,11 @@ def ask(server: Scripted, *, times: int = 1, heard: list[tuple[str, bool]] | Non
 
 
 def test_a_reply_is_streamed_with_its_usage() -> None:
-    heard: list[tuple[str, bool]] = []
+    received: list[tuple[str, bool]] = []
     with Scripted(saying("The aspects are none")) as server:
-        reply = ask(server, heard=heard, temperature=0.5, max_tokens=77)
+        reply = ask(server, received=received, temperature=0.5, max_tokens=77)
     assert reply.text == "The aspects are none"
-    assert [text for text, _ in heard] == ["The", " aspects", " are", " none"]
+    assert [text for text, _ in received] == ["The", " aspects", " are", " none"]
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.estimated) == (11, 7, False)
     assert reply.cost_usd is None  # nobody publishes a price for this server
     assert server.requests[0]["max_tokens"] == 77
@@ -82,7 +82,7 @@ def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
     assert reply.usage.completion_tokens == 3  # 9 characters at 4 a token, rounded up
 
 
-def test_a_server_that_does_not_stream_is_understood() -> None:
+def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
     async def behave(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(
             {
@@ -145,8 +145,8 @@ def test_each_failure_is_its_own_error(behave: Behaviour, expected: type[errors.
         assert caught.value.partial == "half"
 
 
-def test_what_a_failed_try_was_billed_is_told() -> None:
-    """As the server says, else by the length of what had come; nothing where nothing had."""
+def test_failed_attempt_reports_billed_tokens() -> None:
+    """Use the server's usage, else the length of the received text, else nothing."""
     usage = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 40}})
     empty = sending(event(piece(finish="stop")), usage, event(b"[DONE]"))
     for behave, billed in (
@@ -168,7 +168,7 @@ def test_nothing_listening_is_unreachable() -> None:
         ask(server)
 
 
-def test_silence_in_mid_stream_is_a_stall_and_before_it_a_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_within_a_stream_is_a_stall_and_before_it_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
 
     def silent(*events: bytes) -> Behaviour:
@@ -214,7 +214,7 @@ def test_refused_params_are_dropped_once_remembered_and_reported() -> None:
     assert server.requests[-1]["max_completion_tokens"] == 1024
 
 
-def test_the_key_goes_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_sent_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-secret")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/evil")
@@ -223,7 +223,7 @@ def test_the_key_goes_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch
     assert server.headers[0]["authorization"] == "Bearer sk-secret"
 
 
-def test_ollama_speaks_its_own_dialect() -> None:
+def test_ollama_connection_uses_its_native_api() -> None:
     async def behave(request: web.ModelRequest, body: dict[str, Any]) -> web.StreamResponse:
         assert body["options"]["num_predict"] == 1024
         return await stream(
@@ -250,10 +250,8 @@ def test_ollama_speaks_its_own_dialect() -> None:
 
 
 @pytest.mark.parametrize(("late", "connections"), [(0.01, 1), (5.0, 3)])
-def test_a_connection_whose_end_comes_soon_after_the_last_word_serves_the_next_call(
-    late: float, connections: int
-) -> None:
-    """An end that is long in coming is not waited for."""
+def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(late: float, connections: int) -> None:
+    """A late end of the stream is not waited for."""
     seen: set[int] = set()
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
@@ -270,7 +268,7 @@ def test_a_connection_whose_end_comes_soon_after_the_last_word_serves_the_next_c
     assert len(seen) == connections
 
 
-def test_a_connection_that_was_closed_after_its_reply_is_replaced_without_a_fault() -> None:
+def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
     """As llama.cpp's server ends it after each stream although it promised to keep it: it goes when the next request
     is on its way."""
     said = event(piece("A", "stop")) + event(b"[DONE]")
@@ -302,7 +300,7 @@ def test_a_connection_that_was_closed_after_its_reply_is_replaced_without_a_faul
     assert len(connections) == 3
 
 
-def test_a_connection_that_goes_before_its_first_answer_is_a_fault_at_once() -> None:
+def test_connection_closed_before_its_first_reply_is_an_error() -> None:
     seen: list[int] = []
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
@@ -316,7 +314,7 @@ def test_a_connection_that_goes_before_its_first_answer_is_a_fault_at_once() -> 
     assert len(seen) == 1
 
 
-def test_any_body_can_be_sent() -> None:
+def test_any_request_body_can_be_encoded() -> None:
     """Half a character is replaced, and what no server can count is for the server to refuse: never a failure of the
     run."""
     with Scripted(saying("The aspects are none")) as server:

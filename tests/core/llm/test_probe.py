@@ -1,4 +1,4 @@
-"""What is learned of a model besides its replies: told by servers for nothing, or found out by tiny asks, and kept."""
+"""Facts about models: read from servers' listings or found by small requests, and kept."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.servers.ollama import PLAIN, THINKER, ollama
 from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
 
 
-def told_by(behave: Behaviour, *, model: str = "m", native: bool = False) -> tuple[ModelInfo, list[str]]:
+def info_from(behave: Behaviour, *, model: str = "m", native: bool = False) -> tuple[ModelInfo, list[str]]:
     with Scripted(behave) as server:
         place = connection("ollama" if native else "local", server.url.removesuffix("/v1") if native else server.url)
 
@@ -53,18 +53,18 @@ def listing(*entries: Any, props: Any = None, status: int = 200) -> Behaviour:
         ("m", None),
     ],
 )
-def test_a_list_of_models_may_tell_the_context(entry: Any, context: int | None) -> None:
-    assert told_by(listing(entry))[0].context == context
+def test_context_is_read_from_the_model_list(entry: Any, context: int | None) -> None:
+    assert info_from(listing(entry))[0].context == context
 
 
-def test_llama_cpp_tells_it_of_a_slot() -> None:
+def test_llama_cpp_context_is_read_from_its_properties() -> None:
     behave = listing({"id": "m", "owned_by": "llamacpp"}, props={"default_generation_settings": {"n_ctx": 1280}})
-    told, paths = told_by(behave)
-    assert told.context == 1280
+    info, paths = info_from(behave)
+    assert info.context == 1280
     assert paths == ["/v1/models", "/props"]
 
 
-def test_ollama_shows_context_and_thinking() -> None:
+def test_ollama_context_and_thinking_are_read() -> None:
     with ollama() as server:
         place = connection("ollama", server.url.removesuffix("/v1"))
 
@@ -80,23 +80,23 @@ def test_ollama_shows_context_and_thinking() -> None:
 
 @pytest.mark.parametrize("status", [200, 401, 500])
 @pytest.mark.parametrize("said", [[], {"data": 3}, None, {"model_info": 5, "capabilities": {}}])
-def test_whatever_is_told_breaks_nothing(said: Any, status: int) -> None:
+def test_malformed_model_info_is_ignored(said: Any, status: int) -> None:
     async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response(said, status=status)
 
     for native in (False, True):
-        assert told_by(behave, native=native)[0] == ModelInfo()
+        assert info_from(behave, native=native)[0] == ModelInfo()
 
 
-def test_published_models_are_known_without_asking() -> None:
+def test_context_of_published_models_is_known_without_a_request() -> None:
     openai = next(place for place in PRESETS if place.name == "openai")
 
     async def go() -> ModelInfo:
         return await fetch_model_info(None, openai, None, "gpt-4.1-mini")  # type: ignore[arg-type]
 
-    told = asyncio.run(go())
-    assert told.context is not None
-    assert told.context > 100_000
+    info = asyncio.run(go())
+    assert info.context is not None
+    assert info.context > 100_000
 
 
 def examined(behave: Behaviour) -> tuple[ModelCapabilities, int]:
@@ -114,7 +114,7 @@ def examined(behave: Behaviour) -> tuple[ModelCapabilities, int]:
         return asyncio.run(go()), len(server.requests)
 
 
-def test_an_able_server_is_found_able_with_four_asks() -> None:
+def test_capable_server_is_recognised_with_four_requests() -> None:
     async def able(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path != "/v1/chat/completions":
             return web.json_response({"data": []})
@@ -129,7 +129,7 @@ def test_an_able_server_is_found_able_with_four_asks() -> None:
     assert (known.seed, known.logprobs, known.schema, known.reasons) == (True, True, "full", True)
 
 
-def test_one_that_takes_all_and_does_nothing_is_found_out() -> None:
+def test_server_that_ignores_parameters_is_recognised() -> None:
     counted = iter(range(100))
 
     async def careless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -144,7 +144,7 @@ def test_one_that_takes_all_and_does_nothing_is_found_out() -> None:
 @pytest.mark.parametrize(
     ("cut", "schema"), [('{"reasoning": "It rained and rai', "full"), ("It rained and", "ignored")]
 )
-def test_a_reply_that_the_limit_cut_tells_by_its_beginning_whether_the_schema_held(cut: str, schema: str) -> None:
+def test_start_of_a_cut_reply_shows_whether_the_schema_was_followed(cut: str, schema: str) -> None:
     async def talkative(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path != "/v1/chat/completions":
             return web.json_response({"data": []})
@@ -154,7 +154,7 @@ def test_a_reply_that_the_limit_cut_tells_by_its_beginning_whether_the_schema_he
     assert examined(talkative)[0].schema == schema
 
 
-def test_what_was_learned_is_kept_and_what_a_local_port_refused_is_not() -> None:
+def test_capabilities_are_kept_except_refusals_of_local_servers() -> None:
     here = Capabilities()
     far, near = connection("far", "https://models.example/v1"), connection("near", "http://127.0.0.1:9/v1")
     for place in (far, near):

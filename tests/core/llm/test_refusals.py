@@ -1,4 +1,4 @@
-"""What servers refuse, in their own words: left out once, remembered, reported, and never for ever tried again."""
+"""Refused parameters, in servers' own words: left out, remembered, reported and not retried for ever."""
 # ruff: noqa: E501  (the words of servers stand as they came)
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ def has(name: str) -> Any:
     ],
 )  # fmt: skip
 def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any, sampling: dict[str, Any]) -> None:
-    told = ask(refusing(FINE, (has(name), status, words)), times=2, **sampling)
-    assert [name in body for body in told.sent] == [True, False, False]
-    assert told.reply.text == "fine"
-    assert told.reply.refused_params == (name,)
-    assert ("stream" in told.sent[-1]) or "stream_options" not in told.sent[-1]
+    outcome = ask(refusing(FINE, (has(name), status, words)), times=2, **sampling)
+    assert [name in body for body in outcome.sent] == [True, False, False]
+    assert outcome.reply.text == "fine"
+    assert outcome.reply.refused_params == (name,)
+    assert ("stream" in outcome.sent[-1]) or "stream_options" not in outcome.sent[-1]
 
 
 @pytest.mark.parametrize(
@@ -55,40 +55,40 @@ def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any
         said("temperature must go along with an end token that is required"),
     ],
 )
-def test_a_parameter_that_is_refused_in_other_words_is_no_missing_model_and_costs_no_schema(words: Any) -> None:
-    told = ask(refusing(FINE, (has("temperature"), 400, words)), temperature=0.2, json_schema="on")
-    assert told.reply.refused_params == ("temperature",)
-    assert "response_format" in told.sent[-1]
-    assert len(told.sent) == 2
+def test_refusal_in_other_words_is_not_read_as_missing_model_or_schema(words: Any) -> None:
+    outcome = ask(refusing(FINE, (has("temperature"), 400, words)), temperature=0.2, json_schema="on")
+    assert outcome.reply.refused_params == ("temperature",)
+    assert "response_format" in outcome.sent[-1]
+    assert len(outcome.sent) == 2
 
 
-def test_the_output_limit_goes_by_its_newer_name_or_by_none() -> None:
+def test_output_limit_uses_its_newer_name_or_is_left_out() -> None:
     newer = said("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
-    told = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
-    assert told.sent[-1]["max_completion_tokens"] == 77
-    assert told.reply.refused_params == ()
+    outcome = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
+    assert outcome.sent[-1]["max_completion_tokens"] == 77
+    assert outcome.reply.refused_params == ()
     neither = said("max_tokens is not supported")
     rules = ((has("max_tokens"), 400, neither), (has("max_completion_tokens"), 400, said("no max_completion_tokens")))
-    told = ask(refusing(FINE, *rules), times=2)
-    assert not {"max_tokens", "max_completion_tokens"} & told.sent[-1].keys()
-    assert len(told.sent) == 4
+    outcome = ask(refusing(FINE, *rules), times=2)
+    assert not {"max_tokens", "max_completion_tokens"} & outcome.sent[-1].keys()
+    assert len(outcome.sent) == 4
 
 
-def test_an_output_limit_that_is_too_high_is_lowered_to_what_the_server_takes() -> None:
+def test_too_high_output_limit_is_lowered_to_the_servers_maximum() -> None:
     words = said("max_tokens is too large: 4000. This model supports at most 512 completion tokens.")
-    told = ask(refusing(FINE, (lambda body: body["max_tokens"] > 512, 400, words)), times=2, max_tokens=4000)
-    assert [body["max_tokens"] for body in told.sent] == [4000, 512, 512]
+    outcome = ask(refusing(FINE, (lambda body: body["max_tokens"] > 512, 400, words)), times=2, max_tokens=4000)
+    assert [body["max_tokens"] for body in outcome.sent] == [4000, 512, 512]
 
 
 @pytest.mark.parametrize("status", [400, 500])
-def test_instructions_go_to_the_user_where_no_system_message_may_be(status: int) -> None:
+def test_refused_system_message_is_merged_into_the_user_message(status: int) -> None:
     words = said("System role not supported")
     rules = (lambda body: body["messages"][0]["role"] == "system", status, words)
-    told = ask(refusing(FINE, rules))
-    assert told.sent[-1]["messages"] == [{"role": "user", "content": "You label.\n\nText."}]
+    outcome = ask(refusing(FINE, rules))
+    assert outcome.sent[-1]["messages"] == [{"role": "user", "content": "You label.\n\nText."}]
 
 
-def test_a_refusal_that_nothing_helps_is_raised_and_not_tried_for_ever() -> None:
+def test_refusal_without_a_fallback_is_raised() -> None:
     with pytest.raises(errors.BadRequest, match="temperature"):
         ask(refusing(FINE, (lambda _body: True, 400, said("temperature, always temperature"))), temperature=1.0)
     words = said("the stream is broken")  # Ollama's API knows no request without one
@@ -96,7 +96,7 @@ def test_a_refusal_that_nothing_helps_is_raised_and_not_tried_for_ever() -> None
         ask(refusing(FINE, (lambda _body: True, 400, words)), dialect="ollama")
 
 
-def test_names_of_parameters_in_the_name_of_a_model_teach_nothing() -> None:
+def test_parameter_names_in_a_model_name_are_ignored() -> None:
     """Only the server's own words count: ``m`` could be called ``seed-1`` or ``stream``."""
     error = from_status(400, b'{"error": {"message": "bad"}}', {}, RoleModel(connection="stream", model="seed-1"))
     assert error.said == "bad"
@@ -138,14 +138,16 @@ def test_names_of_parameters_in_the_name_of_a_model_teach_nothing() -> None:
         (529, said("Overloaded"), errors.ServerFault),
     ],
 )  # fmt: skip
-def test_the_words_of_servers_are_told_apart(status: int, body: Any, expected: type[errors.ModelError]) -> None:
+def test_error_messages_of_servers_map_to_error_types(
+    status: int, body: Any, expected: type[errors.ModelError]
+) -> None:
     with pytest.raises(errors.ModelError) as caught:
         ask(refusing(FINE, (lambda _body: True, status, body)), max_tokens=100)
     assert type(caught.value) is expected
     assert caught.value.remedy
 
 
-def test_every_failure_has_a_name_and_a_remedy_of_its_own() -> None:
+def test_every_model_error_has_its_own_kind_and_remedy() -> None:
     kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ModelError)]
     kinds.remove(errors.ModelError)
     assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 17
@@ -159,34 +161,34 @@ def sending(*events: bytes, drop: bool = False) -> Behaviour:
     return behave
 
 
-def test_what_is_cut_after_the_last_word_is_whole() -> None:
-    told = ask(sending(event(piece("all of it", finish="stop")), drop=True))
-    assert told.reply.text == "all of it"
-    assert told.reply.usage.estimated
+def test_stream_cut_after_finish_reason_is_complete() -> None:
+    outcome = ask(sending(event(piece("all of it", finish="stop")), drop=True))
+    assert outcome.reply.text == "all of it"
+    assert outcome.reply.usage.estimated
 
 
-def test_thinking_that_comes_in_parts_is_kept_apart() -> None:
+def test_thinking_parts_are_separated_from_the_text() -> None:
     thought = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
-    told = ask(
+    outcome = ask(
         sending(event(piece(content=thought)), event(piece(content=[{"type": "text", "text": "yes"}], finish="stop")))
     )
-    assert (told.reply.text, told.reply.reasoning) == ("yes", "hm")
-    assert told.known.reasons
+    assert (outcome.reply.text, outcome.reply.reasoning) == ("yes", "hm")
+    assert outcome.known.reasons
 
 
 def test_output_limit_without_any_text_fails_the_second_attempt_of_a_plain_text_role() -> None:
     """Where a decision is required, it is a reply that cannot be read, and the label stays open."""
     behave = sending(event(piece(reasoning_content="hm " * 9)), event(piece(finish="length")))
-    told = ask(behave, form="text", max_tokens=8)
-    assert (told.reply.text, told.reply.finish_reason) == ("", "length")
+    outcome = ask(behave, form="text", max_tokens=8)
+    assert (outcome.reply.text, outcome.reply.finish_reason) == ("", "length")
     with pytest.raises(errors.LengthLimit, match="output limit of 16 tokens") as caught:
         ask(behave, form="text", retry=1, limit_factor=2, max_tokens=8)
     assert "max_tokens" in caught.value.remedy
-    told = ask(behave, retry=1, max_tokens=8)
-    assert (told.reply.text, told.reply.finish_reason) == ("", "length")
+    outcome = ask(behave, retry=1, max_tokens=8)
+    assert (outcome.reply.text, outcome.reply.finish_reason) == ("", "length")
 
 
-def test_a_shorter_patience_is_kept() -> None:
+def test_shorter_timeout_is_used() -> None:
     import asyncio
 
     from core.debate.turns import Request
@@ -216,6 +218,6 @@ def test_a_shorter_patience_is_kept() -> None:
 
 
 @pytest.mark.parametrize("words", ["model requires more system memory (8 GiB) than is available", "CUDA out of memory"])
-def test_a_server_without_memory_is_told_as_that(words: str) -> None:
+def test_server_out_of_memory_suggests_a_smaller_model(words: str) -> None:
     with pytest.raises(errors.ServerFault, match="smaller model"):
         ask(refusing(FINE, (lambda _body: True, 500, said(words))))

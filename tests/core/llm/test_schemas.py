@@ -1,4 +1,4 @@
-"""Replies held to a JSON schema: when one is asked for, what it says, and what happens where a server has none."""
+"""JSON schemas for replies: when one is requested, its contents, and servers that refuse it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def asking(form: ReplyForm, retry: int = 0) -> Request:
     return Request("judge", MESSAGES, form=form, retry=retry)
 
 
-def test_it_is_asked_for_as_the_role_model_says_and_only_where_a_decision_is_owed() -> None:
+def test_schema_is_requested_by_mode_and_only_for_decisions() -> None:
     def when(mode: str) -> list[bool]:
         asks = [asking("text"), asking("labels"), asking("labels", retry=1)]
         return [request_schema(Sampling(json_schema=mode), one, BOOK) is not None for one in asks]  # type: ignore[arg-type]
@@ -39,7 +39,7 @@ def test_it_is_asked_for_as_the_role_model_says_and_only_where_a_decision_is_owe
     assert when("on") == [False, True, True]
 
 
-def test_what_a_schema_allows_is_what_the_parser_reads() -> None:
+def test_schema_and_parser_accept_the_same_replies() -> None:
     labels = schema_for(asking("labels"), BOOK)
     assert labels["required"] == ["reasoning", "labels"]
     assert labels["properties"]["labels"]["maxItems"] == 2
@@ -56,19 +56,19 @@ def test_what_a_schema_allows_is_what_the_parser_reads() -> None:
     assert list(read(said, "ratings", RATING).values.values()) == [3]
 
 
-def test_bounds_go_and_a_label_that_is_called_like_one_stays() -> None:
+def test_removing_bounds_keeps_a_label_named_like_one() -> None:
     odd = Codebook(kind="rating", labels=(Label(name="maxItems"),))
     plain = without_bounds(schema_for(asking("ratings"), odd))
     assert "maxLength" not in json.dumps(plain)
     assert "maxItems" in plain["properties"]["ratings"]["properties"]
 
 
-def test_a_schema_goes_out_with_a_word_on_it_and_what_was_meant_is_in_the_key() -> None:
-    told = ask(saying(HELD), json_schema="on")
-    body = told.sent[0]
+def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None:
+    outcome = ask(saying(HELD), json_schema="on")
+    body = outcome.sent[0]
     assert body["response_format"]["json_schema"]["schema"] == schema_for(asking("labels"), BOOK)
     assert '"reasoning", "labels"' in body["messages"][-1]["content"]
-    assert told.known.schema == "full"
+    assert outcome.known.schema == "full"
 
     def key(mode: str, retry: int) -> str:
         role_model = RoleModel(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
@@ -80,26 +80,26 @@ def test_a_schema_goes_out_with_a_word_on_it_and_what_was_meant_is_in_the_key() 
     assert key("auto", 1) == key("on", 1) != key("off", 1)
 
 
-def test_a_refused_schema_is_given_up_and_the_question_goes_out_as_text() -> None:
+def test_refused_schema_falls_back_to_plain_text() -> None:
     words = {"error": {"message": "response_format of type json_schema is not supported by this model"}}
-    told = ask(
+    outcome = ask(
         refusing(saying("none"), (lambda body: "response_format" in body, 400, words)), times=2, json_schema="on"
     )
-    assert ["response_format" in body for body in told.sent] == [True, False, False]
-    assert told.sent[1]["messages"][-1]["content"] == "Text."
-    assert (told.reply.refused_params, told.known.schema) == (("response_format",), "none")
+    assert ["response_format" in body for body in outcome.sent] == [True, False, False]
+    assert outcome.sent[1]["messages"][-1]["content"] == "Text."
+    assert (outcome.reply.refused_params, outcome.known.schema) == (("response_format",), "none")
 
 
-def test_bounds_that_are_refused_go_first() -> None:
+def test_refused_bounds_are_removed_before_the_schema() -> None:
     words = {"error": {"message": "Invalid schema for response_format: 'maxLength' is not permitted."}}
     bounded = (lambda body: "maxLength" in json.dumps(body.get("response_format", "")), 400, words)
-    told = ask(refusing(saying(HELD), bounded), times=2, json_schema="on")
-    assert [str(body["response_format"]).count("maxItems") for body in told.sent] == [2, 0, 0]
-    assert (told.reply.refused_params, told.known.schema) == ((), "plain")
+    outcome = ask(refusing(saying(HELD), bounded), times=2, json_schema="on")
+    assert [str(body["response_format"]).count("maxItems") for body in outcome.sent] == [2, 0, 0]
+    assert (outcome.reply.refused_params, outcome.known.schema) == ((), "plain")
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_a_weak_server_that_breaks_on_a_schema_is_asked_without(dialect: Any) -> None:
+def test_server_that_fails_on_a_schema_is_asked_without_it(dialect: Any) -> None:
     async def weak(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if "response_format" in body or "format" in body:
             return web.Response(status=500, text="Internal Server Error")
@@ -107,14 +107,14 @@ def test_a_weak_server_that_breaks_on_a_schema_is_asked_without(dialect: Any) ->
             return web.json_response({"message": {"content": "none"}, "done": True})
         return web.json_response({"choices": [{"message": {"content": "none"}, "finish_reason": "stop"}]})
 
-    told = ask(weak, dialect=dialect, times=2, json_schema="on")
-    assert [one.text for one in told.replies] == ["none", "none"]
-    assert len(told.sent) == 3  # the second ask knows
-    assert told.known.schema == "none"
-    assert told.reply.usage.estimated
+    outcome = ask(weak, dialect=dialect, times=2, json_schema="on")
+    assert [one.text for one in outcome.replies] == ["none", "none"]
+    assert len(outcome.sent) == 3  # the second ask knows
+    assert outcome.known.schema == "none"
+    assert outcome.reply.usage.estimated
 
 
-def test_a_server_that_is_just_broken_has_said_nothing_on_schemas() -> None:
+def test_general_server_error_says_nothing_about_schemas() -> None:
     seen = []
 
     def prepare(known: Any) -> None:

@@ -1,4 +1,4 @@
-"""Event streams in every form that their standard allows, and in some that servers fall into."""
+"""Event streams in every form that the standard allows, and in some nonstandard ones."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def sending(*data: bytes, kind: str = "text/event-stream") -> Behaviour:
 @pytest.mark.parametrize("body", [PLAIN, PRETTY], ids=["a line an event", "several lines"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["", "BOM"])
-def test_lines_end_as_they_like_and_events_go_over_several(body: bytes, end: bytes, bom: bytes) -> None:
+def test_any_line_end_and_multi_line_events_are_read(body: bytes, end: bytes, bom: bytes) -> None:
     reply = ask(sending(bom + body.replace(b"\n", end))).reply
     assert reply.text == SAID
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (11, 7)
 
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\r"])
-def test_byte_for_byte(end: bytes) -> None:
+def test_stream_is_read_byte_by_byte(end: bytes) -> None:
     body = PRETTY.replace(b"\n", end)
     assert ask(sending(*[body[at : at + 1] for at in range(len(body))])).reply.text == SAID
 
 
-def test_other_fields_comments_and_no_blank_lines() -> None:
+def test_other_fields_comments_and_missing_blank_lines_are_accepted() -> None:
     body = b": hello\nretry: 10\n\n" + PLAIN.replace(b"data: ", b"id: 7\nevent: completion\ndata:")
     assert ask(sending(body)).reply.text == SAID
     assert ask(sending(PLAIN.replace(b"\n\n", b"\n"))).reply.text == SAID
@@ -72,11 +72,11 @@ def test_a_field_within_an_event_does_not_end_it() -> None:
     assert ask(sending(body)).reply.text == SAID
 
 
-def test_bytes_that_are_no_characters_are_replaced() -> None:
+def test_invalid_utf_8_is_replaced() -> None:
     assert ask(sending(PLAIN.replace(b"Service", b"Serv\xefce"))).reply.text == SAID.replace("Service", "Serv\ufffdce")
 
 
-def test_a_second_reply_that_nobody_asked_for_is_left_out() -> None:
+def test_second_choice_is_ignored() -> None:
     both = [
         {"choices": [{"index": 0, "delta": {"content": SAID}}, {"index": 1, "delta": {"content": "other"}}]},
         {"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]},
@@ -91,12 +91,12 @@ WHOLE = {"choices": [{"message": {"content": SAID}, "finish_reason": "stop"}], "
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain"])
 @pytest.mark.parametrize("indent", [None, 2])
-def test_a_whole_reply_under_any_type(kind: str, indent: int | None) -> None:
+def test_complete_reply_is_read_under_any_content_type(kind: str, indent: int | None) -> None:
     assert ask(sending(json.dumps(WHOLE, indent=indent).encode(), kind=kind)).reply.text == SAID
     assert ask(sending(PLAIN, kind=kind)).reply.text == SAID
 
 
-def test_a_whole_reply_need_not_say_why_it_ends() -> None:
+def test_complete_reply_may_lack_a_finish_reason() -> None:
     body = {"choices": [{"message": {"content": SAID}}]}
     assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish_reason == "stop"
     with pytest.raises(errors.CutStream):
@@ -116,20 +116,22 @@ def test_a_whole_reply_need_not_say_why_it_ends() -> None:
         (event(EVENTS[0]) + b'data: {"choi', errors.MalformedStream, "not JSON"),
     ],
 )  # fmt: skip
-def test_what_fails_in_the_middle(body: bytes, expected: type[errors.ModelError], said: str) -> None:
+def test_error_within_a_stream_keeps_the_partial_text(
+    body: bytes, expected: type[errors.ModelError], said: str
+) -> None:
     with pytest.raises(expected, match=said) as caught:
         ask(sending(body))
     assert caught.value.partial == "The aspects present"
 
 
-def test_an_event_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_event_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "MAX_LINE", 1000)
     with pytest.raises(errors.MalformedStream, match="more than 1000 bytes"):
         ask(sending(b"data: {\n" * 1000))
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
-def test_a_body_that_is_json_and_no_reply(kind: str) -> None:
+def test_json_null_body_is_rejected(kind: str) -> None:
     with pytest.raises(errors.MalformedStream if kind == "application/json" else errors.CutStream):
         ask(sending(b"null", kind=kind))
 
@@ -147,7 +149,7 @@ def test_an_error_body_in_two_parts_is_read_whole() -> None:
         ask(behave)
 
 
-def test_what_cannot_be_unpacked() -> None:
+def test_invalid_gzip_is_rejected() -> None:
     async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         return web.Response(body=b"no gzip at all", headers={"content-encoding": "gzip"})
 
@@ -176,7 +178,7 @@ class _Content:
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.sampled_from([b"a", b"\r", b"\n", b"\r\n", b"", b"bc"]).filter(bool), max_size=12), st.data())
-def test_lines_are_the_same_however_they_are_cut(parts: list[bytes], data: st.DataObject) -> None:
+def test_lines_do_not_depend_on_chunk_boundaries(parts: list[bytes], data: st.DataObject) -> None:
     body = b"".join(parts)
     cuts = sorted(data.draw(st.sets(st.integers(1, max(len(body) - 1, 1)), max_size=5)))
     pieces = [part for part in (body[a:b] for a, b in zip([0, *cuts], [*cuts, len(body)], strict=True)) if part]
@@ -194,7 +196,7 @@ def test_lines_are_the_same_however_they_are_cut(parts: list[bytes], data: st.Da
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
 @pytest.mark.parametrize("more", [b"", b'{"message": {"content": " and more"}, "done": false}\n'])
-def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
+def test_finished_stream_that_stays_open_is_not_waited_for(
     dialect: Dialect, more: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
@@ -225,7 +227,7 @@ def test_a_stream_that_ended_and_stays_open_is_not_waited_for(
         ("length", "length"), ("MAX_TOKENS", "length"), ("model_length", "length"),
     ],
 )  # fmt: skip
-def test_why_a_reply_ended(why: str, expected: str) -> None:
+def test_finish_reason_is_normalised(why: str, expected: str) -> None:
     assert ask(sending(event(EVENTS[0]) + event(piece(finish=why)) + DONE)).reply.finish_reason == expected
 
 
@@ -239,21 +241,21 @@ def test_why_a_reply_ended(why: str, expected: str) -> None:
         ({"choices": [{"error": {"code": 502, "message": "gone"}, "finish_reason": "error"}]}, errors.ServerFault),
     ],
 )
-def test_a_reply_that_did_not_end_by_itself_is_none(last: Any, expected: type[errors.ModelError]) -> None:
+def test_reply_with_an_abnormal_end_is_an_error(last: Any, expected: type[errors.ModelError]) -> None:
     """Its beginning may read like a decision."""
     with pytest.raises(expected) as caught:
         ask(sending(event(piece(SAID)) + event(last)))
     assert caught.value.partial == SAID
 
 
-def test_what_is_odd_after_the_end_costs_nothing() -> None:
+def test_garbage_after_the_end_is_ignored() -> None:
     body = event(piece(SAID)) + event(piece(finish="stop")) + event(USAGE)
     for odd in (b"data: DONE\n\n", b"data: {\n\n", b"\x00\xff\n", b": bye\n\n", b"data: [DONE]"):
         reply = ask(sending(body + odd)).reply
         assert (reply.text, reply.usage.completion_tokens) == (SAID, 7)
 
 
-def test_a_line_that_drips_is_silence() -> None:
+def test_line_that_arrives_byte_by_byte_without_end_times_out() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)

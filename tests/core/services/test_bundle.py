@@ -1,4 +1,4 @@
-"""A bundle is the whole project: what is made of it is the same, and goes on."""
+"""A bundle contains the whole project; a project restored from it is equal and can continue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def packed(session, run_id, tmp_path):
     return bundle.write_bundle(session, tmp_path / "all.zip")
 
 
-def test_what_is_made_of_a_bundle_is_the_same_and_goes_on(session, run_id, packed, tmp_path):
+def test_restored_project_is_equal_and_can_continue(session, run_id, packed, tmp_path):
     from core.store.project import Project
 
     with packed.open("rb") as file:
@@ -40,7 +40,7 @@ def test_what_is_made_of_a_bundle_is_the_same_and_goes_on(session, run_id, packe
         assert store.events.all()[0].seq > before[0].seq
 
 
-def test_people_without_moot_can_read_it(session, run_id, packed):
+def test_bundle_is_readable_without_moot(session, run_id, packed):
     with zipfile.ZipFile(packed) as archive:
         names = set(archive.namelist())
         assert {"README.md", "codebook.yaml", "reviews.jsonl", f"settings/{run_id}.json"} <= names
@@ -55,7 +55,7 @@ def test_people_without_moot_can_read_it(session, run_id, packed):
     assert ("bob", "mark", "d0") in [one[:3] for one in told]
 
 
-def test_words_of_documents_and_models_are_words(run_id):
+def test_debate_pages_escape_documents_and_replies(run_id):
     from core.export import debate_pages
 
     hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
@@ -68,7 +68,7 @@ def test_words_of_documents_and_models_are_words(run_id):
 
 
 def rewritten(packed, **changes):
-    """The bundle with members replaced (or left out, for None)."""
+    """Return the bundle with members replaced, or removed if None."""
     out = io.BytesIO()
     with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -95,7 +95,7 @@ def _runs(packed, *, names=(), run_id=None):
     return out.getvalue()
 
 
-def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
+def test_invalid_bundle_is_refused_and_leaves_no_file(packed, tmp_path):
     place = tmp_path / "new.duckdb"
     tables = json.loads(manifest(packed))["tables"]
     bad = [
@@ -120,14 +120,14 @@ def test_what_is_no_bundle_is_refused_and_leaves_nothing(packed, tmp_path):
 
 
 def _repeated(packed, times):
-    """The bundle's documents said many times over: next to nothing in Parquet, much as rows."""
+    """Return a table of documents repeated many times: tiny in Parquet, large as rows."""
     table = parquet.read_table(io.BytesIO(zipfile.ZipFile(packed).read("tables/documents.parquet"))).slice(0, 1)
     out = io.BytesIO()
     parquet.write_table(table.take([0] * times), out, compression="zstd")
     return out.getvalue()
 
 
-def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed, tmp_path, monkeypatch):
+def test_zip_bomb_is_refused_early(packed, tmp_path, monkeypatch):
     place = tmp_path / "new.duckdb"
     monkeypatch.setattr(bundle, "MIN_LIMIT", 1000)
     with packed.open("rb") as file:
@@ -148,7 +148,7 @@ def test_a_bundle_that_unpacks_to_far_more_than_its_size_is_refused_early(packed
     assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
 
 
-def test_a_bundle_that_was_damaged_inside_is_told_as_that(packed, tmp_path):
+def test_damaged_bundle_is_reported_as_damaged(packed, tmp_path):
     whole = packed.read_bytes()
     with zipfile.ZipFile(packed) as archive:
         start = archive.getinfo("tables/runs.parquet").header_offset + 60
@@ -156,7 +156,7 @@ def test_a_bundle_that_was_damaged_inside_is_told_as_that(packed, tmp_path):
         bundle.restore_bundle(io.BytesIO(whole[:start] + bytes(40) + whole[start + 40 :]), tmp_path / "new.duckdb")
 
 
-def test_no_project_is_written_over(packed, tmp_path):
+def test_bundle_does_not_overwrite_a_project(packed, tmp_path):
     place = tmp_path / "mine.duckdb"
     place.write_bytes(b"mine")
     with packed.open("rb") as file, pytest.raises(ProjectError, match="exists already"):
@@ -164,13 +164,13 @@ def test_no_project_is_written_over(packed, tmp_path):
     assert place.read_bytes() == b"mine"
 
 
-def test_results_in_the_bundle_are_those_of_the_export(session, run_id, packed, tmp_path):
+def test_results_in_the_bundle_equal_the_export(session, run_id, packed, tmp_path):
     path = export.export(session, run_id, "parquet", tmp_path / "out.parquet")
     with zipfile.ZipFile(packed) as archive:
         assert archive.read(f"results/{run_id}.parquet") == path.read_bytes()
 
 
-def test_a_bundle_that_needs_much_memory_leaves_nothing(packed, tmp_path, monkeypatch):
+def test_bundle_over_the_memory_limit_leaves_no_file(packed, tmp_path, monkeypatch):
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
     place = tmp_path / "new" / "again.duckdb"
     place.parent.mkdir()

@@ -1,4 +1,4 @@
-"""What was worked out lately: made again when what it rests upon has changed, and only then."""
+"""The cache of computed results: recomputed only if their basis has changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def counted(made):
     return make
 
 
-def test_a_decision_leaves_what_is_scored_against_gold_and_nothing_else(session):
+def test_review_invalidates_all_scores_except_those_against_gold(session):
     made = {"gold": counted([]), "reviewed": counted([]), "all": counted([])}
 
     @cached_scores
@@ -52,7 +52,7 @@ def test_a_decision_leaves_what_is_scored_against_gold_and_nothing_else(session)
     assert looks() == (2, 3, 3)
 
 
-def test_of_two_that_ask_at_once_one_makes_it(session):
+def test_concurrent_requests_compute_a_result_once(session):
     begun, gate, made = threading.Event(), threading.Event(), []
 
     def slow():
@@ -69,18 +69,18 @@ def test_of_two_that_ask_at_once_one_makes_it(session):
         assert (first.result(10), second.result(10), made) == ("it", "it", [1])
 
 
-def test_what_could_not_be_made_is_tried_again(session):
+def test_failed_computation_is_repeated(session):
     with pytest.raises(ZeroDivisionError):
         cached(session, lambda: 1 // 0, "fails")
     assert cached(session, lambda: 2, "fails") == 2
 
 
-def test_what_was_looked_at_longest_ago_is_forgotten(session, monkeypatch):
+def test_least_recently_used_entry_is_evicted(session, monkeypatch):
     monkeypatch.setattr(cache, "MAX_ENTRIES", 2)
     make = counted([])
     assert [cached(session, make, name) for name in ("a", "b", "a", "c", "a", "b")] == [0, 1, 0, 2, 0, 3]
 
 
-def test_what_rested_upon_something_else_is_let_go(session):
+def test_entry_is_replaced_if_its_basis_changed(session):
     make = counted([])
     assert [cached(session, make, "sum", basis=basis) for basis in (1, 1, 2, 2, 1)] == [0, 0, 1, 1, 2]

@@ -88,17 +88,17 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     _review(session, run, [f"d{n:02}" for n in range(4)])
     assert not status(session).ready
     _review(session, run, [f"d{n:02}" for n in range(4, 24)])
-    told = status(session)
-    assert (told.ready, told.documents, told.tested, told.measure) == (True, 24, 24, "macro F1")
-    assert told.score.value == 1.0  # every label is right in every fold
-    assert told.score.interval is not None
-    assert told.score.interval.low < told.score.interval.high == 1.0
-    assert told.gain.value is not None
+    found = status(session)
+    assert (found.ready, found.documents, found.tested, found.measure) == (True, 24, 24, "macro F1")
+    assert found.score.value == 1.0  # every label is right in every fold
+    assert found.score.interval is not None
+    assert found.score.interval.low < found.score.interval.high == 1.0
+    assert found.gain.value is not None
     sure = session.store.classifiers.certainty("d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
     assert session.store.classifiers.certainty("d00") == {}  # decided: nothing to be sure of
-    before = told.hash
+    before = found.hash
     _review(session, run, ["d30"])
     assert status(session).hash != before
 
@@ -165,9 +165,9 @@ def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path
     assert facts["documents"] == 40
     said = trained.predict([baseline.example(BOOK, f"{HIDDEN} again")])
     assert said.values.tolist() == [[1.0, 0.0]]
-    told = card.read_text(encoding="utf-8")
-    assert "40 documents with 80 decisions" in told
-    assert "`Hotel <b>'x'</b>`" in told  # names stay text
+    text = card.read_text(encoding="utf-8")
+    assert "40 documents with 80 decisions" in text
+    assert "`Hotel <b>'x'</b>`" in text  # names are escaped
     with pytest.raises(UsageError, match="name of the model card"):
         save(session, tmp_path / "out.md")
 
@@ -188,10 +188,10 @@ def test_calibration_uses_documents_outside_the_training_data(session: ProjectSe
     ids = session.store.documents.ids()
     _review(session, first, ids[:24])
     by_classifier = _run(session, model="classifier")
-    told = calibration.certainty(session, by_classifier)
-    assert told.kind == "classifier"
-    assert told.counted == Coverage(36, {"training_example": 24})
-    found = told.calibration
+    certainty = calibration.certainty(session, by_classifier)
+    assert certainty.kind == "classifier"
+    assert certainty.counted == Coverage(36, {"training_example": 24})
+    found = certainty.calibration
     assert found is not None
     # The stored certainty of an unreviewed document equals the predicted one: cells of 36 documents, in two labels.
     assert (found.n, found.excluded) == (72, 48)
@@ -206,9 +206,9 @@ def test_calibration_needs_reviewed_documents_outside_the_training_data(session:
     ids = session.store.documents.ids()
     _review(session, first, ids[:24])
     by_classifier = _run(session, model="classifier")
-    told = calibration.certainty(session, by_classifier, "reviewed")
-    assert told.calibration is None
-    assert told.why_not.startswith("The classifier was trained on every document with this reference.")
+    found = calibration.certainty(session, by_classifier, "reviewed")
+    assert found.calibration is None
+    assert found.why_not.startswith("The classifier was trained on every document with this reference.")
     _review(session, by_classifier, ids[24:30])
     again = calibration.certainty(session, by_classifier, "reviewed")
     assert again.counted == Coverage(6, {"training_example": 24, "no_reference": 30})

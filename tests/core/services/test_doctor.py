@@ -28,7 +28,7 @@ def checks(project: Path, code: int) -> dict[str, tuple[str, str]]:
     return {one["name"]: (one["result"], one["remedy"]) for one in found}
 
 
-def test_a_sound_project_needs_nothing(project: Path) -> None:
+def test_healthy_project_passes_every_check(project: Path) -> None:
     found = checks(project, 0)
     assert "all readable" in found["Project"][0]
     assert "duckdb" in found["Packages"][0]

@@ -1,4 +1,4 @@
-"""Precedents of a run: only labelled documents that it does not debate, frozen when it first moves."""
+"""Examples for a run: only labelled documents outside the run, frozen at its first start."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ async def _documents(session: ProjectSession, ids):  # type: ignore[no-untyped-d
     return session.store.documents.load(ids, gold=False)
 
 
-def test_the_pool_is_what_is_labelled_and_not_debated(session: ProjectSession) -> None:
+def test_example_pool_is_labelled_documents_outside_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g1")
     assert examples.example_pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
     assert examples.example_pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
 
 
-def test_the_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
+def test_example_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0")
     before = examples.example_pool(session.store, run)
     session.store.documents.replace_gold({"g1": {"gold": {SERVICE: True}}})
@@ -55,7 +55,7 @@ def test_the_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
     assert session.store.precedents.frozen(empty.run_id) == {}
 
 
-def test_the_nearest_of_each_value_are_found_and_never_the_document(session: ProjectSession) -> None:
+def test_nearest_examples_of_each_value_exclude_the_document_itself(session: ProjectSession) -> None:
     run = run_of(session, "g0", shots=2)
 
     async def documents(ids):  # type: ignore[no-untyped-def]
@@ -69,19 +69,19 @@ def test_the_nearest_of_each_value_are_found_and_never_the_document(session: Pro
     assert all(one.text.startswith("The waiter") for each in found.values() for one in each)
 
 
-def test_a_protocol_that_shows_none_looks_nothing_up(session: ProjectSession) -> None:
+def test_protocol_without_examples_loads_none(session: ProjectSession) -> None:
     run = run_of(session, "g0", shots=0)
     assert examples.example_library(session.store, session.models, None, run) is no_examples  # type: ignore[arg-type]
     assert session.store.precedents.frozen(run.run_id) is None
 
 
-def test_a_run_on_everything_that_is_labelled_is_said_to_have_none(session: ProjectSession) -> None:
+def test_run_over_all_labelled_documents_is_warned_of_no_examples(session: ProjectSession) -> None:
     whole = run_of(session, "g0").settings
     assert "shows no examples" in examples.example_warnings(session.store, whole, [f"g{n}" for n in range(6)])[0]
     assert examples.example_warnings(session.store, whole, ["g0"]) == []
 
 
-def test_the_trial_shows_them_and_pays_a_reason_once(session: ProjectSession) -> None:
+def test_courtroom_shows_examples_and_pays_for_each_reason_once(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g2", judges=1, trials="all")
     assert session.start_or_resume(run.run_id).result(60).state == "done"
     clerk = [turn for turn in session.store.transcripts.of(run.run_id, ["g0", "g2"]) if turn.role == "clerk"]

@@ -17,7 +17,7 @@ def table(session, run_id):
     return {row["document_id"]: row for row in csv.DictReader(io.StringIO(text, newline=""))}
 
 
-def test_a_value_is_the_persons_where_there_is_one(session, run_id):
+def test_reviewed_value_takes_precedence_in_the_export(session, run_id):
     review.edit(session, run_id, "d0", "b", True, actor="ann")
     review.edit(session, run_id, "d4", "a", True, actor="ann")
     found = table(session, run_id)
@@ -29,7 +29,7 @@ def test_a_value_is_the_persons_where_there_is_one(session, run_id):
     assert (found["d4"]["Alpha_value"], found["d4"]["Alpha_source"]) == ("1", "review")
 
 
-def test_what_could_not_be_read_is_empty(session, run_id):
+def test_unresolved_value_is_exported_as_empty(session, run_id):
     found = table(session, run_id)
     assert (found["d4"]["Alpha_value"], found["d4"]["Beta_value"], found["d4"]["status"]) == ("", "0", "unresolved")
     assert (found["d6"]["Alpha_value"], found["d6"]["status"]) == ("", "failed")
@@ -42,7 +42,7 @@ def test_an_undone_decision_is_not_exported(session, run_id):
     assert table(session, run_id)["d0"]["Beta_source"] == "verdict"
 
 
-def test_jsonl_and_parquet_say_the_same(session, run_id, tmp_path):
+def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
     review.edit(session, run_id, "d1", "a", True)
     path = export.export(session, run_id, "jsonl", tmp_path / "out.jsonl")
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
@@ -57,7 +57,7 @@ def test_jsonl_and_parquet_say_the_same(session, run_id, tmp_path):
     assert written.column("stars").to_pylist() == list(range(8))
 
 
-def test_transcript_has_a_line_a_turn(session, run_id):
+def test_transcript_has_one_line_per_turn(session, run_id):
     lines = [json.loads(line) for line in export.export_bytes(session, run_id, "transcript").splitlines()]
     assert len(lines) == 18 == export.export_contents(session, run_id).turns  # six debates of three turns
     first = lines[0]
@@ -69,7 +69,7 @@ def test_transcript_has_a_line_a_turn(session, run_id):
     assert first["tokens"] == {"prompt": 10, "completion": 5}
 
 
-def test_the_preview_is_the_file_s_own_beginning(session, run_id):
+def test_preview_is_the_beginning_of_the_file(session, run_id):
     shown = export.preview(session, run_id, "csv", rows=2)
     assert shown.columns[:2] == ("id", "stars")
     assert [row[0] for row in shown.rows] == ["d0", "d1"]
@@ -78,7 +78,7 @@ def test_the_preview_is_the_file_s_own_beginning(session, run_id):
     assert '"extractor on d0"' in export.preview(session, run_id, "transcript").text
 
 
-def test_contents(session, run_id):
+def test_export_contents_are_counted(session, run_id):
     review.edit(session, run_id, "d1", "a", True)
     held = export.export_contents(session, run_id)
     assert (held.documents, held.with_verdict, held.unresolved, held.failed, held.not_started, held.reviewed) == (
@@ -86,7 +86,7 @@ def test_contents(session, run_id):
     )  # fmt: skip
 
 
-def test_names_and_errors(session, run_id, tmp_path):
+def test_file_names_and_unknown_formats_or_runs(session, run_id, tmp_path):
     assert [format.name for format in export.formats()][:1] == ["csv"]
     assert export.file_name(session, run_id, "transcript") == f"small-{run_id}-transcript.jsonl"
     with pytest.raises(UsageError, match="Export format 'xml' does not exist"):
@@ -97,7 +97,7 @@ def test_names_and_errors(session, run_id, tmp_path):
         export.export(session, run_id, "csv", tmp_path / "missing" / "x.csv")
 
 
-def test_the_recipe_names_the_views(session):
+def test_duckdb_example_names_the_views(session):
     recipe = export.duckdb_example(session)
     assert "annotated_review" in recipe
     assert "evaluation_review" in recipe

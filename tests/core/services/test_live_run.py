@@ -1,4 +1,4 @@
-"""The board: a fold over events, told to readers as differences."""
+"""The live state of a run: built from events, sent to clients as differences."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Reader:
             assert len(self.text[turn]) == event["end"]
 
 
-def test_deltas_between_two_looks_come_as_one_piece() -> None:
+def test_deltas_between_two_reads_are_merged() -> None:
     board = LiveRunState(RUN)
     reader = Reader(board)
     board.publish(started())
@@ -92,7 +92,7 @@ def test_deltas_between_two_looks_come_as_one_piece() -> None:
     assert reader.look() == []
 
 
-def test_offset_zero_in_mid_turn_starts_the_text_again() -> None:
+def test_delta_at_offset_zero_restarts_the_text() -> None:
     board = LiveRunState(RUN)
     reader = Reader(board)
     board.publish(started())
@@ -103,7 +103,7 @@ def test_offset_zero_in_mid_turn_starts_the_text_again() -> None:
     assert reader.text[0] == "second"
 
 
-def test_a_repeated_delta_changes_nothing() -> None:
+def test_repeated_delta_is_ignored() -> None:
     board = LiveRunState(RUN)
     board.publish(delta("same", 0))
     board.publish(delta("same", 0))
@@ -122,7 +122,7 @@ def test_a_done_turn_replaces_text_that_differs_and_late_deltas_are_ignored() ->
     assert reader.text[0] == "what was streamed"
 
 
-def test_a_reader_that_comes_back_gets_only_what_it_lacks() -> None:
+def test_reconnecting_client_gets_only_missing_text() -> None:
     board = LiveRunState(RUN)
     reader = Reader(board)
     board.publish(started())
@@ -134,7 +134,7 @@ def test_a_reader_that_comes_back_gets_only_what_it_lacks() -> None:
     assert (turn["offset"], turn["text"]) == (6, "new")
 
 
-def test_a_cursor_of_a_cut_try_gets_the_whole_text() -> None:
+def test_cursor_of_an_earlier_attempt_gets_the_whole_text() -> None:
     board = LiveRunState(RUN)
     board.publish(delta("first try", 0))
     old = {0: (0, 9)}
@@ -150,7 +150,7 @@ def test_a_cursor_beyond_the_end_gets_the_whole_text() -> None:
     assert turn["offset"] == 0
 
 
-def test_other_debates_send_their_last_words_only() -> None:
+def test_debates_out_of_focus_send_only_the_end_of_their_text() -> None:
     board = LiveRunState(RUN)
     reader = Reader(board, "d1")
     board.publish(started("d2"))
@@ -160,7 +160,7 @@ def test_other_debates_send_their_last_words_only() -> None:
     assert len(events[0]["tail"]) == TAIL
 
 
-def test_between_beats_of_the_wall_only_the_focus_is_told() -> None:
+def test_only_the_focused_debate_is_sent_between_tile_updates() -> None:
     board = LiveRunState(RUN)
     reader = Reader(board, "d1")
     board.publish(delta("a", 0, "d1"))
@@ -178,7 +178,7 @@ def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
     assert (turn["text"], turn["reasoning_characters"], turn["reasoning_tail"]) == ("", 8, "hm, well")
 
 
-def test_waiting_shows_the_time_left_and_ends_with_the_next_word() -> None:
+def test_waiting_shows_the_time_left_until_the_next_delta() -> None:
     now = [100.0]
     board = LiveRunState(RUN, clock=lambda: now[0])
     board.publish(TurnWaiting(RUN, "d1", 0, "429 from the server", 4.0))
@@ -213,7 +213,7 @@ def test_finished_debates_are_bounded() -> None:
     assert len(tiles) <= KEPT_FINISHED
 
 
-def test_a_document_asked_again_is_in_flight_again() -> None:
+def test_retried_document_is_active_again() -> None:
     board = LiveRunState(RUN)
     board.publish(done("old"))
     board.publish(verdict())
@@ -222,7 +222,7 @@ def test_a_document_asked_again_is_in_flight_again() -> None:
     assert "status" not in tile
 
 
-def test_the_end_of_a_run_leaves_nothing_in_flight() -> None:
+def test_finished_run_has_no_active_debates() -> None:
     board = LiveRunState(RUN)
     board.publish(started("d1"))
     board.publish(status("stopped"))
@@ -239,7 +239,7 @@ def test_progress_measures_a_running_turn_against_the_usual_length() -> None:
     assert tile["progress"] == {"extractor": 0.5}
 
 
-def test_a_stored_debate_is_told_like_a_live_one() -> None:
+def test_stored_debate_gives_the_same_events_as_a_live_one() -> None:
     replay = StoredDebate(
         DocumentText("d1", {"text": "t"}),
         (finished("one"), finished("two", turn=1, role="critic", labels=None)),
@@ -251,7 +251,7 @@ def test_a_stored_debate_is_told_like_a_live_one() -> None:
     assert events[1]["labels"] is None
 
 
-def test_a_thousand_deltas_from_another_thread_arrive_whole_and_in_order() -> None:
+def test_deltas_from_another_thread_arrive_complete_and_in_order() -> None:
     board = LiveRunState(RUN)
     reader = Reader(board)
     words = [f"w{number} " for number in range(1000)]

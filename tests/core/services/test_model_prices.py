@@ -27,7 +27,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Wo
         yield both
 
 
-def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Workspace, ProjectSession]) -> None:
+def test_custom_price_applies_at_once_and_can_be_removed(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
     settings = planning.build_settings(planning.Plan(default_model=FAR), BOOK, 1, session.models)
     assert planning.unpriced_models(session.models, settings) == (FAR.spec,)
@@ -49,7 +49,7 @@ def test_an_own_price_is_in_force_at_once_kept_and_taken_back(opened: tuple[Work
     assert preferences.load().prices == {}
 
 
-def test_a_star_prices_all_models_that_have_none_of_their_own(opened: tuple[Workspace, ProjectSession]) -> None:
+def test_star_price_applies_to_models_without_their_own_price(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, _ = opened
     models.set_price(workspace, "vllm", "*", Price(prompt=0.1, completion=0.2))
     models.set_price(workspace, "vllm", "big", Price(prompt=1, completion=2))
@@ -60,12 +60,12 @@ def test_a_star_prices_all_models_that_have_none_of_their_own(opened: tuple[Work
 
 
 @pytest.mark.parametrize("text", ["", "1", "a/b", "1/-2", "1/2/3/4", "nan/1", "inf/1"])
-def test_what_is_no_price_is_refused(text: str) -> None:
+def test_invalid_price_is_rejected(text: str) -> None:
     with pytest.raises(UsageError, match="not a price"):
         Price.parse(text)
 
 
-def test_prices_are_read_as_people_write_them() -> None:
+def test_price_formats_are_parsed() -> None:
     assert Price.parse("0.40/1.60") == Price(prompt=0.4, completion=1.6)
     assert Price.parse("3/0.3/15").per_token == pytest.approx((3e-6, 0.3e-6, 15e-6))
 
@@ -80,7 +80,7 @@ def test_models_above_the_ceiling_or_without_a_price_are_not_offered(opened: tup
     assert models.price_ceiling() == 1.6
 
 
-def test_limits_are_kept_and_the_tighter_holds(opened: tuple[Workspace, ProjectSession]) -> None:
+def test_limits_are_stored_and_the_tighter_one_applies(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, session = opened
     models.set_connection_limits(workspace, "openai", Limits(requests_per_minute=100, at_once=4))
     role_model = RoleModel(connection="openai", model="gpt-4.1")
@@ -91,7 +91,7 @@ def test_limits_are_kept_and_the_tighter_holds(opened: tuple[Workspace, ProjectS
     assert preferences.load().limits == {}
 
 
-def test_presets_keep_who_sits_where_and_nothing_else(opened: tuple[Workspace, ProjectSession]) -> None:
+def test_presets_store_role_models_only(opened: tuple[Workspace, ProjectSession]) -> None:
     plan = planning.Plan(seed=3).with_role_model("judge", FAR)
     assert models.save_preset("  my  cheap one ", plan) == "my cheap one"
     (name,) = models.model_presets()

@@ -1,4 +1,4 @@
-"""The Models room: lists of models, keys, tests of connections."""
+"""The Models page: lists of models, keys, connection tests."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def workspace() -> Iterator[Workspace]:
         models.forget_listing(name)
 
 
-def test_a_slow_server_holds_up_no_page() -> None:
+def test_slow_server_does_not_block_the_page() -> None:
     answer = threading.Event()
 
     def ask(place: Connection) -> tuple[ModelCard, ...]:
@@ -44,7 +44,7 @@ def test_a_slow_server_holds_up_no_page() -> None:
     assert lists.get(PLACE, 10).names == ("one",)
 
 
-def test_a_list_is_kept_until_it_is_forgotten() -> None:
+def test_model_list_is_cached_until_cleared() -> None:
     asked: list[str] = []
 
     def ask(place: Connection) -> tuple[ModelCard, ...]:
@@ -61,7 +61,7 @@ def test_a_list_is_kept_until_it_is_forgotten() -> None:
     assert len(asked) == 3
 
 
-def test_whatever_a_server_does_ends_in_an_error_that_says_so() -> None:
+def test_any_listing_failure_becomes_a_named_error() -> None:
     def unreachable(place: Connection) -> tuple[ModelCard, ...]:
         raise Unreachable("Nobody there.", "Start it.")
 
@@ -72,7 +72,7 @@ def test_whatever_a_server_does_ends_in_an_error_that_says_so() -> None:
     assert "odd" in str(_Lists(strange).get(PLACE, 10).error)
 
 
-def test_places_say_where_the_key_comes_from(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
     models.add(workspace, "mine", "https://models.example/v1")
     by_name = {place.name: place for place in models.connection_entries(workspace)}
@@ -110,7 +110,7 @@ def test_a_connection_cannot_take_the_builtins_name(workspace: Workspace) -> Non
         models.add(workspace, "builtin", "http://127.0.0.1:9/v1")
 
 
-def test_a_server_is_listed_and_a_model_of_it_asked(workspace: Workspace) -> None:
+def test_models_are_listed_and_one_is_tested(workspace: Workspace) -> None:
     with mock_llm() as url:
         models.add(workspace, "local", f"{url}/v1")
         listed = models.fresh_listing(workspace, "local")
@@ -124,7 +124,7 @@ def test_a_server_is_listed_and_a_model_of_it_asked(workspace: Workspace) -> Non
         assert models.test(workspace, RoleModel(connection="local", model="mock")).error is None
 
 
-def test_a_role_model_without_a_model_starts_no_run(workspace: Workspace) -> None:
+def test_role_without_a_model_does_not_start_a_run(workspace: Workspace) -> None:
     models.add(workspace, "local", "http://127.0.0.1:9/v1")
     vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
     with pytest.raises(UsageError, match="No model is assigned to judge") as told:
@@ -132,7 +132,7 @@ def test_a_role_model_without_a_model_starts_no_run(workspace: Workspace) -> Non
     assert "'local'" in told.value.remedy
 
 
-def test_a_dead_server_says_what_is_wrong(workspace: Workspace) -> None:
+def test_unreachable_server_is_reported(workspace: Workspace) -> None:
     models.add(workspace, "local", f"http://127.0.0.1:{free_port()}/v1")
     listed = models.fresh_listing(workspace, "local")
     assert isinstance(listed.error, Unreachable)
@@ -140,7 +140,7 @@ def test_a_dead_server_says_what_is_wrong(workspace: Workspace) -> None:
     assert models.test_model(workspace, "local", planning.Plan(), listed) is None
 
 
-def test_prices_are_for_a_million_tokens(workspace: Workspace) -> None:
+def test_prices_are_per_million_tokens(workspace: Workspace) -> None:
     assert models.priced(workspace, RoleModel(connection="builtin", model="lexical")) == (0.0, 0.0)
     price = models.priced(workspace, RoleModel(connection="openai", model="gpt-4.1-mini"))
     assert price is not None

@@ -8,7 +8,7 @@ import threading
 from core.services.prefetch import Prefetcher
 
 
-def test_of_what_waits_only_the_latest_is_done():
+def test_only_the_latest_waiting_task_runs():
     ahead, begun, gate, done = Prefetcher(), threading.Event(), threading.Event(), []
     ahead.submit_latest(lambda: (begun.set(), gate.wait(10), done.append("under way")))
     assert begun.wait(10)
@@ -21,7 +21,7 @@ def test_of_what_waits_only_the_latest_is_done():
     assert done == ["under way", "latest"]
 
 
-def test_the_end_waits_for_what_is_under_way_and_drops_the_rest():
+def test_closing_waits_for_the_active_task_and_drops_the_rest():
     ahead, begun, gate, done = Prefetcher(), threading.Event(), threading.Event(), []
     ahead.submit_latest(lambda: (begun.set(), gate.wait(10), done.append("under way")))
     assert begun.wait(10)
@@ -34,7 +34,7 @@ def test_the_end_waits_for_what_is_under_way_and_drops_the_rest():
     assert done == ["under way"]
 
 
-def test_a_failure_is_logged_and_stops_nothing(caplog):
+def test_failed_task_is_logged_and_later_tasks_run(caplog):
     ahead = Prefetcher()
     with caplog.at_level(logging.ERROR):
         ahead.submit_latest(lambda: 1 / 0)

@@ -27,7 +27,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
     running.close()
 
 
-def test_the_sample_is_made_once_with_gold_and_version_1(workspace: Workspace) -> None:
+def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Workspace) -> None:
     path = sample_projects.ensure_sample(workspace)
     assert path == preferences.projects_folder() / "hotel-aspects.duckdb"
     assert sample_projects.ensure_sample(workspace) == path
@@ -42,7 +42,7 @@ def test_the_sample_is_made_once_with_gold_and_version_1(workspace: Workspace) -
     assert ("gold", cleanliness.id, True, 37) in store.documents.gold_counts()
 
 
-def test_what_a_person_did_to_the_sample_stays(workspace: Workspace) -> None:
+def test_changes_to_the_sample_project_are_kept(workspace: Workspace) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace))
     session.store.documents.clear()
     session.store.codebooks.save(Codebook(labels=(Label(name="Other"),)))
@@ -53,12 +53,12 @@ def test_what_a_person_did_to_the_sample_stays(workspace: Workspace) -> None:
     assert latest.codebook.names == ("Other",)
 
 
-def test_no_such_sample(workspace: Workspace) -> None:
+def test_unknown_sample_is_rejected(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="Samples: hotel-aspects"):
         sample_projects.ensure_sample(workspace, "moon-landing")
 
 
-def test_cards_tell_what_is_in_a_sample() -> None:
+def test_sample_cards_describe_their_contents() -> None:
     assert [card.description for card in sample_projects.sample_cards()] == [
         "96 reviews, 5 labels, several per text",
         "66 sentences, 3 labels, one per text",
@@ -68,13 +68,13 @@ def test_cards_tell_what_is_in_a_sample() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a/b", "a\\b", "..", ".hidden", "con", "what?", "a" * 81, "x."])
-def test_a_name_that_no_file_can_have(workspace: Workspace, name: str) -> None:
+def test_invalid_project_name_is_rejected(workspace: Workspace, name: str) -> None:
     with pytest.raises(UsageError):
         projects.create_project(workspace, name)
     assert workspace.sessions() == ()
 
 
-def test_a_new_project_is_empty_and_its_name_is_taken_after_that(workspace: Workspace) -> None:
+def test_new_project_is_empty_and_its_name_cannot_be_reused(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "  Münchner   Briefe.duckdb ")
     assert session.path == preferences.projects_folder() / "Münchner Briefe.duckdb"
     with pytest.raises(UsageError, match="already exists"):
@@ -83,7 +83,7 @@ def test_a_new_project_is_empty_and_its_name_is_taken_after_that(workspace: Work
     assert projects.free_name("../.x") == "x"
 
 
-def test_what_is_next(workspace: Workspace) -> None:
+def test_next_step_of_a_project(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "empty")
     first = projects.overview(session)
     assert [step.state for step in first.steps] == ["now", "later", "done", "later", "later"]
@@ -116,9 +116,7 @@ def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspac
     assert rows[0].size == 10
 
 
-def test_the_project_opened_last_comes_back_and_a_broken_one_is_passed_over(
-    workspace: Workspace, tmp_path: Path
-) -> None:
+def test_last_project_is_reopened_unless_it_is_broken(workspace: Workspace, tmp_path: Path) -> None:
     good = tmp_path / "good.duckdb"
     Project.open(good).close()
     bad = tmp_path / "bad.duckdb"
@@ -127,11 +125,11 @@ def test_the_project_opened_last_comes_back_and_a_broken_one_is_passed_over(
     assert projects.open_last(workspace).path == good
 
 
-def test_without_any_the_sample_is_opened(workspace: Workspace) -> None:
+def test_sample_is_opened_if_there_is_no_project(workspace: Workspace) -> None:
     assert projects.open_last(workspace).name == "hotel-aspects"
 
 
-def test_a_project_that_another_moot_has_is_not_passed_over(
+def test_project_open_in_another_process_is_not_skipped(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = tmp_path / "held.duckdb"
@@ -146,7 +144,7 @@ def test_a_project_that_another_moot_has_is_not_passed_over(
         projects.open_last(workspace)
 
 
-def test_a_path_that_is_not_there(workspace: Workspace, tmp_path: Path) -> None:
+def test_missing_path_is_rejected(workspace: Workspace, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="does not exist"):
         projects.open_project(workspace, tmp_path / "no.duckdb")
     assert not (tmp_path / "no.duckdb").exists()
@@ -198,7 +196,7 @@ def test_an_archived_project_is_closed_and_listed_apart(workspace: Workspace) ->
     assert [row.name for row in projects.recent(workspace)] == ["old"]
 
 
-def test_a_project_of_another_process_is_not_moved(workspace: Workspace, tmp_path: Path) -> None:
+def test_project_open_in_another_process_is_not_moved(workspace: Workspace, tmp_path: Path) -> None:
     held = tmp_path / "held.duckdb"
     with Project.open(held), pytest.raises(ProjectLocked):
         projects.rename_project(workspace, held, "mine")

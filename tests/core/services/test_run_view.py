@@ -24,7 +24,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSess
         yield session, run.run_id, events
 
 
-def test_a_document_says_where_it_comes_from(told: tuple[ProjectSession, str, list[Event]]) -> None:
+def test_document_shows_its_source(told: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, _ = told
     found = session.document(run_id, "d1")
     assert found is not None
@@ -61,7 +61,7 @@ def test_finished_debates_come_newest_first_in_pages(told: tuple[ProjectSession,
     assert session.finished(run_id, query="' OR 1=1 --", status="", offset=0, limit=9).total == 0
 
 
-def test_the_frame_knows_the_latest_run_and_when_it_was_saved(told: tuple[ProjectSession, str, list[Event]]) -> None:
+def test_latest_run_and_its_save_time_are_reported(told: tuple[ProjectSession, str, list[Event]]) -> None:
     session, run_id, _ = told
     assert session.latest_run() == run_id
     assert session.run_name(run_id) == "ECJ, built-in lexical"
@@ -82,7 +82,7 @@ def test_stored_status_equals_the_last_published_status(
         assert getattr(stored, name) == getattr(board.status, name), name
 
 
-def test_a_project_without_runs(tmp_path: Path) -> None:
+def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:
     with studio(tmp_path, documents=1) as (_, session):
         assert session.latest_run() is None
         assert session.live_run("r0001") is None

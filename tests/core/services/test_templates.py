@@ -28,7 +28,7 @@ def edited(session, slot, old="Decide.", new="Decide now."):
     return templates.template_status(session, slot, "ecj")
 
 
-def test_every_role_and_every_shared_text_can_be_edited(session):
+def test_every_role_and_shared_prompt_part_can_be_edited(session):
     for protocol in ("ecj", "single"):
         slots = templates.slots(protocol)
         assert [slot.shared for slot in slots] == sorted(slot.shared for slot in slots)
@@ -38,7 +38,7 @@ def test_every_role_and_every_shared_text_can_be_edited(session):
             assert all(slot.meaning(name) for name in slot.inputs)
 
 
-def test_a_draft_becomes_a_version_and_the_shipped_one_stays(session, judge):
+def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     assert edited(session, judge).changed
     first = templates.save_version(session, judge, "ecj", " shorter ", actor="ann")
     assert (first.label, first.note, first.parent) == ("v2", "shorter", "ecj/judge.v1")
@@ -57,7 +57,7 @@ def test_a_draft_becomes_a_version_and_the_shipped_one_stays(session, judge):
     assert session.store.prompts.drafts() == {}
 
 
-def test_a_text_with_an_error_is_kept_as_a_draft_but_no_version(session, judge):
+def test_template_with_an_error_is_kept_as_draft_only(session, judge):
     now = edited(session, judge, "{{ document }}", "{{ dokument }}")
     assert not now.usable
     with pytest.raises(PromptError, match=r"ecj/judge.draft, line \d+: there is no variable 'dokument'"):
@@ -65,7 +65,7 @@ def test_a_text_with_an_error_is_kept_as_a_draft_but_no_version(session, judge):
     assert templates.template_status(session, judge, "ecj").text == now.text
 
 
-def test_runs_use_what_was_promoted_and_name_it(session, judge):
+def test_runs_use_and_name_promoted_versions(session, judge):
     edited(session, judge)
     version = templates.save_version(session, judge, "ecj")
     assert make(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
@@ -115,7 +115,7 @@ def test_a_broken_template_is_not_saved_promoted_or_started(session, judge, brok
     assert session.store.runs.all() == []
 
 
-def test_files_come_and_go(session, judge):
+def test_templates_are_exported_and_imported(session, judge):
     shipped = templates.versions(session, judge, "ecj")[0]
     assert templates.template_file_name(shipped) == "ecj_judge.v1.md"
     templates.import_template(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")

@@ -35,11 +35,11 @@ def test_alpha_of_two_observers_by_hand() -> None:
     assert result.value == pytest.approx(4 / 9)
 
 
-def by_coincidences(said: np.ndarray, level: str) -> float | None:
+def by_coincidences(annotations: np.ndarray, level: str) -> float | None:
     """Alpha as Krippendorff writes it: a coincidence matrix and a difference function."""
-    values = sorted({value for row in said for value in row if not np.isnan(value)})
+    values = sorted({value for row in annotations for value in row if not np.isnan(value)})
     together = np.zeros((len(values), len(values)))
-    for row in said:
+    for row in annotations:
         kept = [values.index(value) for value in row if not np.isnan(value)]
         for i, one in enumerate(kept):
             for j, other in enumerate(kept):
@@ -66,12 +66,12 @@ def by_coincidences(said: np.ndarray, level: str) -> float | None:
     st.integers(2, 5),
     st.sampled_from(["nominal", "ordinal", "interval"]),
 )
-def test_alpha_as_with_the_coincidence_matrix(seed: int, units: int, raters: int, level: str) -> None:
+def test_alpha_agrees_with_the_coincidence_matrix(seed: int, units: int, raters: int, level: str) -> None:
     rng = np.random.default_rng(seed)
-    said = rng.integers(-1, 4, (units, raters)).astype(float)
-    said[rng.random(said.shape) < 0.3] = np.nan
-    expected = by_coincidences(said, level)
-    value = krippendorff_alpha(said, level).value  # type: ignore[arg-type]
+    annotations = rng.integers(-1, 4, (units, raters)).astype(float)
+    annotations[rng.random(annotations.shape) < 0.3] = np.nan
+    expected = by_coincidences(annotations, level)
+    value = krippendorff_alpha(annotations, level).value  # type: ignore[arg-type]
     assert value is None if expected is None else value == pytest.approx(expected)
 
 
@@ -90,7 +90,7 @@ def test_cohen_by_hand() -> None:
     st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=40),
     st.sampled_from([None, "linear", "quadratic"]),
 )
-def test_cohen_as_scikit_learn(pairs: list[tuple[int, int]], weights: str | None) -> None:
+def test_cohen_agrees_with_scikit_learn(pairs: list[tuple[int, int]], weights: str | None) -> None:
     first, second = np.array(pairs).T
     ours = cohen_kappa(first, second, weights).value  # type: ignore[arg-type]
     if len({*first, *second}) == 1:
@@ -115,23 +115,23 @@ def test_fleiss_worked_example() -> None:
     assert (result.n, result.excluded) == (10, 0)
 
 
-def test_with_gaps_as_the_r_package_irrcac() -> None:
+def test_fleiss_and_ac1_with_gaps_agree_with_irrcac() -> None:
     # its data set cac.raw4raters is the same example C: Fleiss 0.76117, AC1 0.77544
     assert fleiss_kappa(UNITS).value == pytest.approx(0.76117, abs=5e-6)
     assert gwet_ac1(UNITS).value == pytest.approx(0.77544, abs=5e-6)
 
 
-def test_ac1_stands_where_kappa_collapses() -> None:
+def test_ac1_stays_high_where_prevalence_lowers_kappa() -> None:
     # 118 both present, 5 and 2 apart, none both absent: p_o 0.944; shares 0.972 and 0.028
-    said = [[1, 1]] * 118 + [[1, 0]] * 5 + [[0, 1]] * 2
+    annotations = [[1, 1]] * 118 + [[1, 0]] * 5 + [[0, 1]] * 2
     # p_e = 0.972 * 0.028 * 2 = 0.0544; (0.944 - 0.0544) / 0.9456
-    assert gwet_ac1(said).value == pytest.approx(0.9408, abs=1e-4)
-    kappa = cohen_kappa(*np.array(said).T).value
+    assert gwet_ac1(annotations).value == pytest.approx(0.9408, abs=1e-4)
+    kappa = cohen_kappa(*np.array(annotations).T).value
     assert kappa is not None
     assert kappa < 0
 
 
-def test_undefined() -> None:
+def test_agreement_is_undefined_without_variation() -> None:
     agreed = [["a", "a"], ["a", "a"]]
     assert cohen_kappa(["a", "a"], ["a", "a"]).value is None
     assert fleiss_kappa(agreed).value is None
@@ -150,7 +150,7 @@ def test_undefined() -> None:
         fleiss_kappa([1, 2])
 
 
-def test_minus_one_is_no_rating_as_a_code_and_a_rating_on_a_scale() -> None:
+def test_minus_one_is_missing_as_a_code_and_valid_on_a_scale() -> None:
     coded = np.array([[1, 1], [0, -1], [0, 0], [1, 0]])
     assert (krippendorff_alpha(coded).n, fleiss_kappa(coded).n, cohen_kappa(*coded.T).n) == (3, 3, 3)
     assert krippendorff_alpha(coded, "interval").n == 4
@@ -158,9 +158,9 @@ def test_minus_one_is_no_rating_as_a_code_and_a_rating_on_a_scale() -> None:
 
 
 def test_full_agreement_is_one() -> None:
-    said = [[1, 1, 1], [2, 2, 2], [3, 3, 3]]
-    assert fleiss_kappa(said).value == pytest.approx(1.0)
-    assert gwet_ac1(said).value == pytest.approx(1.0)
+    annotations = [[1, 1, 1], [2, 2, 2], [3, 3, 3]]
+    assert fleiss_kappa(annotations).value == pytest.approx(1.0)
+    assert gwet_ac1(annotations).value == pytest.approx(1.0)
     for level in LEVELS:
-        assert krippendorff_alpha(said, level).value == pytest.approx(1.0)  # type: ignore[arg-type]
+        assert krippendorff_alpha(annotations, level).value == pytest.approx(1.0)  # type: ignore[arg-type]
     assert cohen_kappa([1, 2, 3], [1, 2, 3], "quadratic").value == pytest.approx(1.0)

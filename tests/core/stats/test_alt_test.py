@@ -12,14 +12,14 @@ def people(rng: np.random.Generator, n: int, noise: float) -> tuple[np.ndarray, 
     return reference, {name: np.where(rng.random((n, 1)) < noise, 1 - reference, reference) for name in "ABC"}
 
 
-def test_a_model_that_is_right_may_replace_and_one_that_guesses_may_not() -> None:
+def test_accurate_model_passes_and_guessing_model_fails() -> None:
     rng = np.random.default_rng(0)
-    reference, said = people(rng, 200, 0.2)
-    good = alternative_test(reference, said)
+    reference, annotations = people(rng, 200, 0.2)
+    good = alternative_test(reference, annotations)
     assert good.passed
     assert good.winning_rate == 1
     assert good.sentence.startswith("The model may stand in for the annotators: it holds its own against 3 of 3 people")
-    bad = alternative_test(rng.integers(0, 2, (200, 1)), said)
+    bad = alternative_test(rng.integers(0, 2, (200, 1)), annotations)
     assert not bad.passed
     assert bad.winning_rate == 0
     assert "should not replace" in bad.sentence
@@ -27,32 +27,32 @@ def test_a_model_that_is_right_may_replace_and_one_that_guesses_may_not() -> Non
 
 def test_wins_by_hand() -> None:
     # Others of A are B and C. d0: all say 1. d1: the model says as B and C, A does not. d2: the reverse.
-    said = {"A": [[1], [0], [1]], "B": [[1], [1], [1]], "C": [[1], [1], [1]]}
-    found = alternative_test([[1], [1], [0]], said)
+    annotations = {"A": [[1], [0], [1]], "B": [[1], [1], [1]], "C": [[1], [1], [1]]}
+    found = alternative_test([[1], [1], [0]], annotations)
     left = found.people[0]
     assert (left.n, left.model_wins, left.person_wins) == (3, pytest.approx(2 / 3), pytest.approx(2 / 3))
 
 
-def test_p_as_scipy() -> None:
+def test_p_agrees_with_scipy() -> None:
     rng = np.random.default_rng(3)
-    reference, said = people(rng, 80, 0.25)
+    reference, annotations = people(rng, 80, 0.25)
     model = np.where(rng.random(reference.shape) < 0.25, 1 - reference, reference)
-    found = alternative_test(model, said, epsilon=0.1)
-    others = [said["B"], said["C"]]
+    found = alternative_test(model, annotations, epsilon=0.1)
+    others = [annotations["B"], annotations["C"]]
     by_model = np.mean([model == other for other in others], axis=0).ravel()
-    by_person = np.mean([said["A"] == other for other in others], axis=0).ravel()
+    by_person = np.mean([annotations["A"] == other for other in others], axis=0).ravel()
     lead = (by_person >= by_model).astype(float) - (by_model >= by_person)
     assert found.people[0].p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
 
 
 def test_ratings_agree_by_distance() -> None:
-    said = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
-    near = alternative_test([[2.0], [4.0]], said, measured=True).people[0]
+    annotations = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
+    near = alternative_test([[2.0], [4.0]], annotations, measured=True).people[0]
     assert (near.model_wins, near.person_wins) == (1.0, 0.0)
     assert near.p == pytest.approx(1 / 4)  # the same lead on both documents: the surest that two can be
 
 
-def test_a_few_documents_without_a_difference_prove_nothing() -> None:
+def test_few_documents_without_a_difference_do_not_pass() -> None:
     alike = {"A": np.ones((2, 1)), "B": np.ones((2, 1)), "C": np.ones((2, 1))}
     few = alternative_test(np.ones((2, 1)), alike)
     assert [one.p for one in few.people] == [pytest.approx(1 / 4)] * 3  # no lead in either: 1 of 2 x 2 signs
@@ -61,14 +61,14 @@ def test_a_few_documents_without_a_difference_prove_nothing() -> None:
     assert many.passed
 
 
-def test_who_could_not_be_tested_is_not_among_those_it_is_told_of() -> None:
+def test_people_who_could_not_be_tested_are_not_counted_in_the_sentence() -> None:
     nothing = np.full((40, 1), np.nan)
     found = alternative_test(np.ones((40, 1)), {**dict.fromkeys("ABC", np.ones((40, 1))), "D": nothing})
     assert found.winning_rate == 1
     assert "against 3 of 3 people" in found.sentence
 
 
-def test_why_there_is_no_test() -> None:
+def test_sentence_states_why_there_is_no_test() -> None:
     few = alternative_test([[1]], {"A": [[1]], "B": [[1]]})
     assert few.winning_rate is None
     assert "at least three people who labelled the same documents; here two people did" in few.sentence
@@ -77,14 +77,14 @@ def test_why_there_is_no_test() -> None:
     assert "nothing can be tested" in apart.sentence
 
 
-def test_false_discoveries_as_statsmodels() -> None:
+def test_false_discovery_correction_agrees_with_statsmodels() -> None:
     from statsmodels.stats.multitest import multipletests
 
     rng = np.random.default_rng(1)
     for _ in range(20):
-        reference, said = people(rng, 40, 0.25)
+        reference, annotations = people(rng, 40, 0.25)
         model = np.where(rng.random(reference.shape) < 0.25, 1 - reference, reference)
-        found = alternative_test(model, said, epsilon=0.1).people
+        found = alternative_test(model, annotations, epsilon=0.1).people
         expected = multipletests([one.p for one in found], 0.05, "fdr_by")[0]
         assert [one.replaceable for one in found] == list(expected)
 
@@ -116,7 +116,7 @@ def authors_test(
 
 @pytest.mark.parametrize("measured", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_as_the_authors_define_it(measured: bool, seed: int) -> None:
+def test_alternative_test_agrees_with_the_authors_definition(measured: bool, seed: int) -> None:
     """One label for each of 60 documents by four people, a tenth of them missing."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 6, 60).astype(float)
@@ -133,15 +133,15 @@ def test_as_the_authors_define_it(measured: bool, seed: int) -> None:
     assert (found.winning_rate, found.advantage) == (pytest.approx(rate), pytest.approx(advantage))
 
 
-def test_model_and_person_are_measured_on_the_same_items() -> None:
+def test_model_and_person_are_compared_on_the_same_items() -> None:
     # A labels the first item alone, on which model and A both say what B and C say. On the second the model differs
     # from B and C: against A, who left it open, that is nothing.
-    said = {
+    annotations = {
         "A": [[1, np.nan], [1, np.nan]],
         "B": [[1, 0], [1, 0]],
         "C": [[1, 0], [1, 0]],
     }
-    found = alternative_test([[1, 1], [1, 1]], said)
+    found = alternative_test([[1, 1], [1, 1]], annotations)
     left = {one.person: one for one in found.people}
     assert (left["A"].n, left["A"].model_wins, left["A"].person_wins) == (2, 1.0, 1.0)
     assert (left["B"].n, left["B"].model_wins, left["B"].person_wins) == (2, 0.0, 1.0)

@@ -6,7 +6,7 @@ import pytest
 from core.stats import arrays
 
 
-def test_none_nan_and_negatives_are_no_value_and_never_absent() -> None:
+def test_none_nan_and_negatives_are_missing_and_not_absent() -> None:
     assert arrays.binary_grid([[1, None], [float("nan"), 0]]).tolist() == [[1, -1], [-1, 0]]
     assert arrays.binary_grid(np.array([[True, False]])).tolist() == [[1, 0]]
     assert arrays.binary_grid(np.array([[-3, 1]])).tolist() == [[-1, 1]]
@@ -14,7 +14,7 @@ def test_none_nan_and_negatives_are_no_value_and_never_absent() -> None:
 
 
 @pytest.mark.parametrize("values", [[[2]], [[0.5]], [1, 0], [[float("inf")]]])
-def test_what_is_not_a_binary_grid_is_refused(values: object) -> None:
+def test_invalid_binary_grid_is_rejected(values: object) -> None:
     with pytest.raises(ValueError, match="expected"):
         arrays.binary_grid(values)  # type: ignore[arg-type]
 
@@ -36,10 +36,10 @@ def test_labels_are_coded_and_unknown_ones_refused() -> None:
         arrays.label_codes([], ["a", "a"])
 
 
-def test_a_document_counts_with_any_gold_and_a_whole_verdict() -> None:
+def test_document_counts_with_any_gold_and_a_complete_verdict() -> None:
     gold = np.array([[True, False], [True, True], [False, False]])
-    said = np.array([[True, True], [True, False], [False, False]])
-    counted, excluded = arrays.counted_documents(gold, said)
+    predicted = np.array([[True, True], [True, False], [False, False]])
+    counted, excluded = arrays.counted_documents(gold, predicted)
     # the first counts; the second has gold but not a whole verdict; the third has no gold at all
     assert counted.tolist() == [True, False, False]
     assert excluded == 1

@@ -10,7 +10,7 @@ from sklearn.metrics import brier_score_loss
 from core.stats.calibration import calibration
 
 
-def test_by_hand() -> None:
+def test_calibration_by_hand() -> None:
     # 0.9 four times, three right; 0.6 twice, both right: (4 * 0.15 + 2 * 0.4) / 6
     found = calibration([0.9, 0.9, 0.9, 0.9, 0.6, 0.6, np.nan, 0.9], [1, 1, 1, 0, 1, 1, 1, -1])
     assert (found.n, found.excluded, len(found.bins)) == (6, 2, 2)
@@ -19,7 +19,7 @@ def test_by_hand() -> None:
     assert [(one.n, one.right.value) for one in found.bins] == [(2, 1.0), (4, 0.75)]
 
 
-def test_nothing_to_compare() -> None:
+def test_calibration_without_data() -> None:
     empty = calibration([], [])
     assert (empty.n, empty.bins, empty.ece, empty.worst, empty.brier) == (0, (), None, None, None)
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -28,13 +28,13 @@ def test_nothing_to_compare() -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60))
-def test_as_scikit_learn(seed: int, n: int) -> None:
+def test_calibration_agrees_with_scikit_learn(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
-    said, came = rng.random(n), rng.integers(0, 2, n)
-    found = calibration(said, came)
-    assert found.brier == pytest.approx(brier_score_loss(came, said, pos_label=1))
+    predicted, came = rng.random(n), rng.integers(0, 2, n)
+    found = calibration(predicted, came)
+    assert found.brier == pytest.approx(brier_score_loss(came, predicted, pos_label=1))
     if 0 < came.sum() < n:
-        shares, means = calibration_curve(came, said, n_bins=10)
+        shares, means = calibration_curve(came, predicted, n_bins=10)
         assert [one.right.value for one in found.bins] == pytest.approx(list(shares))
         assert [one.certainty for one in found.bins] == pytest.approx(list(means))
         sizes = [one.n for one in found.bins]

@@ -25,9 +25,9 @@ def test_scores_of_a_row_of_the_ecj_paper() -> None:
     ("counts", "precision", "recall", "f1", "accuracy"),
     [
         (Counts(), None, None, None, None),
-        (Counts(tn=5), None, None, None, 1.0),  # nothing to find, nothing said
-        (Counts(fp=2, tn=3), 0.0, None, None, 0.6),  # nothing to find, something said
-        (Counts(fn=2, tn=3), 0.0, 0.0, 0.0, 0.6),  # something to find, nothing said
+        (Counts(tn=5), None, None, None, 1.0),  # nothing to find, nothing predicted
+        (Counts(fp=2, tn=3), 0.0, None, None, 0.6),  # nothing to find, something predicted
+        (Counts(fn=2, tn=3), 0.0, 0.0, 0.0, 0.6),  # something to find, nothing predicted
         (Counts(fp=1, fn=1), 0.0, 0.0, 0.0, 0.0),
         (Counts(tp=4), 1.0, 1.0, 1.0, 1.0),
     ],
@@ -51,14 +51,14 @@ def test_a_negative_count_is_refused() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(cell, cell, cell, cell)
-def test_as_scikit_learn(tp: int, fp: int, fn: int, tn: int) -> None:
+def test_counts_agree_with_scikit_learn(tp: int, fp: int, fn: int, tn: int) -> None:
     counts = Counts(tp, fp, fn, tn)
     reference = np.repeat([1, 0, 1, 0], [tp, fp, fn, tn])
-    said = np.repeat([1, 1, 0, 0], [tp, fp, fn, tn])
+    predicted = np.repeat([1, 1, 0, 0], [tp, fp, fn, tn])
     if not counts.n:
         return
-    precision, recall, f1, _ = precision_recall_fscore_support(reference, said, average="binary", zero_division=0)
-    assert counts.accuracy == pytest.approx(accuracy_score(reference, said))
+    precision, recall, f1, _ = precision_recall_fscore_support(reference, predicted, average="binary", zero_division=0)
+    assert counts.accuracy == pytest.approx(accuracy_score(reference, predicted))
     if counts.positives:
         assert (counts.precision, counts.recall, counts.f1) == pytest.approx((precision, recall, f1))
     else:

@@ -1,6 +1,6 @@
 """Tables 9, 10, 11 and 4 of Maada et al., ECJ-LLM, recomputed from their own counts.
 
-``data/ecj_runs_as_printed.csv`` holds tables 9 (one model alone), 10 (ECJ, one model in all seats) and 11 (ECJ, mixed)
+``data/ecj_runs_as_printed.csv`` holds tables 9 (one model alone), 10 (ECJ, one model in all roles) and 11 (ECJ, mixed)
 as printed. The paper's columns FP and FN are exchanged throughout: of its 350 documents 143 are positive, and TP plus
 the column called FP is 143 in every row. Its shares are cut after two digits, not rounded.
 """
@@ -74,7 +74,7 @@ ROWS = _read()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: "-".join(map(str, row.key)))
-def test_every_row_agrees_with_its_counts(row: Printed) -> None:
+def test_every_corrected_row_agrees_with_its_counts(row: Printed) -> None:
     counts = row.counts()
     assert (counts.n, counts.positives) == (DOCUMENTS, POSITIVES)
     cells = row.corrected()
@@ -88,7 +88,7 @@ def test_every_row_agrees_with_its_counts(row: Printed) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.key in ERRATA], ids=lambda row: "-".join(map(str, row.key)))
-def test_every_erratum_is_one(row: Printed) -> None:
+def test_every_listed_erratum_contradicts_itself_as_printed(row: Printed) -> None:
     """As printed, the row contradicts itself: either its shares or the 143 positives of 350."""
     cells = {name: float(text) for name, text in row.cells.items()}
     counts = Counts(int(cells["tp"]), int(cells["col_fn"]), int(cells["col_fp"]), int(cells["tn"]))
@@ -96,7 +96,7 @@ def test_every_erratum_is_one(row: Printed) -> None:
     assert off or (counts.n, counts.positives) != (DOCUMENTS, POSITIVES)
 
 
-def test_read_as_printed_false_positives_would_be_the_misses() -> None:
+def test_printed_false_positive_column_holds_false_negatives() -> None:
     assert all(
         int(row.cells["tp"]) + int(row.cells["col_fp"]) == POSITIVES for row in ROWS if "1345" not in row.cells["tp"]
     )

@@ -15,13 +15,13 @@ def test_cue_words_separate_errors_from_hits() -> None:
     assert not {"room", "cheap"} & {cue.word for cue in found}
 
 
-def test_nothing_to_separate() -> None:
+def test_no_cue_words_without_a_difference() -> None:
     assert cues(["one"], ["two", "three"]) == ()
     assert cues(["", "1 2"], ["3", "4"]) == ()
     assert cues(["the the", "the"], ["the", "the"]) == ()
 
 
-def test_bands_by_hand() -> None:
+def test_error_rate_by_number_in_bands() -> None:
     found = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
     assert [(one.low, one.high, one.n, one.wrong) for one in found] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
     assert found[0].share.value == 0.5

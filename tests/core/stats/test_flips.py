@@ -18,7 +18,7 @@ JUDGE = [[1, 1], [0, 1], [0, 1], [0, 0]]
 STEPS = [("extractor", EXTRACTOR), ("critic", CRITIC), ("judge", JUDGE)]
 
 
-def test_a_worked_example() -> None:
+def test_flip_table_of_a_worked_example() -> None:
     book = flip_table(REFERENCE, STEPS, LABELS)
     assert (book.documents, book.excluded, book.cells) == (4, 0, 7)
     critic, judge = book.steps
@@ -35,7 +35,7 @@ def test_a_worked_example() -> None:
     assert book.whole.gain.value == pytest.approx(1 / 7)
 
 
-def test_who_lost_what_ended_wrong() -> None:
+def test_final_errors_are_attributed_to_the_role_that_introduced_them() -> None:
     book = flip_table(REFERENCE, STEPS, LABELS)
     # (2, b) was wrong from the start, (2, a) since the critic, (4, a) was corrected by the critic and lost by the judge
     assert book.errors_by == {"extractor": 1, "critic": 1, "judge": 1}
@@ -48,7 +48,7 @@ def test_who_lost_what_ended_wrong() -> None:
     assert path.given[1].tolist() == [[True, True], [True, True], [False, False], [True, True]]
 
 
-def test_a_debate_without_an_end_or_a_start_is_excluded_and_never_guessed() -> None:
+def test_debates_without_start_or_end_are_excluded() -> None:
     unresolved = [[1, 1], [0, -1], [0, 1], [0, 0]]
     book = flip_table(REFERENCE, [STEPS[0], STEPS[1], ("judge", unresolved)], LABELS)
     assert (book.documents, book.excluded, book.cells) == (3, 1, 5)
@@ -74,11 +74,11 @@ def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return reference, before.reshape(240, 5), after.reshape(240, 5)
 
 
-def told(book: FlipTable) -> str:
+def summary_of(book: FlipTable) -> str:
     return sentence(book.whole, who="The debate", than=f"the {book.whole.against} alone")
 
 
-def test_the_sentence() -> None:
+def test_sentence_of_a_gain_with_its_interval() -> None:
     reference, before, after = example()
     book = flip_table(reference, [("extractor", before), ("judge", after)], list("abcde"))
     assert book.whole.total == Tally(corrected=139, regressed=67, kept_right=900, kept_wrong=94)
@@ -88,12 +88,12 @@ def test_the_sentence() -> None:
     assert interval.low == pytest.approx(0.037, abs=0.004)
     assert interval.high == pytest.approx(0.083, abs=0.004)
     low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
-    assert told(book) == (
+    assert summary_of(book) == (
         "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone "
         f"(+6.0 points, 95% interval {low} to {high})."
     )
     backwards = flip_table(reference, [("extractor", after), ("judge", before)], list("abcde"))
-    assert told(backwards) == (
+    assert summary_of(backwards) == (
         "The debate corrected 67 labels and introduced 139 errors: 72 fewer right than the extractor alone "
         f"(−6.0 points, 95% interval −{high} to −{low})."
     )
@@ -105,7 +105,7 @@ def change(corrected: int, regressed: int, kept: int) -> Flip:
     return Flip("critic", "extractor", tally, {}, gain, {}, 0)
 
 
-def test_other_sentences() -> None:
+def test_sentences_of_small_changes() -> None:
     assert sentence(change(1, 0, 9)) == (
         "The critic corrected 1 label and introduced 0 errors: 1 more right than the extractor before it "
         "(+10.0 points)."
@@ -119,7 +119,7 @@ def test_other_sentences() -> None:
     assert "cannot be compared" in sentence(change(0, 0, 0))
 
 
-def test_one_cell_a_document_takes_newcombe_s_interval() -> None:
+def test_one_cell_per_document_uses_newcombes_interval() -> None:
     reference = np.ones((50, 1))
     before = np.array([[0]] * 12 + [[1]] * 38)
     after = np.array([[1]] * 12 + [[0]] * 2 + [[1]] * 36)
@@ -128,7 +128,7 @@ def test_one_cell_a_document_takes_newcombe_s_interval() -> None:
     assert book.whole.label_gains["a"] == book.whole.gain
 
 
-def test_labels_of_a_document_that_flip_together_widen_the_interval() -> None:
+def test_correlated_flips_within_a_document_widen_the_interval() -> None:
     reference = np.ones((100, 5))
     together, apart = np.ones((100, 5)), np.ones((100, 5))
     together[:6] = 0  # 30 cells in 6 documents
@@ -143,11 +143,11 @@ def test_labels_of_a_document_that_flip_together_widen_the_interval() -> None:
     assert widths[0] > 1.8 * widths[1]
 
 
-def test_nothing_to_compare() -> None:
+def test_flip_table_without_documents() -> None:
     nothing = np.zeros((0, 2))
     book = flip_table(nothing, [("extractor", nothing), ("judge", nothing)], LABELS)
     assert (book.cells, book.shares, book.whole.gain.value) == (0, (None, None), None)
-    assert "cannot be compared" in told(book)
+    assert "cannot be compared" in summary_of(book)
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -165,7 +165,7 @@ def test_wrong_arguments_are_refused() -> None:
 
 @settings(deadline=None, max_examples=80)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 10), st.integers(1, 4), st.integers(2, 5), st.floats(0, 0.4))
-def test_what_must_always_hold(seed: int, documents: int, items: int, roles: int, missing: float) -> None:
+def test_flip_table_invariants(seed: int, documents: int, items: int, roles: int, missing: float) -> None:
     rng = np.random.default_rng(seed)
 
     def grid() -> np.ndarray:

@@ -78,7 +78,7 @@ def test_newcombe_without_change_has_a_width() -> None:
 
 
 @given(count, count, count, count)
-def test_newcombe_holds_the_difference_and_is_antisymmetric(both: int, gained: int, lost: int, neither: int) -> None:
+def test_newcombe_contains_the_difference_and_is_antisymmetric(both: int, gained: int, lost: int, neither: int) -> None:
     n = both + gained + lost + neither
     interval = newcombe_paired(both, gained, lost, neither)
     if interval is None:
@@ -96,7 +96,7 @@ def test_clustered_share_with_equal_clusters_is_the_t_interval_of_document_means
     assert ends(clustered_share(gains, np.full(8, 5))) == pytest.approx((theirs.low, theirs.high))
 
 
-def test_copies_of_a_document_s_cells_add_no_certainty() -> None:
+def test_repeated_cells_of_a_document_do_not_narrow_the_interval() -> None:
     gains, cells = np.array([1, 0, -1, 1, 0]), np.array([1, 2, 1, 1, 2])
     assert ends(clustered_share(gains, cells)) == pytest.approx(ends(clustered_share(gains * 10, cells * 10)))
 
@@ -108,13 +108,13 @@ def test_clustered_share_degenerate() -> None:
     assert clustered_share([0.6, 0.9, 0.3], [2, 3, 1]) is None  # the same share each, but for rounding
 
 
-def test_a_clear_difference_leaves_zero_out() -> None:
+def test_clear_difference_excludes_zero() -> None:
     assert Estimate(0.1, Interval(0.02, 0.2)).clear is True
     assert Estimate(0.1, Interval(-0.02, 0.2)).clear is False
     assert Estimate(0.1, None).clear is None
 
 
-def test_the_interval_of_f1_is_that_of_a_share_carried_over() -> None:
+def test_interval_of_f1_is_transformed_from_that_of_a_share() -> None:
     # F* = 6 of 10, Wilson 0.3127 to 0.8318; F1 = 2 * 6 / (12 + 4) = 0.75 = 2 * 0.6 / 1.6.
     counts = Counts(tp=6, fp=3, fn=1, tn=90)
     found = interval_of("f1", counts)

@@ -32,7 +32,7 @@ def test_too_few_iterations_have_no_spread() -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=8).filter(lambda values: max(values) - min(values) > 1e-3))
-def test_interval_as_scipy(values: list[float]) -> None:
+def test_interval_agrees_with_scipy(values: list[float]) -> None:
     theirs = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     ours = repeated(values).interval
     assert ours is not None
@@ -63,19 +63,19 @@ def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> N
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4))
-def test_stability_as_counted_one_by_one(seed: int, iterations: int) -> None:
+def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -> None:
     rng = np.random.default_rng(seed)
     reference = rng.integers(-1, 2, (12, 2))
-    said = [rng.integers(-1, 2, (12, 2)) for _ in range(iterations)]
-    found = stability(reference, said, ["a", "b"])
+    predicted = [rng.integers(-1, 2, (12, 2)) for _ in range(iterations)]
+    found = stability(reference, predicted, ["a", "b"])
     for row in range(12):
         gold = [column for column in range(2) if reference[row, column] >= 0]
         if not gold:
             assert found.documents[row] == -1
-        elif any(one[row, column] < 0 for one in said for column in gold):
+        elif any(one[row, column] < 0 for one in predicted for column in gold):
             assert CONSISTENCIES[found.documents[row]] == "unresolved"
         else:
-            right = [all(one[row, column] == reference[row, column] for column in gold) for one in said]
+            right = [all(one[row, column] == reference[row, column] for column in gold) for one in predicted]
             expected = "right" if all(right) else "inconsistent" if any(right) else "wrong"
             assert CONSISTENCIES[found.documents[row]] == expected
 
@@ -93,11 +93,11 @@ def test_stability_as_counted_one_by_one(seed: int, iterations: int) -> None:
         ("a", 1, 1.0),
     ],
 )
-def test_the_difference_of_the_two_most_common(answers: str, asked: int, rate: float) -> None:
+def test_difference_rate_of_the_two_most_common_answers(answers: str, asked: int, rate: float) -> None:
     assert d_rate(list(answers), asked) == pytest.approx(rate)
 
 
-def test_a_document_goes_by_its_most_ambiguous_label() -> None:
+def test_difference_rate_of_a_document_is_that_of_its_most_ambiguous_label() -> None:
     found = of_document({"a": [True] * 5, "b": [True, True, True, False, False]}, 5)
     assert found.items == {"a": 1.0, "b": pytest.approx(0.2)}
     assert found.rate == pytest.approx(0.2)
@@ -106,12 +106,12 @@ def test_a_document_goes_by_its_most_ambiguous_label() -> None:
     assert of_document({}, 5).rate == 0.0
 
 
-def test_more_answers_than_asks_are_a_mistake() -> None:
+def test_more_answers_than_requests_are_rejected() -> None:
     with pytest.raises(ValueError, match="3 answers to 2 asks"):
         d_rate(["a", "a", "b"], 2)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=9), st.integers(0, 3))
-def test_it_lies_between_0_and_1(answers: list[str], unread: int) -> None:
+def test_difference_rate_is_between_0_and_1(answers: list[str], unread: int) -> None:
     asked = max(1, len(answers) + unread)
     assert 0.0 <= d_rate(answers, asked) <= 1.0

@@ -25,30 +25,30 @@ SEEDS = st.integers(0, 2**32 - 1)
 @given(SEEDS, st.integers(1, 40))
 def test_matthews_as_scikit_learn(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
-    reference, said = rng.integers(0, 2, n), rng.integers(0, 2, n)
-    (tn, fp), (fn, tp) = metrics.confusion_matrix(reference, said, labels=[0, 1])
+    reference, predicted = rng.integers(0, 2, n), rng.integers(0, 2, n)
+    (tn, fp), (fn, tp) = metrics.confusion_matrix(reference, predicted, labels=[0, 1])
     ours = Counts(int(tp), int(fp), int(fn), int(tn)).mcc
     if ours is None:
-        assert len({*reference}) < 2 or len({*said}) < 2
+        assert len({*reference}) < 2 or len({*predicted}) < 2
     else:
-        assert ours == pytest.approx(metrics.matthews_corrcoef(reference, said))
+        assert ours == pytest.approx(metrics.matthews_corrcoef(reference, predicted))
 
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(1, 5))
 def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
-    reference, said = rng.integers(0, 2, (25, labels)), rng.integers(0, 2, (25, labels))
-    found = score("multilabel", reference, said, [str(number) for number in range(labels)])
-    assert found["subset_accuracy"].value == pytest.approx(metrics.accuracy_score(reference, said))
-    wrong = (reference != said).mean()
+    reference, predicted = rng.integers(0, 2, (25, labels)), rng.integers(0, 2, (25, labels))
+    found = score("multilabel", reference, predicted, [str(number) for number in range(labels)])
+    assert found["subset_accuracy"].value == pytest.approx(metrics.accuracy_score(reference, predicted))
+    wrong = (reference != predicted).mean()
     assert found["hamming_loss"].value == pytest.approx(wrong)
     if labels > 1:
-        assert found["hamming_loss"].value == pytest.approx(metrics.hamming_loss(reference, said))
+        assert found["hamming_loss"].value == pytest.approx(metrics.hamming_loss(reference, predicted))
     for name in ("weighted", "micro"):
         p, r, f, _ = metrics.precision_recall_fscore_support(
             reference if labels > 1 else reference.ravel(),
-            said if labels > 1 else said.ravel(),
+            predicted if labels > 1 else predicted.ravel(),
             average=name if labels > 1 else "binary",
             zero_division=0,
         )
@@ -59,15 +59,15 @@ def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels:
 @given(SEEDS, st.integers(2, 5))
 def test_choice_as_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
-    reference, said = rng.integers(0, labels, 30), rng.integers(0, labels, 30)
-    found = score("choice", reference, said, [str(number) for number in range(labels)])
+    reference, predicted = rng.integers(0, labels, 30), rng.integers(0, labels, 30)
+    found = score("choice", reference, predicted, [str(number) for number in range(labels)])
     present = sorted({*reference})
     p, r, f, _ = metrics.precision_recall_fscore_support(
-        reference, said, labels=present, average="weighted", zero_division=0
+        reference, predicted, labels=present, average="weighted", zero_division=0
     )
     assert means(found, "weighted") == pytest.approx((p, r, f))
     if found["mcc"].value is not None:
-        assert found["mcc"].value == pytest.approx(metrics.matthews_corrcoef(reference, said))
+        assert found["mcc"].value == pytest.approx(metrics.matthews_corrcoef(reference, predicted))
 
 
 @settings(deadline=None)
@@ -102,14 +102,14 @@ def test_pair_agreement_degenerate() -> None:
 @given(SEEDS, st.integers(2, 5), st.sampled_from(["nominal", "ordinal", "interval"]))
 def test_alpha_with_gaps_as_krippendorff(seed: int, raters: int, level: str) -> None:
     rng = np.random.default_rng(seed)
-    said = rng.integers(1, 5, (15, raters)).astype(float)
-    said[rng.random(said.shape) < 0.3] = np.nan
-    ours = agreement.krippendorff_alpha(said, level).value
-    pairable = said[(~np.isnan(said)).sum(axis=1) >= 2]
+    predicted = rng.integers(1, 5, (15, raters)).astype(float)
+    predicted[rng.random(predicted.shape) < 0.3] = np.nan
+    ours = agreement.krippendorff_alpha(predicted, level).value
+    pairable = predicted[(~np.isnan(predicted)).sum(axis=1) >= 2]
     if ours is not None and len(np.unique(pairable[~np.isnan(pairable)])) > 1:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            theirs = krippendorff.alpha(said.T, level_of_measurement=level)
+            theirs = krippendorff.alpha(predicted.T, level_of_measurement=level)
         assert ours == pytest.approx(theirs)
 
 
@@ -117,7 +117,7 @@ def test_alpha_with_gaps_as_krippendorff(seed: int, raters: int, level: str) -> 
 @given(SEEDS, st.integers(2, 5))
 def test_fleiss_as_statsmodels(seed: int, raters: int) -> None:
     rng = np.random.default_rng(seed)
-    said = rng.integers(0, 3, (12, raters))
-    ours = agreement.fleiss_kappa(said).value
+    predicted = rng.integers(0, 3, (12, raters))
+    ours = agreement.fleiss_kappa(predicted).value
     if ours is not None:
-        assert ours == pytest.approx(fleiss_theirs(aggregate_raters(said)[0]))
+        assert ours == pytest.approx(fleiss_theirs(aggregate_raters(predicted)[0]))

@@ -19,9 +19,9 @@ from core.stats.intervals import Estimate, wilson
 from core.stats.metrics import Scores, difference, score
 
 LABELS = ["Cleanliness", "Price", "Pool"]
-# Cleanliness: tp 1, fp 1, fn 1, tn 1; Price: tp 2, fp 0, fn 0, tn 2; Pool never occurs, is said once.
+# Cleanliness: tp 1, fp 1, fn 1, tn 1; Price: tp 2, fp 0, fn 0, tn 2; Pool never occurs, is predicted once.
 REFERENCE = [[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0]]
-SAID = [[1, 1, 0], [0, 0, 0], [1, 1, 0], [0, 0, 1]]
+PREDICTED = [[1, 1, 0], [0, 0, 0], [1, 1, 0], [0, 0, 1]]
 CHOICES = ["bull", "bear", "flat"]
 # gold bull: 2 right, 1 called bear; gold bear: 1 right, 2 called bull; flat never occurs
 CHOICE_REFERENCE = ["bull", "bull", "bull", "bear", "bear", "bear", "bear", None]
@@ -38,8 +38,8 @@ def choice(reference: list[str | None], chosen: list[str | None]) -> Scores:
     return score("choice", label_codes(reference, CHOICES), label_codes(chosen, CHOICES), CHOICES)
 
 
-def test_a_worked_example() -> None:
-    scores = score("multilabel", REFERENCE, SAID, LABELS)
+def test_multilabel_worked_example() -> None:
+    scores = score("multilabel", REFERENCE, PREDICTED, LABELS)
     assert scores.counts == {"Cleanliness": Counts(1, 1, 1, 1), "Price": Counts(2, 0, 0, 2), "Pool": Counts(0, 1, 0, 3)}
     assert (scores.n, scores.excluded) == (4, 0)
     # macro over the two labels with positives: (0.5 + 1) / 2, each
@@ -51,8 +51,8 @@ def test_a_worked_example() -> None:
     assert scores["hamming_loss"].value == pytest.approx(3 / 12)
 
 
-def test_json_of_the_contract() -> None:
-    result = metrics.to_json(score("multilabel", REFERENCE, SAID, LABELS))
+def test_json_has_the_keys_of_the_contract() -> None:
+    result = metrics.to_json(score("multilabel", REFERENCE, PREDICTED, LABELS))
     assert {"n", "excluded", "macro", "micro", "labels", "coverage"} <= set(result)
     assert result["macro"] == {"precision": 0.75, "recall": 0.75, "f1": 0.75}
     assert result["labels"]["Pool"] == {
@@ -61,17 +61,17 @@ def test_json_of_the_contract() -> None:
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
-def test_what_has_no_value_is_left_out_and_counted() -> None:
+def test_documents_without_values_are_excluded_and_counted() -> None:
     reference = [[1, None], [1, 1], [None, None], [0, 1]]
-    said = [[1, 0], [1, None], [1, 1], [0, 1]]
-    scores = score("multilabel", reference, said, ["a", "b"])
+    predicted = [[1, 0], [1, None], [1, 1], [0, 1]]
+    scores = score("multilabel", reference, predicted, ["a", "b"])
     # document 1 has gold for a alone; 2 has no verdict for b: excluded whole; 3 has no gold
     assert (scores.n, scores.excluded) == (2, 1)
     assert scores.counts == {"a": Counts(tp=1, tn=1), "b": Counts(tp=1)}
     assert scores["subset_accuracy"].value == 1.0
 
 
-def test_nothing_to_score() -> None:
+def test_multilabel_without_documents() -> None:
     for labels in (["a", "b"], []):
         scores = score("multilabel", np.zeros((0, len(labels))), np.zeros((0, len(labels))), labels)
         assert scores.n == 0
@@ -89,25 +89,27 @@ def test_shapes_are_checked() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(2, 5), st.floats(0.05, 0.9))
-def test_as_scikit_learn(seed: int, documents: int, items: int, rate: float) -> None:
+def test_multilabel_agrees_with_scikit_learn(seed: int, documents: int, items: int, rate: float) -> None:
     rng = np.random.default_rng(seed)
     reference = (rng.random((documents, items)) < rate).astype(int)
-    said = (rng.random((documents, items)) < rate).astype(int)
-    scores = score("multilabel", reference, said, [f"l{index}" for index in range(items)])
-    assert scores["subset_accuracy"].value == pytest.approx(accuracy_score(reference, said))
-    assert scores["hamming_loss"].value == pytest.approx(hamming_loss(reference, said))
+    predicted = (rng.random((documents, items)) < rate).astype(int)
+    scores = score("multilabel", reference, predicted, [f"l{index}" for index in range(items)])
+    assert scores["subset_accuracy"].value == pytest.approx(accuracy_score(reference, predicted))
+    assert scores["hamming_loss"].value == pytest.approx(hamming_loss(reference, predicted))
     present = np.flatnonzero(reference.any(axis=0)).tolist()
     if not present:
         assert scores["macro_f1"].value is None
         return
-    micro = precision_recall_fscore_support(reference, said, average="micro", zero_division=0)[:3]
+    micro = precision_recall_fscore_support(reference, predicted, average="micro", zero_division=0)[:3]
     assert means(scores, "micro") == pytest.approx(micro)
     for average in ("macro", "weighted"):
-        theirs = precision_recall_fscore_support(reference, said, labels=present, average=average, zero_division=0)[:3]
+        theirs = precision_recall_fscore_support(
+            reference, predicted, labels=present, average=average, zero_division=0
+        )[:3]
         assert means(scores, average) == pytest.approx(theirs)
 
 
-def test_choice_a_worked_example() -> None:
+def test_choice_worked_example() -> None:
     scores = choice(CHOICE_REFERENCE, CHOSEN)
     assert (scores.n, scores.excluded) == (6, 1)
     assert scores.confusion == ((2, 1, 0), (2, 1, 0), (0, 0, 0))
@@ -119,7 +121,7 @@ def test_choice_a_worked_example() -> None:
     assert means(scores, "macro") == (0.5, pytest.approx(0.5), pytest.approx((4 / 7 + 2 / 5) / 2))
 
 
-def test_choice_the_json() -> None:
+def test_choice_json() -> None:
     result = metrics.to_json(choice(CHOICE_REFERENCE, CHOSEN))
     assert {"n", "excluded", "accuracy", "macro", "labels", "confusion"} <= set(result)
     assert result["confusion"]["bear"] == {"bull": 2, "bear": 1, "flat": 0}
@@ -127,12 +129,12 @@ def test_choice_the_json() -> None:
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
-def test_choice_nothing_to_score() -> None:
+def test_choice_without_verdicts() -> None:
     scores = choice(["bull"], [None])
     assert (scores.n, scores.excluded, scores["accuracy"].value, scores["macro_f1"].value) == (0, 1, None, None)
 
 
-def test_choice_wrong_input_is_refused() -> None:
+def test_choice_rejects_invalid_input() -> None:
     with pytest.raises(ValueError, match="'sideways' is not among"):
         choice(["sideways"], ["bull"])
     with pytest.raises(ValueError, match="shapes differ"):
@@ -143,17 +145,17 @@ def test_choice_wrong_input_is_refused() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=40))
-def test_choice_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
-    reference, said = np.array(pairs).T
-    scores = score("choice", reference, said, ["a", "b", "c", "d"])
-    assert scores["accuracy"].value == pytest.approx(accuracy_score(reference, said))
-    assert np.array(scores.confusion).tolist() == confusion_matrix(reference, said, labels=[0, 1, 2, 3]).tolist()
+def test_choice_agrees_with_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    reference, predicted = np.array(pairs).T
+    scores = score("choice", reference, predicted, ["a", "b", "c", "d"])
+    assert scores["accuracy"].value == pytest.approx(accuracy_score(reference, predicted))
+    assert np.array(scores.confusion).tolist() == confusion_matrix(reference, predicted, labels=[0, 1, 2, 3]).tolist()
     present = sorted(set(reference.tolist()))
-    theirs = precision_recall_fscore_support(reference, said, labels=present, average="macro", zero_division=0)[:3]
+    theirs = precision_recall_fscore_support(reference, predicted, labels=present, average="macro", zero_division=0)[:3]
     assert means(scores, "macro") == pytest.approx(theirs)
 
 
-def test_rating_a_worked_example() -> None:
+def test_rating_worked_example() -> None:
     # gold 1 2 3 4 5, rated 2 2 3 5 4: errors 1 0 0 1 -1
     scores = score("rating", [[1], [2], [3], [4], [5]], [[2], [2], [3], [5], [4]], ["clarity"])
     one = scores.labels["clarity"]
@@ -171,7 +173,7 @@ def test_rating_a_worked_example() -> None:
     assert 0 < one["alpha"].value < 1
 
 
-def test_rating_what_has_no_value_is_left_out_and_counted() -> None:
+def test_rating_excludes_and_counts_missing_values() -> None:
     reference = [[1, 2], [2, np.nan], [3, 4], [np.nan, np.nan]]
     rated = [[1, 2], [2, 3], [3, np.nan], [1, 1]]
     scores = score("rating", reference, rated, ["a", "b"])
@@ -184,7 +186,7 @@ def test_rating_what_has_no_value_is_left_out_and_counted() -> None:
     assert scores["macro_mae"].value == 0.0
 
 
-def test_rating_a_constant_has_no_correlation() -> None:
+def test_rating_constant_has_no_correlation() -> None:
     one = score("rating", [[3], [3], [3]], [[1], [2], [3]], ["a"]).labels["a"]
     assert (one["pearson"].value, one["spearman"].value, one["kendall"].value) == (None, None, None)
     assert one["mae"].value == 1.0
@@ -193,7 +195,7 @@ def test_rating_a_constant_has_no_correlation() -> None:
     assert (same["alpha"].value, same["exact"].value) == (None, 1.0)
 
 
-def test_rating_nothing_to_score() -> None:
+def test_rating_without_documents() -> None:
     scores = score("rating", np.zeros((0, 1)), np.zeros((0, 1)), ["a"])
     assert scores.n == 0
     assert {estimate.value for estimate in scores.overall.values()} == {None}
@@ -201,7 +203,7 @@ def test_rating_nothing_to_score() -> None:
         score("rating", [[1]], [[1]], ["a", "b"])
 
 
-def test_rating_the_json() -> None:
+def test_rating_json() -> None:
     result = metrics.to_json(score("rating", [[1], [2], [2]], [[1], [2], [1]], ["clarity"]))
     assert {"n", "excluded", "macro", "labels"} <= set(result)
     each = metrics.metrics("rating", per_label=True)
@@ -211,7 +213,7 @@ def test_rating_the_json() -> None:
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(-2, 5), st.integers(1, 5)), min_size=2, max_size=40))
-def test_rating_as_scipy(pairs: list[tuple[int, int]]) -> None:
+def test_rating_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
     reference, rated = np.array(pairs, dtype=float).T
     one = score("rating", reference[:, None], rated[:, None], ["a"]).labels["a"]
     if len(set(reference)) == 1 or len(set(rated)) == 1:
@@ -237,7 +239,7 @@ def grids(documents: int = 80, seed: int = 1) -> tuple[BinaryGrid, BinaryGrid, B
     return reference, weak, strong
 
 
-def test_values_are_the_scores_themselves() -> None:
+def test_values_do_not_depend_on_resampling() -> None:
     reference, weak, _ = grids()
     result = score("multilabel", reference, weak, ABC)
     expected = score("multilabel", reference, weak, ABC)
@@ -249,7 +251,7 @@ def test_values_are_the_scores_themselves() -> None:
     assert (result.n, result.excluded) == (80, 0)
 
 
-def test_the_same_distribution_as_drawing_documents() -> None:
+def test_resampling_has_the_distribution_of_drawing_documents() -> None:
     reference, weak, _ = grids()
     rng = np.random.default_rng(7)
     plain = []
@@ -263,7 +265,7 @@ def test_the_same_distribution_as_drawing_documents() -> None:
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.006)
 
 
-def test_independent_of_row_order_and_memory_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_are_independent_of_row_order_and_chunk_size(monkeypatch: pytest.MonkeyPatch) -> None:
     reference, weak, _ = grids()
     first = score("multilabel", reference, weak, ABC)
     order = np.random.default_rng(0).permutation(len(reference))
@@ -272,10 +274,10 @@ def test_independent_of_row_order_and_memory_bound(monkeypatch: pytest.MonkeyPat
     assert score("multilabel", reference, weak, ABC) == first
 
 
-def test_a_paired_difference() -> None:
+def test_paired_difference_is_the_difference_of_the_scores() -> None:
     reference, weak, strong = grids()
     result = difference("multilabel", reference, weak, strong, ABC)
-    one, two = (score("multilabel", reference, said, ABC) for said in (weak, strong))
+    one, two = (score("multilabel", reference, predicted, ABC) for predicted in (weak, strong))
     assert result["macro_f1"].value == pytest.approx((two["macro_f1"].value or 0) - (one["macro_f1"].value or 0))
     assert result["macro_f1"].clear is True
     same = difference("multilabel", reference, weak, weak, ABC)
@@ -295,7 +297,7 @@ def test_pairing_narrows_the_interval() -> None:
     assert paired.high - paired.low < (alone.high - alone.low) / 2
 
 
-def test_documents_without_a_verdict_are_left_out_of_both_sides() -> None:
+def test_difference_excludes_documents_without_a_verdict_on_either_side() -> None:
     reference, weak, strong = grids(documents=20)
     weak[0, 1] = -1
     strong[5] = -1
@@ -319,7 +321,7 @@ def test_undefined_scores_have_no_interval() -> None:
     assert (empty.n, empty["accuracy"].value, empty["macro_f1"].value) == (0, None, None)
 
 
-def test_a_labels_scores_have_the_interval_of_a_share() -> None:
+def test_scores_of_a_label_have_the_interval_of_a_share() -> None:
     # All of five found: each resample finds all of them, too, and would be certain.
     reference = [[1]] * 5 + [[0]] * 5
     found = score("multilabel", reference, reference, ["a"])
@@ -341,38 +343,38 @@ def test_a_labels_scores_have_the_interval_of_a_share() -> None:
     assert less.interval.low < -0.4 < less.interval.high
 
 
-def test_a_choice_through_one_hot() -> None:
+def test_choice_equals_multilabel_of_its_one_hot_codes() -> None:
     rng = np.random.default_rng(2)
-    reference, said = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
-    said[0] = -1
-    expected = score("choice", reference, said, ABC)
-    result = score("multilabel", one_hot(reference, 3), one_hot(said, 3), ABC)
+    reference, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
+    predicted[0] = -1
+    expected = score("choice", reference, predicted, ABC)
+    result = score("multilabel", one_hot(reference, 3), one_hot(predicted, 3), ABC)
     assert result["macro_f1"].value == pytest.approx(expected["macro_f1"].value)
     assert result["micro_f1"].value == pytest.approx(expected["accuracy"].value)
     assert (result.n, result.excluded) == (59, 1)
 
 
-def test_wrong_arguments_are_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="level"):
         score("multilabel", [[1]], [[1]], ["a"], level=95)
     with pytest.raises(ValueError, match="needs 2 columns"):
         score("multilabel", [[1]], [[1]], ["a", "b"])
 
 
-def test_coverage_of_a_known_f1() -> None:
+def test_interval_covers_a_known_f1() -> None:
     # One label, half positive, 80% right either way: precision, recall and F1 are 0.8 in the population.
     rng = np.random.default_rng(5)
     covered = 0
     for _ in range(120):
         reference = (rng.random((150, 1)) < 0.5).astype(np.int8)
-        said = np.where(rng.random((150, 1)) < 0.2, 1 - reference, reference)
-        interval = score("multilabel", reference, said, ["a"])["macro_f1"].interval
+        predicted = np.where(rng.random((150, 1)) < 0.2, 1 - reference, reference)
+        interval = score("multilabel", reference, predicted, ["a"])["macro_f1"].interval
         covered += interval is not None and 0.8 in interval
     # 95% of 120 is 114, standard deviation 2.4
     assert covered >= 106
 
 
-def test_what_does_not_vary_in_the_sample_does_not_pass_for_certain() -> None:
+def test_perfect_sample_does_not_give_a_zero_width_interval() -> None:
     reference = np.array([[1, 0], [0, 1], [1, 1], [0, 1]])
     found = score("multilabel", reference, reference, ["a", "b"])
     for key in ("macro_f1", "micro_f1", "accuracy"):
@@ -459,8 +461,8 @@ def test_json_has_every_metric(kind: metrics.Kind, seed: int, documents: int) ->
 
 
 def test_strict_scores_count_excluded_documents_as_wrong() -> None:
-    reference, said = [[1, 0], [1, 1], [None, None]], [[1, 0], [None, 1], [1, 1]]
-    strict = metrics.strict_scores("multilabel", reference, said, ["a", "b"])
+    reference, predicted = [[1, 0], [1, 1], [None, None]], [[1, 0], [None, 1], [1, 1]]
+    strict = metrics.strict_scores("multilabel", reference, predicted, ["a", "b"])
     assert strict["accuracy"] == 0.5
     assert strict["micro_recall"] == pytest.approx(1 / 3)
     assert metrics.strict_scores("choice", [0, 1, 1], [0, 1, -1], ["a", "b"])["accuracy"] == pytest.approx(2 / 3)

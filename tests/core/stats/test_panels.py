@@ -1,4 +1,4 @@
-"""Groups of raters against scipy and against Krippendorff's alpha, and worked differences."""
+"""Scores of groups of raters compared with scipy and Krippendorff's alpha, and worked differences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_siz
 
 @settings(deadline=None)
 @given(tables)
-def test_the_sample_itself_scores_as_the_plain_measures_do(table):
+def test_scores_of_the_sample_agree_with_plain_measures(table):
     reference, *members = (np.array(one) for one in table)
     found = panels.scores(reference, members, panels.draws(len(reference), resamples=3))
     mean = panels.mean_of(np.stack(members))
@@ -33,7 +33,7 @@ def test_the_sample_itself_scores_as_the_plain_measures_do(table):
         assert found[name].value == (None if value is None else pytest.approx(value, abs=1e-9)), name
 
 
-def test_a_resample_scores_as_its_documents_written_out_would():
+def test_weighted_resample_equals_repeated_documents():
     rng = np.random.default_rng(1)
     reference = rng.integers(1, 6, 30).astype(float)
     members = [np.clip(reference + rng.integers(-1, 2, 30), 1, 5) for _ in range(3)]
@@ -50,7 +50,7 @@ def test_a_resample_scores_as_its_documents_written_out_would():
         assert found["alpha"].resamples[row] == pytest.approx(alpha)
 
 
-def test_worked_numbers():
+def test_panel_worked_example():
     # Means 1.5, 2.5, 2, 4: ranks 1, 3, 2, 4 against 1 to 4. Spearman 1 - 6 * 2 / 60, Kendall (5 - 1) / 6.
     found = panels.scores([1, 2, 3, 4], [[1, 2, 2, 4], [2, 3, 2, 4]], panels.draws(4, resamples=50))
     assert found["spearman"].value == pytest.approx(0.8)
@@ -60,7 +60,7 @@ def test_worked_numbers():
     assert -1 <= interval.low <= 0.8 <= interval.high <= 1 + 1e-12
 
 
-def test_a_difference_of_equals_is_nothing_for_certain():
+def test_difference_of_equal_groups_is_zero_with_zero_width():
     weights = panels.draws(6, resamples=60)
     one = panels.scores([1, 2, 3, 4, 5, 5], [[1, 2, 2, 4, 4, 5]], weights)
     gain = panels.gains(one, one)["spearman"]
@@ -72,7 +72,7 @@ def test_a_difference_of_equals_is_nothing_for_certain():
 @pytest.mark.parametrize(
     ("reference", "member"), [([], []), ([3], [3]), ([3, 3, 3], [1, 2, 3]), ([1, 2], [float("nan")] * 2)]
 )
-def test_what_has_no_spread_has_no_score(reference, member):
+def test_ratings_without_spread_have_no_score(reference, member):
     found = panels.scores(reference, [member, member], panels.draws(len(reference), resamples=4))
     assert found["spearman"].value is None
     assert found["spearman"].estimate().interval is None

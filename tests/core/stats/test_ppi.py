@@ -23,7 +23,7 @@ RATED = ([2, 3.5, 1, 4, 5, 2.5, 3], [2.5, 3, 2, 4.5, 4, 2, 3.5], [3, 2, 2.5, 4, 
         (None, 0.47973856, 0.23945201, 0.72002512),
     ],
 )
-def test_shares_as_the_package_has_them(tuning: float | None, value: float, low: float, high: float) -> None:
+def test_shares_agree_with_the_package(tuning: float | None, value: float, low: float, high: float) -> None:
     found = mean(Y, F, Predicted.of(OTHERS), tuning=tuning)
     assert found.interval is not None
     assert (found.value, found.interval.low, found.interval.high) == pytest.approx((value, low, high), abs=1e-8)
@@ -33,25 +33,25 @@ def test_shares_as_the_package_has_them(tuning: float | None, value: float, low:
     ("tuning", "value", "low", "high"),
     [(1.0, 3.11038961, 2.30220345, 3.91857577), (None, 3.05786677, 2.33519087, 3.78054267)],
 )
-def test_means_as_the_package_has_them(tuning: float | None, value: float, low: float, high: float) -> None:
+def test_means_agree_with_the_package(tuning: float | None, value: float, low: float, high: float) -> None:
     reference, predicted, others = RATED
     found = mean(reference, predicted, Predicted.of(others), tuning=tuning)
     assert found.interval is not None
     assert (found.value, found.interval.low, found.interval.high) == pytest.approx((value, low, high), abs=1e-8)
 
 
-def test_power_by_hand() -> None:
+def test_power_tuning_by_hand() -> None:
     """y = 1 1 0 0, f = 1 0 0 0, others 1 0: Cov = 1/4 - 1/2 * 1/4 = 1/8; of the six predictions 2 are 1, so their
     sample variance is 6/5 * 1/3 * 2/3 = 4/15; 1 + n/N = 3. lambda = (1/8) / (3 * 4/15) = 5/32."""
     assert power([1, 1, 0, 0], [1, 0, 0, 0], Predicted.of([1, 0])) == pytest.approx(5 / 32)
 
 
-def test_predictions_that_tell_nothing_are_left_out() -> None:
+def test_uninformative_predictions_get_weight_zero() -> None:
     assert power([1, 0, 1], [1, 1, 1], Predicted.of([1, 1])) == 0.0
     assert power([1, 0, 1, 0], [0, 1, 0, 1], Predicted.of([0, 1])) == 0.0  # worse than nothing
 
 
-def test_a_single_decision_has_no_interval_and_none_is_an_error() -> None:
+def test_single_decision_has_no_interval_and_no_decision_is_an_error() -> None:
     assert mean([1], [1], Predicted.of([0, 1])).interval is None
     with pytest.raises(ValueError, match="shape"):
         mean([], [], Predicted.of([1]))

@@ -10,15 +10,15 @@ from core.stats.rounds import bound, rounds, vote_of
 NAN = float("nan")
 
 
-def test_votes() -> None:
-    said = [[[1, 0]], [[1, 1]], [[0, NAN]]]
-    assert vote_of(said, measured=False).tolist()[0][0] == 1
-    assert np.isnan(vote_of(said, measured=False)[0][1])  # one to one
+def test_votes_take_majority_or_median() -> None:
+    votes = [[[1, 0]], [[1, 1]], [[0, NAN]]]
+    assert vote_of(votes, measured=False).tolist()[0][0] == 1
+    assert np.isnan(vote_of(votes, measured=False)[0][1])  # one to one
     assert vote_of([[[1.0]], [[2.0]], [[5.0]]], measured=True).tolist() == [[2.0]]
     assert np.isnan(vote_of([[[NAN]], [[NAN]]], measured=False)).all()
 
 
-def test_rounds_by_hand() -> None:
+def test_rounds_worked_example() -> None:
     # One label, four documents, gold 1 1 0 0.
     reference = [[1], [1], [0], [0]]
     first = {"A": [[1], [0], [0], [1]], "B": [[1], [0], [1], [0]], "C": [[0], [1], [0], [0]]}
@@ -35,7 +35,7 @@ def test_rounds_by_hand() -> None:
     assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(2, 2, 0), (3, 1, 0), (2, 1, 1)]
 
 
-def test_the_bound_and_the_gap() -> None:
+def test_upper_bound_and_gap() -> None:
     reference = [[1], [1], [0], [NAN]]
     found = bound(reference, [[[[1], [0], [1], [1]]], [[[1], [1], [1], [1]]]], [[0], [1], [1], [1]])
     # At first d0 was right, later also d1; the verdict has d1 alone.
@@ -45,14 +45,14 @@ def test_the_bound_and_the_gap() -> None:
     assert (nothing.cells, nothing.at_first, nothing.reached, nothing.gap) == (0, None, None, None)
 
 
-def test_ratings_are_right_within_a_point() -> None:
+def test_rating_is_right_if_less_than_a_point_away() -> None:
     (only,) = rounds([[3.0], [3.5]], [("once", {"A": [[3.0], [4.0]], "B": [[4.0], [2.0]]})], measured=True)
     assert only.agents[0].accuracy == 1.0
     assert only.agents[1].accuracy == 0.0
     assert only.upper_bound == 1.0
 
 
-def test_objections_by_hand() -> None:
+def test_objections_worked_example() -> None:
     #        justified, followed | unjustified, followed | justified, ignored | missed | agreed | unread
     reference = [[1], [1], [0], [0], [1], [1]]
     claim = [[0], [1], [1], [1], [1], [1]]
@@ -66,7 +66,7 @@ def test_objections_by_hand() -> None:
     assert (silent.precision.value, silent.recall.value, silent.followed_share.value) == (None, None, None)
 
 
-def test_a_panel_before_and_after() -> None:
+def test_panel_before_and_after_worked_example() -> None:
     # 3.08 on a scale of 1 to 5 is 0.52 of it.
     assert normalised([3.08], 1, 5)[0] == pytest.approx(0.52)
     reference = [[1.0], [2.0], [5.0]]
@@ -84,7 +84,7 @@ def test_a_panel_before_and_after() -> None:
         normalised([1], 3, 3)
 
 
-def test_who_agreed_early_stands_by_it_in_later_rounds() -> None:
+def test_early_agreement_is_carried_over_to_later_rounds() -> None:
     # Three documents, gold 1 1 0. On d0 all agree at once, so that only d1 and d2 are discussed; on d2 B gives no list.
     reference = [[1], [1], [0]]
     first = {"A": [[1], [0], [1]], "B": [[1], [1], [0]]}
@@ -97,7 +97,7 @@ def test_who_agreed_early_stands_by_it_in_later_rounds() -> None:
     assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(0, 2, 0), (1, 0, 0)]
 
 
-def test_one_who_is_silent_for_a_round_still_sits_at_the_table() -> None:
+def test_agent_silent_for_a_round_keeps_its_last_value() -> None:
     steps = [("turn 1", {"A": [[3.0]], "B": [[5.0]], "C": [[4.0]]}), ("other", {"X": [[1.0]], "Y": [[1.0]]}),
              ("turn 2", {"B": [[4.0]], "C": [[4.0]]})]  # fmt: skip
     last = rounds([[4.0]], steps, measured=True)[2]

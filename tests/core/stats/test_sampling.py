@@ -1,4 +1,4 @@
-"""Estimates over all documents from a reviewed sample that a queue chose for the most part."""
+"""Estimates over all documents from a reviewed sample, most of which a queue chose."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.stats.metrics import score
 from core.stats.sampling import Sample
 
 
-def test_each_audit_speaks_for_what_was_left() -> None:
+def test_audit_weights_by_hand() -> None:
     """Ten documents; decided in this order: queue, audit, queue, audit. z = 1 0 1 1.
 
     First audit: 1 decided before (sum 1), 9 left, z 0: (1 + 9 * 0) / 10 = 0.1. Second: 3 before (sum 2), 7 left, z 1:
@@ -89,7 +89,7 @@ def test_a_metric_without_an_interval_has_no_value_for_the_others() -> None:
     assert found["accuracy"].interval is not None
 
 
-def test_unbiased_over_every_order_of_chance() -> None:
+def test_estimate_is_unbiased_over_all_random_orders() -> None:
     """Three documents that the queue would send in the order 0, 1, 2; one audit drawn uniformly, then the queue, then
     one more audit. The mean over all draws is the truth, though the sample is nothing like a random one."""
     reference = np.array([1.0, 0.0, 0.0])
@@ -103,7 +103,7 @@ def test_unbiased_over_every_order_of_chance() -> None:
     assert total / cases == pytest.approx(1 / 3)
 
 
-def test_nothing_is_claimed_from_too_little() -> None:
+def test_no_estimate_from_too_few_audits() -> None:
     nothing = Sample.of_audits(np.zeros(0, dtype=bool), 40)
     assert sampling.share(nothing, []) == Estimate(None, None)
     assert sampling.powered(nothing, [], [], 0.5) == Estimate(None, None)
@@ -115,7 +115,7 @@ def test_nothing_is_claimed_from_too_little() -> None:
         Sample.of_audits(np.ones(3, dtype=bool), 2)
 
 
-def test_no_error_seen_is_not_no_error() -> None:
+def test_sample_without_errors_has_an_interval_below_one() -> None:
     found = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 1000), np.ones(30))
     assert found.value == pytest.approx(1.0)
     assert found.interval is not None
@@ -125,7 +125,7 @@ def test_no_error_seen_is_not_no_error() -> None:
     assert everything.interval.low == pytest.approx(1.0)
 
 
-def test_every_draw_of_unequal_probability_counts() -> None:
+def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
     """Two strata, one drawn four times as often: estimates are right on average, and intervals cover."""
     rng = np.random.default_rng(3)
     values = np.concatenate([rng.random(1800) < 0.05, rng.random(200) < 0.6]).astype(float)
@@ -147,7 +147,7 @@ def test_every_draw_of_unequal_probability_counts() -> None:
     assert covered >= 183  # 95% of 200 is 190, standard deviation 3
 
 
-def test_how_many_more() -> None:
+def test_number_of_further_audits_for_a_width() -> None:
     """100 audits of many: half the width takes four times as many, 300 more."""
     sample = Sample.of_audits(np.ones(100, dtype=bool), 1_000_000)
     now = sampling.share(sample, np.arange(100) % 2)
@@ -224,7 +224,7 @@ def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
     assert np.mean(widths["powered"]) < 0.8 * np.mean(widths["sample"])
 
 
-def test_taking_the_reviewed_ones_for_a_random_sample_would_be_wrong() -> None:
+def test_unweighted_mean_of_a_queue_is_biased() -> None:
     """What the weights are for: over what a queue sent, the plain mean makes verdicts out to be much worse."""
     y, f, order, sample = _reviews(1500, 0.3, 0.85, 400, 0.25, 1)
     right = (y == f).astype(float)

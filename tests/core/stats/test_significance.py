@@ -53,7 +53,7 @@ def test_table_4_of_the_ecj_paper_with_its_directions(model: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:Precision loss")  # the single gpt-4o-mini never varies, on which scipy remarks
 @pytest.mark.parametrize("model", ECJ)
-def test_t_tests_as_scipy(model: str) -> None:
+def test_t_tests_agree_with_scipy(model: str) -> None:
     single, debate, _ = ECJ[model]
     ours, theirs = paired_t(single, debate), stats.ttest_rel(debate, single)
     assert (ours.t, ours.p) == pytest.approx((theirs.statistic, theirs.pvalue))
@@ -68,7 +68,7 @@ def test_t_tests_as_scipy(model: str) -> None:
     assert (ours.n_first, ours.n_second) == (5, 4)
 
 
-def test_the_sentence() -> None:
+def test_sentence_of_a_t_test() -> None:
     single, debate, _ = ECJ["o4-mini"]
     assert paired_t(single, debate).sentence() == (
         "Paired t-test: -2.01, t(4) = -3.45, p = 0.026: a significant loss at 0.05."
@@ -77,7 +77,7 @@ def test_the_sentence() -> None:
     assert paired_t([1.0], [2.0]).sentence().startswith("Paired t-test: not defined")
 
 
-def test_without_spread_or_scores_there_is_no_t() -> None:
+def test_t_is_undefined_without_spread_or_scores() -> None:
     for result in (paired_t([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]), welch_t([1, 1], [2, 2]), paired_t([1], [2])):
         assert (result.t, result.df, result.p, result.interval) == (None, None, None, None)
         assert result.difference is not None
@@ -88,7 +88,7 @@ def test_without_spread_or_scores_there_is_no_t() -> None:
     assert (empty.mean_first, empty.difference, empty.t, empty.direction) == (None, None, None, "none")
 
 
-def test_a_missing_iteration_takes_its_partner_with_it() -> None:
+def test_missing_iteration_excludes_its_pair() -> None:
     result = paired_t([1.0, np.nan, 2.0, 3.0], [2.0, 9.0, 2.5, 4.5])
     assert (result.n_first, result.n_second, result.excluded) == (3, 3, 2)
     assert welch_t([1.0, np.nan, 2.0], [2.0, 3.0]).excluded == 1
@@ -109,7 +109,7 @@ def test_mcnemar_with_chi_squared_beyond_ten_thousand_discordant_pairs() -> None
     assert mcnemar(5000, 5000, 20000).exact
 
 
-def test_exchange_of_groups() -> None:
+def test_sign_flip_test_of_groups_by_hand() -> None:
     """Three groups gain 3, 2 and -1: of the eight sums of signs 4 is reached by +-(3 + 2 - 1) and +-(3 + 2 + 1)."""
     assert sign_flip(np.array([3, 2, -1, 0])) == pytest.approx(4 / 8)
     assert sign_flip(np.array([], dtype=np.int64)) == 1.0
@@ -121,12 +121,12 @@ def test_exchange_of_groups() -> None:
 
 
 @given(st.lists(st.sampled_from([-1, 1]), min_size=1, max_size=40))
-def test_exchange_of_single_cases_is_the_exact_mcnemar_test(gains: list[int]) -> None:
+def test_sign_flip_of_single_cases_is_the_exact_mcnemar_test(gains: list[int]) -> None:
     first, second = gains.count(-1), gains.count(1)
     assert sign_flip(np.array(gains)) == pytest.approx(mcnemar(first, second, len(gains)).p)
 
 
-def test_cluster_exchange_keeps_its_level() -> None:
+def test_sign_flip_of_clusters_keeps_its_level() -> None:
     """Two equally good annotators on groups of eight documents that share their errors: at most 6% false positives."""
     rng = np.random.default_rng(4)
     groups = np.repeat(np.arange(40), 8)
@@ -161,7 +161,7 @@ def test_mcnemar_degenerate() -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 24), st.integers(0, 24))
-def test_mcnemar_exact_as_scipy(first: int, second: int) -> None:
+def test_mcnemar_exact_agrees_with_scipy(first: int, second: int) -> None:
     discordant = first + second
     result = mcnemar(first, second, discordant + 5)
     if 0 < discordant < 25:
@@ -203,7 +203,7 @@ def test_cochran_by_hand() -> None:
     assert found.sentence().startswith("They may all be equally good (Cochran's Q(2) = 4.67, p = 0.097")
 
 
-def test_cochran_where_nothing_tells_them_apart() -> None:
+def test_cochran_without_differences() -> None:
     same = cochrans_q([1, 0], {"A": [1, 1], "B": [1, 1]})
     assert (same.statistic, same.p) == (None, 1.0)
     assert "nothing tells them apart" in same.sentence()
@@ -216,7 +216,7 @@ def test_cochran_where_nothing_tells_them_apart() -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5))
-def test_cochran_as_statsmodels(seed: int, k: int) -> None:
+def test_cochran_agrees_with_statsmodels(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     reference = rng.integers(0, 2, 30)
     said = {str(number): rng.integers(0, 2, 30) for number in range(k)}
@@ -231,7 +231,7 @@ def test_cochran_as_statsmodels(seed: int, k: int) -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
-def test_mcnemar_as_statsmodels(first: int, second: int, both: int) -> None:
+def test_mcnemar_agrees_with_statsmodels(first: int, second: int, both: int) -> None:
     result = mcnemar(first, second, first + second + both)
     expected = mcnemar_theirs([[both, first], [second, 0]], exact=result.exact, correction=True)
     if first != second:  # with as many gained as lost theirs corrects a difference of 0 up to 1
@@ -246,6 +246,6 @@ def test_holm_agrees_with_statsmodels(collect: Mock, values: list[float]) -> Non
     assert holm(values) == pytest.approx(tuple(multipletests(values, method="holm")[1]))
 
 
-def test_holm_passes_over_tests_that_were_none() -> None:
+def test_holm_ignores_missing_tests() -> None:
     assert holm([0.01, None, 0.04]) == pytest.approx((0.02, None, 0.04))
     assert holm([]) == ()

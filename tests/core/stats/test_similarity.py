@@ -1,4 +1,4 @@
-"""ROUGE-L by hand."""
+"""Divergence of distributions and ROUGE-L: worked numbers and scipy."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2,
 
 
 @given(COUNTS)
-def test_as_scipy(pairs: list[tuple[int, int]]) -> None:
+def test_divergence_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
     p, q = ([pair[side] for pair in pairs] for side in (0, 1))
     found = divergence(p, q)
     assert found.kl == pytest.approx(entropy([x + 0.5 for x in p], [x + 0.5 for x in q]), abs=1e-12)
     assert found.js == pytest.approx(float(jensenshannon(p, q, 2)), abs=1e-7)
 
 
-def test_by_hand_and_degenerate() -> None:
+def test_divergence_by_hand_and_degenerate() -> None:
     # a half each against all of one: 0.5 log(0.5 / 1) + infinite
     assert divergence([1, 1], [2, 0], prior=0).kl is None
     assert divergence([3, 3], [5, 5]).kl == 0
@@ -45,12 +45,12 @@ def test_by_hand_and_degenerate() -> None:
         ("...", "alike", None),
     ],
 )
-def test_worked(text: str, reference: str, score: float | None) -> None:
+def test_rouge_l_worked_example(text: str, reference: str, score: float | None) -> None:
     assert rouge_l(text, reference) == score
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_is_a_share_and_does_not_care_who_is_the_reference(one: str, other: str) -> None:
+def test_rouge_l_is_a_share_and_symmetric(one: str, other: str) -> None:
     score = rouge_l(one, other)
     assert score == rouge_l(other, one)
     assert score is None or 0 <= score <= 1

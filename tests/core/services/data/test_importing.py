@@ -1,4 +1,4 @@
-"""Data: what would be imported, what is, and what the project then holds."""
+"""Importing data: preview, import, and the resulting project."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def soup(session: ProjectSession) -> importing.ImportPreview:
     return preview(session, with_id(importing.read_file(CSV, "soup.csv", CODEBOOK)), CODEBOOK)
 
 
-def test_nothing_is_kept_before_the_import_and_every_row_is_accounted_for(session: ProjectSession) -> None:
+def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSession) -> None:
     draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
     found = preview(session, draft, CODEBOOK)
     assert session.store.documents.count() == 0
@@ -68,15 +68,15 @@ def test_nothing_is_kept_before_the_import_and_every_row_is_accounted_for(sessio
     assert [one.id for one in first.built.documents] == ["a", "b", "c", "d"]
 
 
-def test_import_and_what_is_there_then(session: ProjectSession) -> None:
-    told: list[tuple[float, str]] = []
+def test_import_stores_documents_and_reports_progress(session: ProjectSession) -> None:
+    progress: list[tuple[float, str]] = []
     draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
     made = importing.store_documents(
-        session, preview(session, draft, CODEBOOK), lambda share, what: told.append((share, what))
+        session, preview(session, draft, CODEBOOK), lambda share, what: progress.append((share, what))
     )
     assert made.counts == {"documents": 4, "repeated": 0, "gold_conflicts": 0, "rejected": 3}
-    assert [share for share, _ in told] == sorted(share for share, _ in told)
-    assert told[-1] == (1.0, "Done")
+    assert [share for share, _ in progress] == sorted(share for share, _ in progress)
+    assert progress[-1] == (1.0, "Done")
 
     there = overview.load_overview(session, CODEBOOK)
     assert (there.documents, there.with_gold, there.raters) == (4, 3, ("gold",))
@@ -94,7 +94,7 @@ def test_import_and_what_is_there_then(session: ProjectSession) -> None:
     assert overview.document_page(session, offset=3, limit=2)[1][0].id == "e"
 
 
-def test_what_odd_values_mean_can_be_said(session: ProjectSession) -> None:
+def test_unknown_gold_values_can_be_mapped(session: ProjectSession) -> None:
     draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
     draft = replace(draft, mapping=replace(draft.mapping, value_map={"Maybe": True}))
     found = preview(session, draft, CODEBOOK)
@@ -102,7 +102,7 @@ def test_what_odd_values_mean_can_be_said(session: ProjectSession) -> None:
     assert found.built.documents[2].gold == {"gold": {FOOD: False, SERVICE: True}}
 
 
-def test_without_a_codebook_one_is_made_from_the_gold(session: ProjectSession) -> None:
+def test_codebook_is_created_from_gold_if_there_is_none(session: ProjectSession) -> None:
     draft = importing.read_file(b"text,good,bad\nx,1,0\ny,0,1\n", "two.csv")
     found = importing.preview_import(draft, None, session)
     assert found.new_codebook
@@ -114,7 +114,7 @@ def test_without_a_codebook_one_is_made_from_the_gold(session: ProjectSession) -
     assert [(bar.label, bar.count) for bar in overview.load_overview(session, made).gold] == [("good", 1), ("bad", 1)]
 
 
-def test_gold_goes_to_the_labels_of_a_draft_and_the_draft_stays(session: ProjectSession) -> None:
+def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: ProjectSession) -> None:
     codebooks.keep(session, CODEBOOK)
     known = codebooks.known(session)
     importing.store_documents(session, preview(session, with_id(importing.read_file(CSV, "soup.csv", known)), known))
@@ -123,7 +123,7 @@ def test_gold_goes_to_the_labels_of_a_draft_and_the_draft_stays(session: Project
     assert session.store.documents.with_gold() == 3
 
 
-def test_an_import_runs_by_itself(session: ProjectSession) -> None:
+def test_import_job_runs_in_the_background(session: ProjectSession) -> None:
     job = ImportJob(soup(session), lambda: session)
     assert job.wait(20)
     where, made = job.result()
@@ -161,13 +161,13 @@ def test_more_documents_are_added_and_changed_ones_are_refused(session: ProjectS
     assert [one.text for one in overview.document_page(session)[1]] == ["drei"]
 
 
-def test_nothing_to_import_is_an_error(session: ProjectSession) -> None:
+def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None:
     draft = importing.read_file(b"id,text\n,x\n", "a.csv")
     with pytest.raises(InputError, match="no row can be used"):
         importing.store_documents(session, preview(session, with_id(draft)))
 
 
-def test_read_otherwise(session: ProjectSession) -> None:
+def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
     draft = importing.read_file("text;n\nBär;1\n".encode("latin-1"), "b.csv")
     assert (draft.table.delimiter, draft.table.row(0)["text"]) == (";", "Bär")
     one = importing.reread_file(draft, delimiter=",")
@@ -180,13 +180,13 @@ def test_read_otherwise(session: ProjectSession) -> None:
         importing.reread_file(draft, encoding="klingon")
 
 
-def test_a_table_without_text_is_read_all_the_same() -> None:
+def test_table_without_a_text_column_is_read_with_a_note() -> None:
     draft = importing.read_file(b"a,b\n1,2\n", "n.csv")
     assert draft.mapping.text == "a"
     assert "is used for now" in draft.mapping.reasons[0]
 
 
-def test_gold_mapped_anew(session: ProjectSession) -> None:
+def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> None:
     draft = importing.read_file(CSV, "soup.csv")
     importing.store_documents(session, preview(session, with_id(replace(draft, mapping=Mapping("text")))))
     assert overview.load_overview(session, None).with_gold == 0
@@ -206,12 +206,12 @@ def test_gold_mapped_anew(session: ProjectSession) -> None:
     assert session.store.documents.raters() == ["Ann"]
 
 
-def test_gold_mapped_anew_without_documents(session: ProjectSession) -> None:
+def test_remapping_gold_needs_documents(session: ProjectSession) -> None:
     with pytest.raises(InputError, match="no documents"):
         importing.draft_from_project(session, CODEBOOK)
 
 
-def test_kinds_of_gold() -> None:
+def test_gold_kinds_depend_on_the_codebook() -> None:
     choice = Codebook(kind="choice", labels=(Label(name="a"), Label(name="b")))
     assert importing.gold_kinds(None) == ("label", "list", "choice")
     assert importing.gold_kinds(CODEBOOK) == ("label", "list")
@@ -223,7 +223,7 @@ def test_kinds_of_gold() -> None:
     assert [(bar.label, bar.count, bar.known) for bar in bars] == [("a", 1, 2), ("b", 1, 2)]
 
 
-def test_several_raters_and_ratings() -> None:
+def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     draft = importing.read_file(b"text,clear_A,clear_B\nx y,1,5\nz a,3,5\n", "r.csv")
     book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
@@ -235,7 +235,7 @@ def test_several_raters_and_ratings() -> None:
     assert overview.format_gold(found.built.documents[0], book) == ["clear 1 (A)", "clear 5 (B)"]
 
 
-def test_gold_of_a_label_that_is_gone_is_shown_as_such(session: ProjectSession) -> None:
+def test_gold_of_a_deleted_label_is_shown_with_its_id(session: ProjectSession) -> None:
     importing.store_documents(session, soup(session))
     less = codebooks.delete_label(CODEBOOK, SERVICE)
     assert [bar.label for bar in overview.load_overview(session, less).gold] == [

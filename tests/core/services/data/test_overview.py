@@ -6,7 +6,7 @@ from core.services.data import overview
 from tests.core.services.sample_world import CODEBOOK
 
 
-def test_labels_that_go_together(session, run_id):
+def test_cooccurrence_of_labels(session, run_id):
     # Gold: A on d0 d1 d4 d6, B on d1 d2; both on d1.
     found = {(one.label, one.other): (one.count, one.share) for one in overview.cooccurrence(session, CODEBOOK)}
     assert found == {
@@ -29,5 +29,5 @@ def test_labels_that_go_together(session, run_id):
         ("123", "unknown"),
     ],
 )
-def test_languages(text, language):
+def test_language_is_guessed(text, language):
     assert overview.guess_language(text) == language

@@ -1,4 +1,4 @@
-"""Files that wait to be imported: held for all tabs, by project, not without end."""
+"""Pending imports: shared by all tabs, per project, limited in number."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def draft(name: str = "a.csv") -> ImportDraft:
     return read_file(b"id,text\n1,some soup\n2,some bread\n", name)
 
 
-def test_it_is_held_until_it_is_dropped_and_by_its_project():
+def test_pending_import_is_kept_per_project_until_removed():
     pending, here = PendingImports(), Path("p.duckdb")
     first, second = pending.add(draft("a.csv"), here), pending.add(draft("b.csv"), here)
     other = pending.add(draft("c.csv"), None)
@@ -26,7 +26,7 @@ def test_it_is_held_until_it_is_dropped_and_by_its_project():
     assert pending.get(second.id) is None
 
 
-def test_what_is_gone_stays_gone():
+def test_removed_pending_import_cannot_be_updated():
     pending = PendingImports()
     one = pending.add(draft(), None)
     pending.remove(one.id)
@@ -36,7 +36,7 @@ def test_what_is_gone_stays_gone():
     assert pending.of_project(None) == ()
 
 
-def test_the_oldest_is_let_go_but_none_that_is_being_imported():
+def test_oldest_pending_import_is_dropped_unless_it_is_importing():
     pending = PendingImports()
     busy, *rest = [pending.add(draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
     pending.set_job(busy.id, cast(ImportJob, object()))
@@ -46,7 +46,7 @@ def test_the_oldest_is_let_go_but_none_that_is_being_imported():
     assert len(pending.of_project(None)) == MAX_PENDING
 
 
-def test_a_preview_is_built_once_until_the_draft_or_the_codebook_changes():
+def test_preview_is_cached_until_draft_or_codebook_changes():
     pending = PendingImports()
     one = pending.add(draft(), None)
     first = pending.preview(one.id, None, None)

@@ -1,4 +1,4 @@
-"""Every sample opens with all its gold, and every protocol does every sample with the built-in model."""
+"""Every sample opens with all its gold, and every protocol runs on it with the built-in model."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_a_sample_opens_with_gold_for_every_document(workspace: Workspace, sampl
 
 @pytest.mark.parametrize("protocol", sorted(protocols.PROTOCOLS))
 @pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
-def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_projects.Sample, protocol: str) -> None:
+def test_every_protocol_runs_on_every_sample(
+    workspace: Workspace, sample: sample_projects.Sample, protocol: str
+) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
     version = session.store.codebooks.latest()
     assert version is not None
@@ -69,7 +71,7 @@ def test_every_protocol_does_every_sample(workspace: Workspace, sample: sample_p
     assert report["n"] + report["excluded"] == 6
 
 
-def test_the_sample_personas_point_into_their_sources() -> None:
+def test_evidence_of_sample_personas_is_in_their_sources() -> None:
     cast = load_yaml((FOLDER / "panel" / "personas.yaml").read_text(encoding="utf-8"))
     quotes = [quote for member in cast.members for quote in member.persona.evidence]
     assert len(quotes) >= len(cast.members) == 4
@@ -78,7 +80,7 @@ def test_the_sample_personas_point_into_their_sources() -> None:
         assert " ".join(words.split()) == " ".join(quote.words.split())
 
 
-def test_the_sample_raters_use_the_scale_and_differ(workspace: Workspace) -> None:
+def test_sample_raters_use_the_whole_scale_and_disagree(workspace: Workspace) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, "story-questions"))
     counts = session.store.documents.gold_counts()
     assert {value for _, _, value, _ in counts} == {1, 2, 3, 4, 5}
@@ -87,7 +89,7 @@ def test_the_sample_raters_use_the_scale_and_differ(workspace: Workspace) -> Non
     assert sum(len(set(raters)) > 1 for raters in said) > len(said) / 2
 
 
-def test_there_is_nothing_but_what_the_readme_names() -> None:
+def test_sample_readme_names_every_file() -> None:
     told = (FOLDER / "README.md").read_text(encoding="utf-8")
     for path in FOLDER.glob("*"):
         assert path.name in told or path.is_dir() or path.name == "README.md"

@@ -38,7 +38,7 @@ def compared(project, gold: Mapping[str, str], *verdicts: Mapping[str, str], gro
     return sample_world.session_on(project), runs
 
 
-def test_one_rare_document_does_not_make_a_run_better(project):
+def test_one_rare_document_is_not_a_significant_difference(project):
     """Label A is present once; the second run finds it, the first does not."""
     gold = {f"d{n}": "b" for n in range(30)} | {"d30": "ab"}
     session, runs = compared(project, gold, {"d30": "b"}, {})
@@ -57,7 +57,7 @@ def test_one_rare_document_does_not_make_a_run_better(project):
     }  # fmt: skip
 
 
-def test_a_clear_difference_is_called_better_by_all(project):
+def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     session, runs = compared(project, gold, {f"d{n}": "" for n in range(20)}, {})
     found = compare.comparison_report(session, runs)
@@ -68,7 +68,7 @@ def test_a_clear_difference_is_called_better_by_all(project):
         assert (label["verdict"], label["p_adjusted"] < 0.05, label["interval"][0] > 0) == ("better", True, True)
 
 
-def test_dependent_documents_count_as_groups(project):
+def test_dependent_documents_are_tested_as_groups(project):
     """All differences are in one group: for independent documents significant, for groups not."""
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     groups = {id: "chat" if int(id[1:]) < 20 else f"g{int(id[1:]) // 4}" for id in gold}
@@ -87,13 +87,13 @@ def test_dependent_documents_count_as_groups(project):
     ("low", "high", "equivalent", "non_inferior"),
     [(-0.01, 0.01, True, True), (-0.01, 0.05, False, True), (-0.05, 0.01, False, False)],
 )
-def test_equivalence_within_a_margin(low, high, equivalent, non_inferior):
+def test_equivalence_and_non_inferiority_within_a_margin(low, high, equivalent, non_inferior):
     found = Equivalence(0.02, Interval(low, high, 0.9))
     assert (found.equivalent, found.non_inferior) == (equivalent, non_inferior)
     assert "2.0 points" in found.sentence
 
 
-def test_the_front() -> None:
+def test_efficient_front() -> None:
     points = [(1.0, 0.5), (2.0, 0.8), (2.0, 0.7), (3.0, 0.8), (None, 0.9), (0.5, None), (1.0, 0.5)]
     assert efficient(points) == (True, True, False, False, False, False, True)
     assert efficient([]) == ()

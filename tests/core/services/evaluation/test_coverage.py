@@ -1,4 +1,4 @@
-"""How many documents a chart counts and which it leaves out, counted by hand on the eight of ``sample_world``."""
+"""Coverage of charts, counted by hand on the eight documents of ``sample_world``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.core.services.sample_world import both
 from tests.core.store.helpers import hold_debate, make_settings
 
 
-def test_a_run_leaves_out_what_its_scores_leave_out(session, run):
+def test_coverage_of_a_run_matches_its_scores(session, run):
     found = coverage.of_run(session, run)
     assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = scores.evaluate(session, run)
@@ -23,21 +23,21 @@ def test_a_run_leaves_out_what_its_scores_leave_out(session, run):
     assert coverage.describe(found) == said
 
 
-def test_another_reference_leaves_out_others(session, run):
+def test_coverage_depends_on_the_reference(session, run):
     found = coverage.of_run(session, run, "reviewed")
     assert found == Coverage(0, {"no_reference": 8})  # nothing is reviewed, so that no debate is missed
     assert coverage.describe(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
     assert coverage.describe(found, "reviewed@Ann").endswith("8 without a review by Ann")
 
 
-def test_a_chart_of_one_label_may_count_what_the_whole_leaves_out(session, run):
+def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run):
     # d4 is unresolved on Alpha; on Beta its verdict could be read.
     found = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
     assert found["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     assert found["b"] == Coverage(5, {"failed": 1, "waiting": 1, "no_reference": 1})
 
 
-def test_the_flow_counts_as_its_flip_table_does(session, run):
+def test_coverage_of_a_debate_matches_its_flip_table(session, run):
     flip_table = debate_effect.debate_effect(session, run).flip_table
     found = coverage.of_debate(session, run)
     assert flip_table is not None
@@ -45,7 +45,7 @@ def test_the_flow_counts_as_its_flip_table_does(session, run):
     assert sum(found.left_out.values()) == flip_table.excluded + 1  # and d5, which has no gold
 
 
-def test_nothing_left_out_is_only_a_number():
+def test_full_coverage_is_described_by_the_number_alone():
     assert coverage.describe(Coverage(1, {})) == "n = 1 document"
     assert coverage.describe(Coverage(2400, {}, runs=3)) == "n = 2,400 documents in 3 runs"
 
@@ -67,7 +67,7 @@ def second(project, run):
     return project.store.runs.get(made.run_id)
 
 
-def test_two_runs_count_what_both_can(session, run, second):
+def test_shared_coverage_of_two_runs(session, run, second):
     found = coverage.shared(session, [run, second])
     # d1, d2, d3; d0 has no debate in the second, and d4 to d8 are in one of them only.
     assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
@@ -76,27 +76,27 @@ def test_two_runs_count_what_both_can(session, run, second):
     assert coverage.describe(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
 
-def test_pooled_runs_add_up(session, run, second):
+def test_coverage_of_pooled_runs_is_summed(session, run, second):
     found = coverage.merge_coverage([coverage.of_run(session, run), coverage.of_run(session, second)])
     assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2)
 
 
-def test_a_mask_decides_for_a_chart(session, run):
+def test_mask_restricts_the_coverage(session, run):
     drawn = np.array([True, False, False, False, False, False, False, False])
     assert coverage.among(session, run, "gold", drawn) == Coverage(
         1, {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 3, "no_reference": 1}
     )
 
 
-def test_reasons_of_a_chart_of_its_own(session, run):
+def test_additional_reasons_do_not_hide_missing_references(session, run):
     drawn, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
-    # What has no truth is not told as taught: it could not be compared anyhow.
+    # A document without a reference is reported as such and not as a training example.
     assert coverage.among(session, run, "gold", drawn, {"training_example": trained_on}) == Coverage(
         0, {"training_example": 7, "no_reference": 1}
     )
 
 
-def test_a_run_again_on_some_documents(project, session, run):
+def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     later = project.store.runs.create(run.settings, ["d0", "d1", "d4", "d5", "d2"])
 
     async def debates():
@@ -112,7 +112,7 @@ def test_a_run_again_on_some_documents(project, session, run):
     assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 
 
-def test_ambiguous_and_normal_documents_count_what_both_were_asked(project, session, run):
+def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
     settings = make_settings(sample_world.CODEBOOK, params={"method": "vote", "k": 2})
     vote = project.store.runs.create(settings.model_copy(update={"protocol": "single"}), ["d0", "d1", "d4", "d5"])
 

@@ -1,4 +1,4 @@
-"""Steps of debates of any shape, counted by hand, and what they cost. Each reply of the helpers costs half a dollar."""
+"""Effect of each step of a debate, counted by hand. Each reply of the helpers costs half a dollar."""
 
 from __future__ import annotations
 
@@ -37,34 +37,34 @@ def begin(project, protocol, codebook, roles, gold):
     return project.store.runs.create(settings, list(gold)).run_id
 
 
-def test_a_chain_of_three(session, run):
+def test_flip_table_of_a_chain_of_three_roles(session, run):
     found = stages.stages(session, run)
     assert [(stage.name, stage.title, list(stage.members)) for stage in found] == [
         ("extractor", "Extractor", ["extractor"]),
         ("critic", "Critic", ["critic"]),
     ]
-    told = debate_effect.debate_effect(session, run)
-    flip_table = told.flip_table
+    effect = debate_effect.debate_effect(session, run)
+    flip_table = effect.flip_table
     assert flip_table is not None
     # As in the test of the page: extractor 4 of 8 right, critic 5, the verdict 6. The judge gave no list of its own.
     assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
     assert flip_table.roles[:2] == ("extractor", "critic")
     # Documents with gold: d0 to d4 were debated, three turns each at half a dollar; d6 failed before a word.
-    assert told.prices["critic"].cost_usd == 2.5
-    assert told.prices["critic"].per_label == 2.5  # net 1
-    assert told.prices["whole"].cost_usd == 5.0
-    assert told.prices["whole"].per_label == 2.5  # net 2
-    assert told.critic is not None
+    assert effect.prices["critic"].cost_usd == 2.5
+    assert effect.prices["critic"].per_label == 2.5  # net 1
+    assert effect.prices["whole"].cost_usd == 5.0
+    assert effect.prices["whole"].per_label == 2.5  # net 2
+    assert effect.critic is not None
     # d0 B, d1 A, d2 B: three objections, of which the one on d1 had no ground; all are followed. d2 A is let pass.
-    assert (told.critic.raised, told.critic.justified, told.critic.followed) == (3, 2, 3)
-    assert (told.critic.followed_rightly, told.critic.followed_wrongly, told.critic.missed) == (2, 1, 1)
+    assert (effect.critic.raised, effect.critic.justified, effect.critic.followed) == (3, 2, 3)
+    assert (effect.critic.followed_rightly, effect.critic.followed_wrongly, effect.critic.missed) == (2, 1, 1)
     # At first the extractor alone speaks. Nobody but the verdict has d3 B right, nobody at all d2 A.
-    assert (told.upper_bound.at_first, told.upper_bound.reached) == (4 / 8, 6 / 8)
-    assert told.upper_bound.ever == 6 / 8
-    assert told.upper_bound.gap == -2 / 8
+    assert (effect.upper_bound.at_first, effect.upper_bound.reached) == (4 / 8, 6 / 8)
+    assert effect.upper_bound.ever == 6 / 8
+    assert effect.upper_bound.gap == -2 / 8
 
 
-def test_annotators_who_go_round(project):
+def test_flip_table_of_discussion_rounds(project):
     gold = {"d0": {"label": "y"}, "d1": {"label": "y"}, "d2": {"label": "n"}}
     roles = ["annotator_a", "annotator_b", "annotator_c"]
     run_id = begin(project, "gone", CHOICE, roles, gold)
@@ -81,25 +81,25 @@ def test_annotators_who_go_round(project):
     asyncio.run(debates())
     session = sample_world.session_on(project)
     run = project.store.runs.get(run_id)
-    told = debate_effect.debate_effect(session, run)
-    first, second = told.rounds
+    effect = debate_effect.debate_effect(session, run)
+    first, second = effect.rounds
     assert (first.name, second.name) == ("Annotators, round 1", "Annotators, round 2")
     assert (first.documents, first.unanimous, first.vote) == (3, 1 / 3, 2 / 3)
     # d2 was not discussed and stands: the vote is as right as the verdict is.
     assert (second.asked, second.documents, second.unanimous, second.vote) == (2, 3, 1.0, 2 / 3)
     assert first.upper_bound == 1.0
     assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
-    assert (told.upper_bound.at_first, told.upper_bound.reached, told.upper_bound.gap) == (
+    assert (effect.upper_bound.at_first, effect.upper_bound.reached, effect.upper_bound.gap) == (
         1.0,
         2 / 3,
         pytest.approx(1 / 3),
     )
     # The vote of the first round and the verdict are equally right: nothing was corrected.
-    assert told.flip_table is not None
-    assert told.flip_table.cells == 3, "a document counts once, under the label that it truly has"
-    assert told.flip_table.roles == ("annotator 1", "annotator 2")
-    assert told.flip_table.whole.total.net == 0
-    assert told.prices["whole"].per_label is None
+    assert effect.flip_table is not None
+    assert effect.flip_table.cells == 3, "a document counts once, under the label that it truly has"
+    assert effect.flip_table.roles == ("annotator 1", "annotator 2")
+    assert effect.flip_table.whole.total.net == 0
+    assert effect.prices["whole"].per_label is None
     assert debate_effect.noun(run) == "document"
     report = full_report(session, get_run(session, run_id))
     assert report["debate"]["rounds"][0]["agents"][0]["agent"] == "annotator_a"
@@ -107,7 +107,7 @@ def test_annotators_who_go_round(project):
     assert report["accuracy"] == 2 / 3
 
 
-def test_a_panel_before_and_after(project):
+def test_panel_scores_before_and_after_the_debate(project):
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     gold = {f"d{n}": {"c": n} for n in range(1, 5)}
     roles = ["teacher_1", "teacher_2"]
@@ -121,26 +121,26 @@ def test_a_panel_before_and_after(project):
 
     asyncio.run(debates())
     session = sample_world.session_on(project)
-    told = debate_effect.debate_effect(session, project.store.runs.get(run_id))
-    one = told.panels["teacher"]["Clarity"]
+    effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
+    one = effect.panels["teacher"]["Clarity"]
     assert one.after.spearman == pytest.approx(1)
     assert one.before.spearman is None  # the mean of 5 - n and n is always the same
     assert one.alpha_after == pytest.approx(1)
     assert one.alpha_before is not None
     assert one.alpha_before < 0
-    assert told.flip_table is not None
-    assert told.flip_table.shares[-1] == 1.0
+    assert effect.flip_table is not None
+    assert effect.flip_table.shares[-1] == 1.0
     assert full_report(session, get_run(session, run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"][
         "absolute"
     ]["spearman"] == (pytest.approx(1))
 
 
-def test_before_anything_was_said(project):
+def test_run_without_turns_has_no_flip_table(project):
     run_id = begin(project, "ecj", sample_world.CODEBOOK, ["extractor", "critic", "judge"], {"d0": {"a": True}})
     session = sample_world.session_on(project)
-    told = debate_effect.debate_effect(session, project.store.runs.get(run_id))
-    assert (told.flip_table, told.critic, told.rounds) == (None, None, ())
-    assert told.upper_bound.reached is None
+    effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
+    assert (effect.flip_table, effect.critic, effect.rounds) == (None, None, ())
+    assert effect.upper_bound.reached is None
     report = full_report(session, get_run(session, run_id), errors=True)
     assert report["debate"]["flip_table"] is None
     assert report["iterations"] is None

@@ -39,12 +39,12 @@ def test_deleted_runs_are_not_listed_and_archived_ones_are(session, run_id):
     assert leaderboard(session) == ()
 
 
-def test_the_references_are_those_of_any_run(session, run_id):
+def test_references_of_the_leaderboard_exclude_runs(session, run_id):
     assert leaderboard_references(session)["gold"] > 0
     assert not [name for name in leaderboard_references(session) if name.startswith("run:")]
 
 
-def test_the_full_price_counts_replies_that_were_reused(tmp_path):
+def test_full_price_includes_cached_replies(tmp_path):
     with studio(tmp_path) as (_, session):
         settings = planning.build_settings(planning.Plan(), make_settings().codebook, 1, session.models)
         one, two = (planning.create_runs(session, settings, ["d0", "d1"])[0].run_id for _ in range(2))

@@ -1,4 +1,4 @@
-"""Whole personas beside simple roles, on six documents rated by two groups of two, worked by hand."""
+"""Full personas compared with simple roles, on six documents rated by two groups of two, by hand."""
 
 from __future__ import annotations
 
@@ -55,33 +55,33 @@ def world(project):
     return SimpleNamespace(project=project, session=sample_world.session_on(project))
 
 
-def part(told, style, group):
-    return next(one for one in told.parts if (one.style, one.group) == (style, group))
+def part(ablation, style, group):
+    return next(one for one in ablation.parts if (one.style, one.group) == (style, group))
 
 
-def test_groups_before_and_after_and_both_styles(world):
+def test_groups_before_and_after_the_debate_in_both_styles(world):
     full = panel(world.project, "full", FORWARDS)
     simple = panel(world.project, "simple", BACKWARDS)
-    told = panel_ablation.styles(world.session, world.session.store.runs.get(full), "c")
-    assert told is not None
-    assert told.runs == {"full": full, "simple": simple}
-    readers = part(told, "full", "Readers")
+    ablation = panel_ablation.styles(world.session, world.session.store.runs.get(full), "c")
+    assert ablation is not None
+    assert ablation.runs == {"full": full, "simple": simple}
+    readers = part(ablation, "full", "Readers")
     # Ann and Ben turn round; Cid and Dee, who said nothing more, stand by their first ratings.
     assert (readers.before["spearman"].value, readers.after["spearman"].value) == (-1.0, pytest.approx(1.0))
-    assert part(told, "full", "Editors").after["kendall"].value == pytest.approx(-1.0)
-    assert part(told, "simple", "Readers").after["pearson"].value == pytest.approx(-1.0)
+    assert part(ablation, "full", "Editors").after["kendall"].value == pytest.approx(-1.0)
+    assert part(ablation, "simple", "Readers").after["pearson"].value == pytest.approx(-1.0)
     assert readers.after["alpha"].value == pytest.approx(1.0)
     # Of all four two say one thing and two the opposite: their mean is 3 everywhere.
-    assert part(told, "full", "All groups").after["spearman"].value is None
-    assert told.gains["Readers"]["spearman"].value == pytest.approx(2.0)
-    assert told.gains["Readers"]["spearman"].interval is not None
-    assert told.sentence.endswith("no info, as the ratings or the truth have no spread.")
-    assert coverage.describe(told.counted) == "n = 5 documents; left out: 1 without gold"
+    assert part(ablation, "full", "All groups").after["spearman"].value is None
+    assert ablation.gains["Readers"]["spearman"].value == pytest.approx(2.0)
+    assert ablation.gains["Readers"]["spearman"].interval is not None
+    assert ablation.sentence.endswith("no info, as the ratings or the truth have no spread.")
+    assert coverage.describe(ablation.counted) == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"
 
 
-def test_after_a_debate_everybody_counts_with_their_last_word(world):
+def test_last_rating_of_each_persona_counts_after_the_debate(world):
     """Ben has the last turn; Ann's, and the editors' first, stand."""
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     found = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
@@ -91,17 +91,17 @@ def test_after_a_debate_everybody_counts_with_their_last_word(world):
     assert found.alpha_after < 0
 
 
-def test_one_style_alone_says_what_to_do(world):
+def test_single_style_names_the_missing_run(world):
     run = panel(world.project, "full", FORWARDS)
-    told = panel_ablation.styles(world.session, world.session.store.runs.get(run), "c")
-    assert told is not None
-    assert list(told.runs) == ["full"]
-    assert told.gains == {}
-    assert "--param style=simple" in told.sentence
-    assert len(told.parts) == 3
+    ablation = panel_ablation.styles(world.session, world.session.store.runs.get(run), "c")
+    assert ablation is not None
+    assert list(ablation.runs) == ["full"]
+    assert ablation.gains == {}
+    assert "--param style=simple" in ablation.sentence
+    assert len(ablation.parts) == 3
 
 
-def test_only_the_same_cast_on_shared_documents_is_compared(world):
+def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     others = PersonaSet(groups=(Group(name="Others", personas=CAST.groups[0].personas + CAST.groups[1].personas),))
     panel(world.project, "simple", BACKWARDS, cast=others)
@@ -110,16 +110,16 @@ def test_only_the_same_cast_on_shared_documents_is_compared(world):
     found = panel_ablation.other_style(world.session, run)
     assert found is not None
     assert found.run_id == few
-    told = panel_ablation.styles(world.session, run, "c")
-    assert told is not None
-    assert told.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
+    ablation = panel_ablation.styles(world.session, run, "c")
+    assert ablation is not None
+    assert ablation.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
     # Looked at from the smaller run, what only the larger has is left out as well.
     again = panel_ablation.styles(world.session, found, "c")
     assert again is not None
-    assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), told.gains)
+    assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), ablation.gains)
 
 
-def test_no_panel_of_ratings_has_no_groups(session, run):
+def test_run_without_a_rating_panel_has_no_groups(session, run):
     assert panel_ablation.style_of(run) is None
     assert panel_ablation.styles(session, run, "a") is None
     assert panel_ablation.all_styles(session, run) is None

@@ -18,7 +18,7 @@ def session(tmp_path):
         yield session
 
 
-def test_what_was_worked_out_ahead_is_not_worked_out_again(session, monkeypatch):
+def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
     found = prefetch.prefetch_scores(session)
     run = arrays.all_runs(session)[-1]
     assert found is not None
@@ -28,7 +28,7 @@ def test_what_was_worked_out_ahead_is_not_worked_out_again(session, monkeypatch)
     assert scores.evaluate(session, run, "gold").run.run_id == run.run_id
 
 
-def test_nothing_is_worked_out_ahead_while_a_run_moves(session, monkeypatch):
+def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("a run moves"))
     session.active_runs = lambda: ("r0001",)
     assert prefetch.prefetch_scores(session) is None

@@ -1,4 +1,4 @@
-"""What each truth is called: the names of people and runs stay as they are written."""
+"""Names of references: names of people and runs are kept as they are."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from core.services.evaluation.reference import ReferenceNames, default_reference
         ("run:r1/critic", ("Run r1, critic", "run r1, critic", "Run r1, critic says", "a list of r1, critic")),
     ],
 )
-def test_each_place_has_its_words(reference, words):
+def test_names_of_each_reference(reference, words):
     assert reference_names(reference) == ReferenceNames(*words)
 
 
-def test_what_is_no_reference_has_no_words():
+def test_unknown_reference_is_rejected():
     with pytest.raises(UsageError, match="no truth 'guess'"):
         reference_names("guess")
 

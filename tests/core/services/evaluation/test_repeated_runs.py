@@ -53,38 +53,38 @@ def world(project):
     return session, runs
 
 
-def test_iterations(world):
+def test_mean_and_stability_over_iterations(world):
     session, (first, _) = world
-    told = repeated_runs.repeats(session, session.store.runs.get(first))
-    assert told is not None
+    found_report = repeated_runs.repeats(session, session.store.runs.get(first))
+    assert found_report is not None
     # Right cells: 6 of 8 in both. Documents: d0 right twice, d1 and d3 inconsistent, d2 wrong twice.
-    assert told.measures["accuracy"].mean == 0.75
-    assert told.measures["accuracy"].sd == 0
-    assert told.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
+    assert found_report.measures["accuracy"].mean == 0.75
+    assert found_report.measures["accuracy"].sd == 0
+    assert found_report.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
     report = full_report(session, get_run(session, first))
-    assert report["iterations"]["runs"] == list(told.runs)
+    assert report["iterations"]["runs"] == list(found_report.runs)
     assert report["iterations"]["labels"]["Alpha"]["n"] == 2
     assert report["calibration"]["why_not"].startswith("No certainty is available")
 
 
-def test_two_runs(world):
+def test_comparison_report_of_two_runs(world):
     session, runs = world
-    told = compare.comparison_report(session, runs)
-    assert (told["documents"], told["shared"], told["same"], told["n"]) == (4, 4, 2, 4)
-    assert told["accuracy"]["difference"] == 0
-    assert told["mcnemar"]["only_first"] == 1  # d3 was right
-    assert told["mcnemar"]["only_second"] == 1  # d1 is now
-    counts = {name: told["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
+    found_report = compare.comparison_report(session, runs)
+    assert (found_report["documents"], found_report["shared"], found_report["same"], found_report["n"]) == (4, 4, 2, 4)
+    assert found_report["accuracy"]["difference"] == 0
+    assert found_report["mcnemar"]["only_first"] == 1  # d3 was right
+    assert found_report["mcnemar"]["only_second"] == 1  # d1 is now
+    counts = {name: found_report["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
     assert counts == {"corrected": 1, "regressed": 1, "mixed": 0, "right": 1, "wrong": 1}
-    assert told["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
-    assert (told["changes"]["total"]["corrected"], told["changes"]["total"]["regressed"]) == (1, 1)
+    assert found_report["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
+    assert (found_report["changes"]["total"]["corrected"], found_report["changes"]["total"]["regressed"]) == (1, 1)
     # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
-    assert told["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
-    assert told["labels"]["Alpha"]["sentence"].startswith(
+    assert found_report["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
+    assert found_report["labels"]["Alpha"]["sentence"].startswith(
         f"No significant difference between {runs[1]} and {runs[0]} on Alpha: +30.0"
     )
-    assert [column["run_id"] for column in told["columns"]] == runs
-    assert told["tests"]["welch"] is not None  # iterations of one experiment against themselves
+    assert [column["run_id"] for column in found_report["columns"]] == runs
+    assert found_report["tests"]["welch"] is not None  # iterations of one experiment against themselves
 
 
 def check_differences(session, runs):
@@ -99,7 +99,7 @@ def check_differences(session, runs):
             assert difference == expected
 
 
-def test_differences_are_those_of_the_columns(world):
+def test_differences_equal_the_difference_of_the_columns(world):
     session, runs = world
     check_differences(session, runs)
     # A third run without a verdict on d0 leaves d0 out of every column and pair.
@@ -114,7 +114,7 @@ def test_differences_are_those_of_the_columns(world):
     assert {column["n"] for column in compare.comparison_report(session, [*runs, third])["columns"]} == {3}
 
 
-def test_iterations_are_paired_by_their_number(world, monkeypatch):
+def test_iterations_are_paired_by_number(world, monkeypatch):
     """A score that is not defined leaves its own iteration out and moves no other."""
     session, runs = world
     one, two = (session.store.runs.get(id) for id in runs)
@@ -140,7 +140,7 @@ def test_iterations_are_paired_by_their_number(world, monkeypatch):
     assert compare.comparison(session, runs, margin=0.05).pairs[0].paired is None  # not the cached comparison
 
 
-def test_fixed_and_broken_one_by_one(world):
+def test_corrected_and_regressed_documents_are_listed(world):
     session, (first, second) = world
     found = compare.outcomes(session, first, second)
     rows, total = compare.page(session, found, ["corrected", "regressed"])
@@ -152,7 +152,7 @@ def test_fixed_and_broken_one_by_one(world):
     assert compare.page(session, found, ["corrected", "regressed"], label="Alpha")[1] == 1
 
 
-def test_identical_runs_say_so(world):
+def test_identical_runs_are_reported_as_identical(world):
     session, (first, _) = world
     settings = make_settings(sample_world.CODEBOOK)
     twin = session.store.runs.create(settings, list(GOLD)).run_id
@@ -162,16 +162,16 @@ def test_identical_runs_say_so(world):
             await hold_debate(session.project, twin, id, {"extractor": both("ab"), "judge": None}, both(present))
 
     asyncio.run(debates())
-    told = compare.comparison_report(session, [first, twin])
-    assert "are equal" in told["sentence"]
-    assert told["mcnemar"]["p"] == 1.0
-    assert told["same"] == 4
+    found_report = compare.comparison_report(session, [first, twin])
+    assert "are equal" in found_report["sentence"]
+    assert found_report["mcnemar"]["p"] == 1.0
+    assert found_report["same"] == 4
     several = compare.comparison_report(session, [first, twin, world[1][1]])
     assert [pair["runs"] for pair in several["pairs"]] == [[first, twin], [first, world[1][1]]]
     assert several["cochran"]["df"] == 2
 
 
-def test_what_cannot_be_compared(world, project):
+def test_same_run_or_disjoint_runs_cannot_be_compared(world, project):
     session, (first, _) = world
     with pytest.raises(UsageError, match="two or more different runs"):
         compare.comparison(session, [first, first])
@@ -184,17 +184,17 @@ def test_what_cannot_be_compared(world, project):
         compare.comparison(session, [first, stranger])
 
 
-def test_errors_of_a_label(world):
+def test_error_analysis_of_a_label(world):
     session, (first, _) = world
     run = session.store.runs.get(first)
     session.store.reviews.record([Decision("d2", (ReviewChange("a", True, False),), "Submitted")], actor="kim")
-    told = error_analysis.of_label(session, run, "a")
-    assert (told.judged, told.wrong, told.iterations) == (4, 2, 2)
-    assert [(side.side, side.wrong, side.consistent) for side in told.sides] == [
+    found_report = error_analysis.of_label(session, run, "a")
+    assert (found_report.judged, found_report.wrong, found_report.iterations) == (4, 2, 2)
+    assert [(side.side, side.wrong, side.consistent) for side in found_report.sides] == [
         ("false_negative", 1, 0),
         ("false_positive", 1, 1),
     ]
-    assert [(band.low, band.high, band.n, band.wrong) for band in told.by_labels] == [
+    assert [(band.low, band.high, band.n, band.wrong) for band in found_report.by_labels] == [
         (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
     ]  # fmt: skip
     second = session.store.runs.get(world[1][1])
@@ -213,7 +213,7 @@ def test_errors_of_a_label(world):
         error_analysis.of_label(session, run, "z")
 
 
-def test_canaries(world):
+def test_canary_run_repeats_documents_of_a_run(world):
     session, (first, _) = world
     run = session.store.runs.get(first)
     again = drift.again(session, run, count=3)
@@ -280,14 +280,14 @@ def test_a_canary_run_that_failed_says_so(world, failed):
         assert found.sentence.endswith(problem)
 
 
-def test_people_who_labelled(world):
+def test_alternative_annotator_test_needs_three_people(world):
     session, (first, _) = world
     test = alt_test.may_replace(session, session.store.runs.get(first))
     assert test.winning_rate is None
     assert "here one person did" in test.sentence
 
 
-def test_the_page_to_print_escapes_what_it_shows(world):
+def test_html_report_escapes_its_values(world):
     session, (first, _) = world
     page = html_report.html_report(session, get_run(session, first))
     assert page.startswith("<!doctype html>")

@@ -49,7 +49,7 @@ def test_report_is_the_headless_contract(session, run_id):
     assert report["labels"] == {"Alpha": alpha, "Beta": beta}
 
 
-def test_report_goes_beyond_the_contract(session, run_id):
+def test_report_has_further_measures(session, run_id):
     report = report_of(session, run_id)
     # Right in both labels: d0 and d3 of four; 2 of 8 cells wrong.
     assert (report["subset_accuracy"], report["hamming_loss"], report["accuracy"]) == (0.5, 0.25, 0.75)
@@ -174,8 +174,8 @@ def test_new_metric_is_one_entry(session, run_id, monkeypatch):
 
 @pytest.mark.parametrize("reference", ["gold", "reviewed"])
 @pytest.mark.parametrize("seed", range(6))
-def test_scores_count_what_the_file_counts(tmp_path, seed, reference):
-    """On worlds where roles are silent, values unread, debates failed and raters disagree."""
+def test_scores_agree_with_counts_of_the_store(tmp_path, seed, reference):
+    """On random projects with silent roles, unread values, failed debates and disagreeing raters."""
     with Project.open(tmp_path / "random.duckdb") as project:
         run_id, _ = random_world(project, seed)
         session = sample_world.session_on(project)
@@ -192,7 +192,7 @@ def test_scores_count_what_the_file_counts(tmp_path, seed, reference):
             }
 
 
-def test_the_flip_table(session, run_id):
+def test_flip_table(session, run_id):
     flip_table = debate_effect(session, get_run(session, run_id)).flip_table
     assert flip_table is not None
     # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
@@ -203,7 +203,7 @@ def test_the_flip_table(session, run_id):
     assert flip_table.errors_by == {"extractor": 1, "critic": 1, "judge": 0}
 
 
-def test_the_sentence_stands_out_where_it_matters(session, run_id):
+def test_summary_emphasises_the_main_finding(session, run_id):
     told = summary(debate_effect(session, get_run(session, run_id)))
     assert "".join(text for text, _ in told).startswith(
         "The debate corrected 3 labels and introduced 1 error: 2 more right than"
@@ -228,7 +228,7 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
     assert [(one.document_id, one.error_by) for one in found] == expected
 
 
-def test_reviewed_is_a_reference_of_its_own(session, run_id):
+def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
     review.edit(session, run_id, "d5", "a", False, actor="ann")
     assert available_references(session, run_id)["reviewed"] == 0  # a draft settles nothing
@@ -245,7 +245,7 @@ def test_reviewed_is_a_reference_of_its_own(session, run_id):
     assert available_references(session, run_id)["reviewed"] == 0
 
 
-def test_nothing_decided_yet_is_none_and_not_zero(project):
+def test_scores_without_verdicts_are_none(project):
     sample_world.CODEBOOK.require_labels()
     project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True}})])
     settings = RunSettings(
@@ -262,7 +262,7 @@ def test_nothing_decided_yet_is_none_and_not_zero(project):
     assert report["subset_accuracy"] is None
 
 
-def test_a_single_annotator_has_no_flow(project):
+def test_single_annotator_has_no_flip_table(project):
     project.store.documents.add([Document("x", {"text": "t"}, gold={"gold": {"a": True, "b": False}})])
     settings = RunSettings(
         protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
@@ -275,7 +275,7 @@ def test_a_single_annotator_has_no_flow(project):
     assert scores.evaluate(session, run).scores.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
 
 
-def test_several_raters_count_by_their_majority(project):
+def test_gold_of_several_raters_is_their_majority(project):
     raters = {"x": {"a": True, "b": True}, "y": {"a": True, "b": False}, "z": {"a": False}}
     project.store.documents.add([Document("x", {"text": "t"}, gold=raters)])
     settings = RunSettings(
@@ -309,7 +309,7 @@ def chosen_run(project):
     return run.run_id
 
 
-def test_steps_that_undo_each_other_are_told(project):
+def test_steps_that_undo_each_other_are_reported(project):
     """On y the critic errs and the judge goes back to what the extractor said."""
     codebook = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
     project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": sample_world.both("a")})])
@@ -323,7 +323,7 @@ def test_steps_that_undo_each_other_are_told(project):
     assert said.endswith("A later step reversed what one step changed.")
 
 
-def test_a_choice_tells_who_changed_what_by_the_true_label(project):
+def test_choice_flips_are_counted_by_true_label(project):
     session = sample_world.session_on(project)
     flip_table = debate_effect(session, get_run(session, chosen_run(project))).flip_table
     assert flip_table is not None
@@ -337,7 +337,7 @@ def test_a_choice_tells_who_changed_what_by_the_true_label(project):
     }
 
 
-def test_choice(project):
+def test_scores_of_a_choice(project):
     codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
     gold = {"x": "s", "y": "s", "z": "p"}
     project.store.documents.add(
@@ -373,7 +373,7 @@ def rating_run(project):
     return run.run_id
 
 
-def test_rating(project):
+def test_scores_of_a_rating(project):
     label = report_of(sample_world.session_on(project), rating_run(project))["labels"]["Clarity"]
     assert (label["n"], label["mae"], label["bias"], label["exact"]) == (4, 0.25, 0.25, 0.75)
 
@@ -476,7 +476,7 @@ def test_authors_are_listed_when_they_alone_labelled(project):
     }
 
 
-def test_without_authors_the_command_says_so(session, run_id):
+def test_author_reference_without_author_labels_is_an_error(session, run_id):
     with pytest.raises(UsageError, match="The authors did not label") as caught:
         report_of(session, run_id, "author")
     assert caught.value.remedy == "The gold is by: gold."

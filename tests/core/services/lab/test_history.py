@@ -1,4 +1,4 @@
-"""Versions as a tree with scores and the runs that cite them, and what a role is sent with an edited template."""
+"""Versions as a tree with scores and runs, and the messages of an edited template."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def finish(session, change, sample):
     return trial
 
 
-def test_definitions_have_a_line_of_versions_with_scores_and_a_gap(session):
+def test_codebook_history_lists_versions_with_scores(session):
     book = codebooks.current(session)
     label = book.labels[0]
     codebooks.keep(session, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
@@ -51,7 +51,7 @@ def test_definitions_have_a_line_of_versions_with_scores_and_a_gap(session):
     assert (saved.name, saved.score) == (f"v{version}", draft.score)  # the same words, the same score
 
 
-def test_a_second_child_branches_off_and_runs_are_cited(session):
+def test_second_child_is_a_branch_and_runs_are_listed(session):
     slot = slot_of("judge")
     shipped = templates.versions(session, slot, "ecj")[0]
     for text in ("One.", "Two."):
@@ -68,7 +68,7 @@ def test_a_second_child_branches_off_and_runs_are_cited(session):
     ]
 
 
-def test_a_run_is_opened_with_the_prompts_it_was_made_with(session):
+def test_run_is_opened_with_its_own_prompt_versions(session):
     slot = slot_of("judge")
     shipped = templates.versions(session, slot, "ecj")[0]
     templates.save_draft(session, slot, f"{shipped.text}One.\n", shipped)
@@ -82,7 +82,7 @@ def test_a_run_is_opened_with_the_prompts_it_was_made_with(session):
     assert templates.load_run_prompts(session, run) == 0
 
 
-def test_the_messages_that_a_template_has_a_part_in(session):
+def test_preview_renders_messages_of_an_edited_template(session):
     settings = trials.base_settings(session)
     document = session.store.documents.page(0, 1)[0]
     slot = slot_of("judge")
@@ -103,7 +103,7 @@ def test_the_messages_that_a_template_has_a_part_in(session):
     assert raised.value.line == 3
 
 
-def test_gold_that_is_mapped_anew_is_what_versions_are_scored_against(session):
+def test_versions_are_scored_against_remapped_gold(session):
     book = codebooks.current(session)
     codebooks.keep(session, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
     finish(session, trials.definition_change(session), samples.project_sample(session, 20))

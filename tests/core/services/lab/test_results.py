@@ -1,4 +1,4 @@
-"""What a change did, counted by hand.
+"""Effect of a change, counted by hand.
 
 ====  =====  ======  =====  =======================
 doc   ref.   before  after  effect
@@ -29,7 +29,7 @@ BEFORE = np.array([[1, 0], [1, 0], [1, 0], [0, 0], [1, 0], [X, 0], [0, 1]], dtyp
 AFTER = np.array([[1, 1], [1, 1], [1, 0], [0, 0], [0, 1], [1, 0], [1, 0]], dtype=float)
 
 
-def test_documents_are_broken_before_they_are_fixed():
+def test_documents_are_sorted_by_effect_regressions_first():
     found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
     assert [(one.document_id, one.effect) for one in found.documents] == [
         ("d0", "broken"), ("d6", "broken"), ("d1", "fixed"), ("d5", "fixed"), ("d4", "changed"), ("d2", "wrong"),
@@ -46,7 +46,7 @@ def test_documents_are_broken_before_they_are_fixed():
     assert [(label.name, label.fixed, label.broken) for label in found.labels] == [("A", 2, 0), ("B", 1, 2)]
 
 
-def test_scores_leave_out_what_lacks_a_verdict():
+def test_scores_exclude_documents_without_a_verdict():
     found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
     # After: A tp d0 d1 d5 d6, fp d2, so F1 8/9; B tp d1, fp d0, fn d2 d6, so 2/5.
     assert found.after.value == pytest.approx((8 / 9 + 2 / 5) / 2)
@@ -56,7 +56,7 @@ def test_scores_leave_out_what_lacks_a_verdict():
     assert found.left_out == 1
 
 
-def test_what_can_be_said():
+def test_sentence_states_the_result_of_the_comparison():
     same = compare_grids(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
     assert same.sentence == "Nothing changed."
     assert compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "No significant difference."
@@ -69,7 +69,7 @@ def test_what_can_be_said():
     assert not clear.few
 
 
-def test_a_choice_counts_under_the_label_that_is_right():
+def test_choice_results_are_counted_under_the_true_label():
     book = BOOK.model_copy(update={"kind": "choice"})
     reference, before, after = (
         np.array([[v] for v in column], dtype=float) for column in ([0, 1, 1], [1, 1, 0], [0, 0, 1])
@@ -80,7 +80,7 @@ def test_a_choice_counts_under_the_label_that_is_right():
     assert found.documents[0].cells[0].reference == "b"
 
 
-def test_a_rating_is_right_when_it_is_the_same():
+def test_rating_is_right_if_it_equals_the_reference():
     book = Codebook(kind="rating", labels=BOOK.labels)
     reference = np.array([[1, 5], [3, X]], dtype=float)
     found = compare_grids(["d0", "d1"], reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)

@@ -1,4 +1,4 @@
-"""Whom a change is tried on: strata, the same documents for the same seed, nobody who is held out."""
+"""Samples for trials: strata, reproducible by seed, never held-out documents."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ IDS = [f"d{n}" for n in range(100)]
 STANDING = {f"d{n}": (n % 4 != 0, n % 10 == 3) for n in range(90)}
 
 
-def test_a_quarter_from_each_stratum():
+def test_stratified_sample_takes_a_quarter_per_stratum():
     drawn = samples.draw_stratified(IDS, STANDING, 20, 0)
     assert [list(drawn.values()).count(name) for name in samples.STRATA] == [5, 5, 5, 5]
     assert all(STANDING[id][0] is False for id, stratum in drawn.items() if stratum == "wrong")
     assert all(STANDING[id][1] for id, stratum in drawn.items() if stratum == "contested")
 
 
-def test_a_stratum_that_is_short_is_filled_at_random():
+def test_short_stratum_is_filled_with_random_documents():
     drawn = samples.draw_stratified(IDS, {"d1": (False, False)}, 20, 0)
     assert [list(drawn.values()).count(name) for name in samples.STRATA] == [1, 0, 0, 19]
 
 
 @given(st.integers(1, 120), st.integers(0, 5))
-def test_the_same_seed_draws_the_same_and_nobody_twice(size: int, seed: int):
+def test_sample_is_reproducible_and_without_repeats(size: int, seed: int):
     drawn = samples.draw_stratified(IDS, STANDING, size, seed)
     assert len(drawn) == min(size, 100)
     assert list(drawn) == list(samples.draw_stratified(reversed(IDS), STANDING, size, seed))
 
 
-def test_a_sample_is_kept_and_never_held_out(tmp_path):
+def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         label = session.store.codebooks.latest().codebook.labels[0].id
         made = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
@@ -66,7 +66,7 @@ def test_a_sample_is_kept_and_never_held_out(tmp_path):
             samples.single_document(session, held[0])
 
 
-def test_without_reference_anybody_will_do_and_without_documents_nobody(tmp_path):
+def test_sample_without_reference_is_random_and_without_documents_an_error(tmp_path):
     with studio(tmp_path, documents=12) as (_, session):
         assert len(samples.project_sample(session, 5).ids) == 5
         with pytest.raises(UsageError, match="held-out"):

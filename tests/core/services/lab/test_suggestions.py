@@ -1,4 +1,4 @@
-"""A model proposes other words for a label: read in any reasonable form, taken field by field, asked once."""
+"""Suggested definitions: parsed in any reasonable form, accepted field by field, requested once."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ TOLD = {
 
 
 @pytest.mark.parametrize("text", [json.dumps(TOLD), f"Here:\n```json\n{json.dumps(TOLD, indent=1)}\n```\nDone."])
-def test_a_proposal_is_read_bare_or_fenced(text):
+def test_proposal_is_read_bare_or_fenced(text):
     after, why = suggestions.parse_proposal(text, LABEL)
     assert (after.description, after.include, why) == ("How staff treat guests.", (), "w")
     assert after.keywords == ("staff", "friendly", "porter")  # what is there already is not added
 
 
 @pytest.mark.parametrize("text", ["", "no", "{}", '{"labels": []}', '{"description": '])
-def test_what_cannot_be_read_is_said(text):
+def test_unreadable_proposal_is_an_error(text):
     with pytest.raises(MootError, match="could not be read"):
         suggestions.parse_proposal(text, LABEL)
 
 
-def test_wrong_types_are_passed_over():
+def test_fields_of_wrong_type_are_ignored():
     after, why = suggestions.parse_proposal(
         '{"description": 7, "add_keywords": "x", "add_include": [1, "a  b"], "why": []}', LABEL
     )
     assert (after.description, after.keywords, after.include, why) == ("", LABEL.keywords, ("kind staff", "a b"), "")
 
 
-def test_a_model_is_asked_once_with_the_errors_and_each_change_is_taken_or_left(tmp_path):
+def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
     with (
         Scripted(saying(json.dumps(TOLD | {"remove_include": []}))) as server,
         studio(tmp_path, documents=0) as (space, session),
@@ -77,7 +77,7 @@ def test_a_model_is_asked_once_with_the_errors_and_each_change_is_taken_or_left(
         assert len(server.requests) == 1
 
 
-def test_an_example_that_is_taken_takes_its_document_out_of_the_test(tmp_path):
+def test_accepted_example_excludes_its_document_from_scores(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
         service = BOOK.labels[1]
         gold = {"gold": {service.id: True}}

@@ -22,7 +22,7 @@ def spec(**fields):
     return SweepSpec(**({"protocol": "ecj", "versions": {}, "role_models": [ROLE_MODEL], "params": {}} | fields))
 
 
-def test_cells_are_all_combinations():
+def test_sweep_has_a_cell_for_every_combination():
     other = RoleModel(connection="x", model="y")
     found = grid_cells(spec(versions={"a": ["1", "2"]}, role_models=[ROLE_MODEL, other], params={"p": [1, 2, 3]}))
     assert len(found) == 12
@@ -36,7 +36,7 @@ def test_cells_are_all_combinations():
 
 
 @given(st.integers(2, MAX_CELLS), st.integers(5, 200))
-def test_rungs_grow_to_the_whole_sample_for_the_last_two(count: int, size: int):
+def test_rungs_grow_to_the_whole_sample_for_the_last_two_cells(count: int, size: int):
     sizes = rung_sizes(count, size)
     assert list(sizes) == sorted(sizes)
     assert sizes[-1] == size
@@ -47,7 +47,7 @@ def test_rungs_grow_to_the_whole_sample_for_the_last_two(count: int, size: int):
     assert count_debates(count, size) <= count * size
 
 
-def test_the_better_half_stays_and_ties_go_to_the_earlier():
+def test_better_half_of_cells_is_kept_and_ties_go_to_the_earlier():
     assert survivors({0: 0.1, 1: 0.9, 2: None, 3: 0.5, 4: 0.5}) == (1, 3, 4)
     assert survivors({0: 0.5, 1: 0.5}) == (0,)
 
@@ -86,7 +86,7 @@ def test_a_sweep_ranks_its_cells_and_stops_poor_ones_early(session):
     assert session.store.runs.all() == []
 
 
-def test_a_sweep_that_was_paused_goes_on_without_asking_twice(workspace, session, monkeypatch):
+def test_paused_sweep_resumes_without_repeated_requests(workspace, session, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     with Scripted(debating()) as server:
         workspace.use_connection("mock", server.url)
@@ -110,9 +110,7 @@ def test_a_sweep_that_was_paused_goes_on_without_asking_twice(workspace, session
         assert len(asked) == len(set(asked)) == 5 * (2 + 2)  # extractor and critic once, the judge with each prompt
 
 
-def test_a_budget_that_runs_out_inside_a_cell_pauses_the_sweep_and_a_larger_one_goes_on(
-    workspace, session, monkeypatch
-):
+def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, session, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     call, reserved = 7 * 1e-6, 2048 * 1e-6  # dollars at 1 a million: what a call costs here, and the most that it may
     with Scripted(debating()) as server:

@@ -38,7 +38,7 @@ def server(monkeypatch):
         yield server
 
 
-def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
+def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
     with studio(tmp_path, documents=0) as (workspace, session):
         session.store.documents.add([Document(f"d{n}", {"text": f"The room number {n}."}) for n in range(9)])
         workspace.use_connection("mock", server.url)
@@ -69,7 +69,7 @@ def test_editing_the_judge_asks_only_the_judge_again(tmp_path, server):
         assert session.store.runs.all() == []  # and the list of runs stays clear
 
 
-def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path):
+def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
         with pytest.raises(NothingChanged, match="Nothing has changed"):
@@ -80,7 +80,7 @@ def test_a_bad_draft_and_no_change_are_refused_before_anything_is_asked(tmp_path
             trials.prompt_change(session, slot)
 
 
-def test_a_hostile_draft_ends_its_trial_with_the_reason_and_not_the_studio(tmp_path):
+def test_hostile_template_fails_its_trial_only(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
         now = templates.template_status(session, slot, "ecj")
@@ -104,7 +104,7 @@ def session(tmp_path, monkeypatch):
         workspace.close()
 
 
-def test_a_definition_is_changed_and_twenty_documents_tell_what_that_did(session):
+def test_trial_of_a_definition_compares_twenty_documents(session):
     sample = draws.project_sample(session, 20)
     book = codebooks.current(session)
     label = book.labels[0]
@@ -123,7 +123,7 @@ def test_a_definition_is_changed_and_twenty_documents_tell_what_that_did(session
     assert (settings.codebook_version, settings.codebook.hash) == (version, tried.after.settings.codebook.hash)
 
 
-def test_labels_that_came_or_went_are_left_out_of_the_comparison(session):
+def test_added_and_removed_labels_are_not_compared(session):
     book = codebooks.current(session)
     grown, _ = codebooks.add_label(codebooks.delete_label(book, book.labels[0].id), "Parking")
     codebooks.keep(session, grown)
@@ -134,7 +134,7 @@ def test_labels_that_came_or_went_are_left_out_of_the_comparison(session):
     assert [label.name for label in found.labels] == list(book.names[1:])
 
 
-def test_another_kind_cannot_be_compared(session):
+def test_trial_with_another_kind_of_label_is_refused(session):
     codebooks.keep(session, codebooks.change(codebooks.current(session), kind="choice"))
     with pytest.raises(CodebookError, match="kind"):
         trials.definition_change(session)

@@ -50,7 +50,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
         review.submit(session, run.run_id, [line.document_id], actor="ada", draw=draw)
 
 
-def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
+def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     queue.save_review_settings(session, ReviewSettings(even=0.5))
     nothing = accuracy_estimate.estimate_accuracy(session, run)
@@ -89,7 +89,7 @@ def test_from_nothing_to_an_interval_to_certainty(world: tuple[ProjectSession, R
     assert whole.labels[0].powered.value == pytest.approx(0.5)
 
 
-def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> None:
+def test_documents_chosen_by_hand_do_not_count_for_the_estimate(tmp_path: Path) -> None:
     workspace = Workspace()
     try:
         session = workspace.open(tmp_path / "p.duckdb")
@@ -109,7 +109,7 @@ def test_documents_picked_by_hand_prove_nothing_of_the_rest(tmp_path: Path) -> N
         workspace.close()
 
 
-def test_a_choice_counts_label_by_label_and_ratings_by_their_place_on_the_scale() -> None:
+def test_accuracy_of_choices_per_label_and_of_ratings_by_scale() -> None:
     choice = Codebook(kind="choice", labels=(Label(name="A"), Label(name="B")))
     assert accuracy_estimate._expand(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
     rating = Codebook(kind="rating", labels=(Label(name="Fluent"),))

@@ -21,7 +21,7 @@ def read(session, run, actor, document, **values):
     review.submit(session, run.run_id, [document], actor=actor)
 
 
-def test_agreement_of_two_readers(session, run):
+def test_agreement_of_two_reviewers(session, run):
     """On Alpha they say TT, FF, TF, FF: 3 of 4 the same; by chance 3/4 x 2/4 ... p_e = .5 x .25 + .5 x .75 = .5, so
     kappa = (.75 - .5) / .5 = .5."""
     for document, first, second in (
@@ -47,7 +47,7 @@ def test_agreement_of_two_readers(session, run):
     assert report.open == report.disagreements
 
 
-def test_a_decision_between_readers_counts_until_it_is_taken_back(session, run):
+def test_adjudication_counts_until_it_is_undone(session, run):
     read(session, run, "ann", "d2", a=True, b=True)
     read(session, run, "bob", "d2", a=False, b=True)
     assert queue.review_row(session, run, "d2").values["a"] is False  # the last who submitted
@@ -65,7 +65,7 @@ def test_a_decision_between_readers_counts_until_it_is_taken_back(session, run):
         agreement.adjudicate(session, run, "d2", "a", None)
 
 
-def test_a_second_reader_who_has_only_begun_changes_nothing(session, run):
+def test_unsubmitted_second_review_changes_nothing(session, run):
     read(session, run, "ann", "d1", a=True)
     review.edit(session, run.run_id, "d1", "a", False, actor="bob")
     assert queue.review_row(session, run, "d1").values["a"] is True
@@ -76,7 +76,7 @@ def test_a_second_reader_who_has_only_begun_changes_nothing(session, run):
     assert [row.document_id for row in again] == ["d1"]
 
 
-def test_labels_changed_in_sight_of_another_reviewer_do_not_count(session, run):
+def test_labels_changed_after_seeing_another_review_do_not_count(session, run):
     """On d0 Bob adopts Ann's label after he has submitted his own; d1 and d2 are independent: A is equal on one."""
     for document, first, second in (("d0", True, False), ("d1", True, True), ("d2", True, False)):
         read(session, run, "ann", document, a=first, b=True)
@@ -89,14 +89,14 @@ def test_labels_changed_in_sight_of_another_reviewer_do_not_count(session, run):
     assert (report.items[0].n, report.items[0].observed) == (2, 0.5)
 
 
-def test_a_second_reading_counts_as_decided_blind(session, run):
+def test_second_review_counts_as_blind(session, run):
     read(session, run, "ann", "d1", a=True, b=True)
     assert agreement.blind_report(session, run).blind.n == 0
     read(session, run, "bob", "d1", a=False, b=True)
     assert agreement.blind_report(session, run).blind.n == 2
 
 
-def test_what_deciding_blind_shows(session, run):
+def test_blind_decisions_measure_anchoring(session, run):
     """d0 ends in A, d1 in B. Blind on d0: A B, then B is changed to absent, as the verdict has it; blind on d1: B,
     unchanged; d2 (A B) is decided in sight of the verdict, as it has it but for B."""
     queue.save_review_settings(session, ReviewSettings(blind=True))
@@ -116,7 +116,7 @@ def test_what_deciding_blind_shows(session, run):
     assert report.changed.interval is not None
 
 
-def test_a_label_whose_definition_changed_is_stale_until_it_is_confirmed(session, run):
+def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     book = sample_world.CODEBOOK
     session.store.codebooks.save(book)
     review.submit(session, run.run_id, ["d0", "d1"], actor="ann")

@@ -68,7 +68,7 @@ def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[Cod
     return codebook_examples.suggest_examples(session, run, found)
 
 
-def test_a_correction_suggests_the_words_that_misled(session: ProjectSession) -> None:
+def test_correction_suggests_the_misleading_words(session: ProjectSession) -> None:
     run = _run(session)
     assert _suggested(session, run, "d0") == ()
     _correct(session, run, "d0", PRICE, False)
@@ -80,7 +80,7 @@ def test_a_correction_suggests_the_words_that_misled(session: ProjectSession) ->
     assert (missed.label_id, missed.part) == (STAFF, "include")
 
 
-def test_the_effect_is_known_before_and_one_click_keeps_it(session: ProjectSession) -> None:
+def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSession) -> None:
     run = _run(session)
     for document in ("d0", "d1", "d2"):
         review.submit(session, run.run_id, [document])
@@ -100,7 +100,7 @@ def test_the_effect_is_known_before_and_one_click_keeps_it(session: ProjectSessi
     assert codebook_examples.documents_used_as_examples(session) == {"d0": ("a cleaning fee",)}
 
 
-def test_an_example_that_does_more_harm_than_good_is_not_offered(session: ProjectSession) -> None:
+def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) -> None:
     session.store.documents.add([Document("d9", {"text": "The city tax and a cleaning fee at checkout were high."})])
     run = _run(session)
     _correct(session, run, "d0", PRICE, False)
@@ -112,7 +112,7 @@ def test_an_example_that_does_more_harm_than_good_is_not_offered(session: Projec
     assert codebook_examples.open_suggestions(session, run, found) == [(example, None)]
 
 
-def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
+def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSession) -> None:
     """The run before knows nothing of the example and is tested on all four; the run after is tested on three. A
     version without the example is tested on all again."""
     before = _run(session)
@@ -141,7 +141,7 @@ def test_what_was_taught_with_is_no_test(session: ProjectSession) -> None:
     assert codebook_examples.documents_used_as_examples(session) == {}
 
 
-def test_an_unsaved_draft_gets_the_words_and_stays(session: ProjectSession) -> None:
+def test_example_is_added_to_an_unsaved_draft(session: ProjectSession) -> None:
     run = _run(session)
     draft = codebooks.change_label(BOOK, STAFF, description="half written")
     codebooks.keep(session, draft)
@@ -153,7 +153,7 @@ def test_an_unsaved_draft_gets_the_words_and_stays(session: ProjectSession) -> N
     assert shown.saved.codebook.label(STAFF).description == ""
 
 
-def test_words_that_cannot_be_added(session: ProjectSession) -> None:
+def test_invalid_example_words_are_rejected(session: ProjectSession) -> None:
     run = _run(session)
     with pytest.raises(UsageError, match="has no words"):
         codebook_examples.preview_example(session, run, CodebookExample("d0", PRICE, "exclude", "  "))

@@ -19,7 +19,7 @@ def record(roles: dict, evidence: dict) -> DocumentRecord:
     )  # fmt: skip
 
 
-def test_in_a_choice_a_quote_speaks_for_what_its_role_chose():
+def test_quote_of_a_choice_belongs_to_the_label_its_role_chose():
     found = record(
         {"extractor": {"label": "hawk"}, "critic": {"label": "dove"}, "judge": {"label": None}},
         {role: (quote("label", "rise"),) for role in ("extractor", "critic", "judge", "clerk")},
@@ -32,6 +32,6 @@ def test_in_a_choice_a_quote_speaks_for_what_its_role_chose():
     ]
 
 
-def test_elsewhere_a_quote_stays_with_its_label():
+def test_quote_of_a_multilabel_codebook_keeps_its_label():
     given = (quote("food", "rates"), quote("staff", "will"))
     assert review.all_quotes(record({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given

@@ -16,7 +16,7 @@ def rows(session, run, **wanted):
     return {row.document_id: row for row in queue.review_page(session, run, QueueFilter(**wanted)).rows}
 
 
-def test_a_row_shows_who_says_what(session, run):
+def test_row_shows_values_of_every_annotator(session, run):
     found = rows(session, run)
     d1 = found["d1"]
     assert d1.values == {"a": False, "b": True}
@@ -30,7 +30,7 @@ def test_a_row_shows_who_says_what(session, run):
     assert d1.reason == "gold"
 
 
-def test_what_could_not_be_read_has_no_value(session, run):
+def test_unreadable_label_has_no_value(session, run):
     found = rows(session, run)
     assert found["d4"].values == {"a": None, "b": False}
     assert found["d4"].wrong == frozenset()  # neither right nor wrong
@@ -60,7 +60,7 @@ def test_pages(session, run):
     assert (nothing.rows, nothing.total, nothing.number, nothing.pages) == ((), 0, 1, 1)
 
 
-def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
+def test_edit_is_stored_before_it_is_returned(tmp_path):
     path = tmp_path / "kept.duckdb"
     with Project.open(path) as project:
         run_id = sample_world.build(project)
@@ -75,7 +75,7 @@ def test_an_edit_is_on_disk_before_it_is_spoken_of(tmp_path):
     assert (row.edited, row.wrong, row.status) == ({"a"}, frozenset(), "Draft")
 
 
-def test_deciding_as_the_verdict_did_is_no_edit(session, run):
+def test_confirming_the_verdict_is_not_an_edit(session, run):
     review.edit(session, run.run_id, "d1", "a", True)
     review.edit(session, run.run_id, "d1", "a", False)
     row = queue.review_row(session, run, "d1")
@@ -98,7 +98,7 @@ def test_undo_and_redo(session, run):
     assert review.redo(session) is None
 
 
-def test_one_persons_undo_leaves_anothers_work(session, run):
+def test_undo_keeps_changes_of_other_people(session, run):
     review.edit(session, run.run_id, "d1", "a", True, actor="ann")
     review.edit(session, run.run_id, "d2", "a", False, actor="bob")
     review.undo(session, actor="ann")
@@ -106,14 +106,14 @@ def test_one_persons_undo_leaves_anothers_work(session, run):
     assert queue.review_row(session, run, "d2").values["a"] is False
 
 
-def test_many_at_once_are_one_act(session, run):
+def test_bulk_edit_is_one_action(session, run):
     review.edit_many(session, run.run_id, ["d0", "d3", "d7"], "b", True)
     assert [row.values["b"] for row in rows(session, run).values()].count(True) == 6
     review.undo(session)
     assert [row.values["b"] for row in rows(session, run).values()].count(True) == 3
 
 
-def test_submitting_confirms_what_was_left_alone(session, run):
+def test_submitting_confirms_unchanged_labels(session, run):
     review.edit(session, run.run_id, "d0", "b", True, actor="ann")
     review.submit(session, run.run_id, ["d0"], actor="ann")
     row = queue.review_row(session, run, "d0")
@@ -126,7 +126,7 @@ def test_submitting_confirms_what_was_left_alone(session, run):
     assert queue.open_count(session, run) == 7
 
 
-def test_nothing_undecided_is_submitted(session, run):
+def test_document_with_undecided_labels_is_not_submitted(session, run):
     with pytest.raises(UsageError, match="d4 has no value yet for Alpha"):
         review.submit(session, run.run_id, ["d0", "d4"])
     assert queue.review_row(session, run, "d0").status == "Pending"
@@ -142,7 +142,7 @@ def test_discarding_and_reopening(session, run):
     assert queue.review_row(session, run, "d0").status == "Draft"
 
 
-def test_history_names_who_did_what(session, run):
+def test_history_names_person_and_change(session, run):
     review.edit(session, run.run_id, "d1", "a", True, actor="ann")
     review.submit(session, run.run_id, ["d1"], actor="bob")
     review.undo(session, actor="bob")

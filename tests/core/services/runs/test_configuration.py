@@ -88,11 +88,11 @@ def test_differences_are_by_role_and_without_what_is_equal():
         ),
     ],
 )
-def test_a_name_tells_what_differs_from_the_first_run_of_its_kind(settings, documents, name):
+def test_run_name_states_the_difference_from_the_first_run(settings, documents, name):
     assert propose_name(settings, documents, [row(name="ECJ, gpt-4.1-mini")]) == name
 
 
-def test_the_first_run_is_called_by_its_protocol_and_models():
+def test_first_run_is_named_by_protocol_and_models():
     assert propose_name(SETTINGS, 10, []) == "ECJ, gpt-4.1-mini"
     assert propose_name(CRITIC, 10, []) == "ECJ, gpt-4.1-mini, critic v2"
 
@@ -103,7 +103,7 @@ def created(session: ProjectSession, **plan) -> RunRow:
     return planning.create_runs(session, settings, ["d0", "d1"])[0]
 
 
-def test_runs_get_a_name_each(session):
+def test_run_names_are_unique(session):
     titles = [created(session).title, created(session, params={"extra_rounds": 1}).title]
     assert titles == ["ECJ, built-in lexical", "ECJ, built-in lexical, extra rounds 1"]
 

@@ -23,7 +23,7 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         yield opened
 
 
-def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSession) -> None:
+def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
@@ -40,7 +40,7 @@ def test_pausing_holds_the_queue_back_and_going_on_lets_it_go(session: ProjectSe
     assert session.state(first.run_id) == "done"
 
 
-def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSession) -> None:
+def test_stopping_holds_the_queue_until_it_is_released(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
@@ -53,7 +53,7 @@ def test_stopping_holds_the_queue_back_until_it_is_released(session: ProjectSess
     assert control.runs_on_hold(session) == ()
 
 
-def test_a_pause_shows_before_the_calls_in_flight_have_ended(session: ProjectSession) -> None:
+def test_pending_pause_is_shown_while_calls_finish(session: ProjectSession) -> None:
     (run,) = make(session, replace(SLOW, pace=4.0))
     control.start_runs(session, [run])
     until(
@@ -67,7 +67,7 @@ def test_a_pause_shows_before_the_calls_in_flight_have_ended(session: ProjectSes
     assert session.state(run.run_id) == "stopped"
 
 
-def test_a_run_is_taken_out_of_the_queue(session: ProjectSession) -> None:
+def test_run_is_removed_from_the_queue(session: ProjectSession) -> None:
     first, second = make(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
@@ -78,7 +78,7 @@ def test_a_run_is_taken_out_of_the_queue(session: ProjectSession) -> None:
     assert session.state(second.run_id) == "stopped"
 
 
-def test_a_paused_run_is_stopped_where_it_stands_and_a_done_one_stays_done(session: ProjectSession) -> None:
+def test_paused_run_can_be_stopped_and_finished_run_stays_done(session: ProjectSession) -> None:
     (run,) = make(session, SLOW)
     control.start_runs(session, [run])
     until(lambda: session.state(run.run_id) == "running")
@@ -96,7 +96,7 @@ def test_a_paused_run_is_stopped_where_it_stands_and_a_done_one_stays_done(sessi
     assert session.state(other.run_id) == "done"
 
 
-def test_an_interrupted_run_says_how_far_it_came(tmp_path: Path) -> None:
+def test_interrupted_run_reports_its_progress(tmp_path: Path) -> None:
     with studio(tmp_path) as (workspace, session):
         (run,) = make(session, SLOW)
         control.start_runs(session, [run])
@@ -130,7 +130,7 @@ def with_again(path: Path, run_id: str) -> None:
         workspace.close()
 
 
-def test_a_raised_budget_counts_from_the_next_start_on(session: ProjectSession) -> None:
+def test_raised_budget_applies_from_the_next_start(session: ProjectSession) -> None:
     (run,) = make(session, planning.Plan(budget_usd=1.0))
     assert run.budget_usd == 1.0
     control.raise_budget(session, run.run_id, 2.5)
@@ -143,7 +143,7 @@ def test_a_raised_budget_counts_from_the_next_start_on(session: ProjectSession) 
     until(lambda: session.state(run.run_id) == "done")
 
 
-def test_a_budget_that_is_spent_already_is_refused(session: ProjectSession) -> None:
+def test_budget_below_the_cost_so_far_is_refused(session: ProjectSession) -> None:
     (run,) = make(session, planning.Plan(budget_usd=1.0))
     with pytest.raises(UsageError, match="has already cost"):
         control.raise_budget(session, run.run_id, 0.0)
@@ -154,7 +154,7 @@ def test_a_budget_that_is_spent_already_is_refused(session: ProjectSession) -> N
     # 914 of 1,000 for $2.99: the whole costs 3.27, a third more is 4.36; half as much again is 4.50
     [(2.99, 914, 1000, 3.0, 4.5), (0.5, 10, 100, 0.5, 7.0), (0.0, 0, 10, 0.01, 0.02)],
 )
-def test_the_budget_to_offer(
+def test_suggested_budget(
     session: ProjectSession, spent: float, ended: int, documents: int, budget: float, offer: float
 ) -> None:
     (run,) = make(session)

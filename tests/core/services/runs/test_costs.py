@@ -31,29 +31,29 @@ def of(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> Esti
     )
 
 
-def test_calls_are_documents_times_asks_times_iterations(session: ProjectSession) -> None:
+def test_calls_are_documents_times_requests_times_iterations(session: ProjectSession) -> None:
     assert of(session, planning.Plan(iterations=3), documents=10).calls == 90
     assert of(session, planning.Plan(protocol="single"), documents=10).calls == 10
 
 
-def test_the_builtin_is_free(session: ProjectSession) -> None:
-    told = of(session, planning.Plan())
-    assert told.cost_usd == 0
-    assert told.basis == "The built-in baseline costs nothing."
+def test_builtin_model_is_free(session: ProjectSession) -> None:
+    estimate = of(session, planning.Plan())
+    assert estimate.cost_usd == 0
+    assert estimate.basis == "The built-in baseline costs nothing."
 
 
-def test_a_list_price_times_the_rendered_prompts(session: ProjectSession) -> None:
-    told = of(session, planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini")))
-    extractor, critic, judge = told.roles
+def test_cost_is_list_price_times_rendered_prompts(session: ProjectSession) -> None:
+    estimate = of(session, planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini")))
+    extractor, critic, judge = estimate.roles
     assert extractor.completion_tokens == 4 * REPLY_TOKENS
     # what was said before is in the prompts of the later roles
     assert extractor.prompt_tokens + 4 * REPLY_TOKENS < critic.prompt_tokens + 2000
     assert judge.prompt_tokens > critic.prompt_tokens > 4 * REPLY_TOKENS
-    assert told.cost_usd is not None
+    assert estimate.cost_usd is not None
     # gpt-4.1-mini: $0.40 in, $1.60 out a million tokens
-    wanted = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in told.roles)
-    assert told.cost_usd == pytest.approx(wanted, rel=1e-3)
-    assert told.basis.startswith("List prices; tokens: prompts of 4 documents")
+    wanted = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in estimate.roles)
+    assert estimate.cost_usd == pytest.approx(wanted, rel=1e-3)
+    assert estimate.basis.startswith("List prices; tokens: prompts of 4 documents")
 
 
 def test_a_batch_costs_half(session: ProjectSession) -> None:
@@ -69,23 +69,23 @@ def test_a_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) 
     assert of(session, planning.Plan(default_model=role_model)).roles[0].completion_tokens == 4 * 50
 
 
-def test_an_unknown_price_is_said_and_not_guessed(session: ProjectSession) -> None:
+def test_unknown_price_gives_no_estimate(session: ProjectSession) -> None:
     session.models.add(connection("local", "http://127.0.0.1:9/v1"))
-    told = of(session, planning.Plan(default_model=RoleModel(connection="local", model="tiny")))
-    assert told.cost_usd is None
-    assert "Price unknown for local/tiny" in told.basis
+    estimate = of(session, planning.Plan(default_model=RoleModel(connection="local", model="tiny")))
+    assert estimate.cost_usd is None
+    assert "Price unknown for local/tiny" in estimate.basis
 
 
-def test_an_earlier_run_with_the_same_role_models_is_the_measure(session: ProjectSession) -> None:
+def test_earlier_run_with_the_same_role_models_is_used_for_the_estimate(session: ProjectSession) -> None:
     (run,) = make(session)
     session.start_or_resume(run.run_id).result(30)
     turns = session.store.finished_debates.usage(run.run_id)
     assert turns["judge"][0] == 4
-    told = of(session, planning.Plan(), documents=100)
-    assert told.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
+    estimate = of(session, planning.Plan(), documents=100)
+    assert estimate.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
 
 
-def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length(tmp_path: Path) -> None:
+def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
     with studio(tmp_path, documents=0) as (_, session):
         short = [Document(f"s{number}", {"text": "Short."}) for number in range(60)]
         long = [Document(f"l{number}", {"text": "Long. " * 400}) for number in range(60)]
@@ -98,7 +98,7 @@ def test_a_file_that_begins_with_its_short_texts_is_estimated_by_its_mean_length
         assert annotator.prompt_tokens == pytest.approx(true, rel=0.01)
 
 
-def test_what_was_measured_on_other_documents_is_taken_to_their_length(session: ProjectSession) -> None:
+def test_measured_cost_is_scaled_to_the_document_length(session: ProjectSession) -> None:
     (run,) = make(session, planning.Plan(protocol="single"))
     session.start_or_resume(run.run_id).result(30)
     measured = session.store.finished_debates.usage(run.run_id)["annotator"][1].prompt_tokens
@@ -107,5 +107,5 @@ def test_what_was_measured_on_other_documents_is_taken_to_their_length(session: 
     assert before == session.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4
     session.store.documents.add([Document("long", {"text": "x" * 10_000})])
     longer = session.store.documents.mean_length() - before
-    told = of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
-    assert told == measured + round(longer / 4)
+    estimate = of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
+    assert estimate == measured + round(longer / 4)

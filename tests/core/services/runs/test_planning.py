@@ -28,7 +28,7 @@ def put(session: ProjectSession, *plans: planning.Plan) -> planning.PlannedCompa
     return planning.prepare_comparison(session, 4)
 
 
-def test_members_are_kept_until_they_are_started(session: ProjectSession) -> None:
+def test_comparison_members_are_kept_until_started(session: ProjectSession) -> None:
     shown = put(session, planning.Plan(), planning.Plan(protocol="discussion", params={"annotators": 2, "rounds": 1}))
     assert [member.title for member in shown.members] == ["Extractor, Critic, Judge", "Peer discussion"]
     assert shown.ready
@@ -42,7 +42,7 @@ def test_members_are_kept_until_they_are_started(session: ProjectSession) -> Non
         planning.create_compared_runs(session, planning.prepare_comparison(session, 4), ["d0"])
 
 
-def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
+def test_identical_requests_of_two_members_are_paid_once(session: ProjectSession) -> None:
     """Two that differ only in their extra rounds share the first extraction and critique."""
     shown = put(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
     assert shown.shared == 4 * 2
@@ -57,7 +57,7 @@ def test_what_two_ask_alike_is_paid_once(session: ProjectSession) -> None:
     assert (second.calls, second.cached_calls) == (4 * 3, 4 * 2)
 
 
-def test_a_member_that_cannot_run_says_why(session: ProjectSession) -> None:
+def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:
     shown = put(session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m")))
     assert not shown.ready
     assert "no connection 'gone'" in shown.members[1].problem
@@ -65,7 +65,7 @@ def test_a_member_that_cannot_run_says_why(session: ProjectSession) -> None:
         planning.add_to_comparison(session, planning.Plan(protocol="discussion", params={"annotators": 99}))
 
 
-def test_the_built_in_model_is_instant_once_a_run_was_watched(session: ProjectSession) -> None:
+def test_builtin_model_is_not_slowed_down_after_the_first_run(session: ProjectSession) -> None:
     plan = planning.load_plan(session)
     assert plan.pace == planning.FIRST_PACE
     (run,) = planning.create_runs(session, planning.project_settings(session, plan), ["d0"])

@@ -19,7 +19,7 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         yield opened
 
 
-def test_the_base_is_the_latest_run_of_a_plan(session: ProjectSession) -> None:
+def test_base_of_a_rerun_is_the_latest_run_of_the_plan(session: ProjectSession) -> None:
     plan = planning.Plan(params={"extra_rounds": 1})
     assert rerun.base_run(session, plan) is None
     make(session, planning.Plan())
@@ -30,7 +30,7 @@ def test_the_base_is_the_latest_run_of_a_plan(session: ProjectSession) -> None:
     assert found.run_id == run.run_id
 
 
-def test_another_model_is_another_base(session: ProjectSession) -> None:
+def test_base_of_a_rerun_depends_on_the_model(session: ProjectSession) -> None:
     make(session)
     other = RoleModel(connection="openai", model="gpt-4.1-mini")
     assert rerun.base_run(session, planning.Plan().with_role_model("critic", other)) is None
