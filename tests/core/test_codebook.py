@@ -1,4 +1,4 @@
-"""The codebook: unique names, stable ids, a YAML form that loses nothing, errors that name the field."""
+"""The codebook: unique names, stable ids, lossless YAML, errors that name the field."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LABELS = st.lists(
 
 
 @given(st.builds(Codebook, name=WORDS, unit=WORDS, guideline=WORDS, labels=LABELS))
-def test_yaml_and_back_is_the_same_codebook(codebook: Codebook) -> None:
+def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
     assert load_yaml(dump_yaml(codebook)) == codebook
 
 
@@ -39,13 +39,13 @@ def test_yaml_and_back_is_the_same_codebook(codebook: Codebook) -> None:
         ("kind: rating\nscale: {min: 5, max: 1}", "below"),
     ],
 )
-def test_what_cannot_be_used_is_said_with_its_place(text: str, says: str) -> None:
+def test_invalid_codebook_error_names_the_field(text: str, says: str) -> None:
     with pytest.raises(CodebookError) as caught:
         load_yaml(text)
     assert says in str(caught.value)
 
 
-def test_ids_and_colours_are_given_and_stay_when_a_label_is_renamed() -> None:
+def test_ids_and_colours_are_assigned_and_kept_on_renaming() -> None:
     book = parse_codebook({"labels": [{"name": f"L{index}"} for index in range(COLOURS + 1)]})
     assert [label.colour for label in book.labels] == [1, 2, 3, 4, 5, 6, 7, 8, 1]
     first = book.labels[0]
@@ -55,28 +55,28 @@ def test_ids_and_colours_are_given_and_stay_when_a_label_is_renamed() -> None:
     assert again.labels[0].id == first.id  # the same name gives the same id in every project
 
 
-def test_names_are_found_after_normalisation_and_never_by_nearness() -> None:
+def test_names_are_matched_after_normalisation_and_never_approximately() -> None:
     book = Codebook(labels=(Label(name="Room Service"),))
     assert book.find("#room  service") == book.labels[0]
     assert book.find("Room Servic") is None
 
 
-def test_a_double_quote_in_a_name_becomes_a_single_one() -> None:
+def test_double_quotes_in_names_become_single_quotes() -> None:
     assert Label(name='the "view"').name == "the 'view'"
 
 
-def test_numbers_in_yaml_are_words_where_words_are_meant() -> None:
+def test_numbers_in_yaml_text_fields_become_text() -> None:
     book = load_yaml("labels: [{name: 2024, keywords: [5, yes, 1.5], include: null}]")
     assert book.labels[0].name == "2024"
     assert book.labels[0].keywords == ("5", "True", "1.5")
 
 
-def test_a_codebook_without_labels_is_refused_where_labels_are_needed() -> None:
+def test_required_labels_are_checked() -> None:
     with pytest.raises(CodebookError, match="no labels"):
         Codebook(name="Empty").require_labels()
 
 
-def test_the_definition_changes_with_its_words_and_not_with_its_colour() -> None:
+def test_definition_hash_depends_on_words_and_not_on_colour() -> None:
     label = Label(name="Food", keywords=("a", "b"))
     assert label.model_copy(update={"colour": 5}).definition_hash == label.definition_hash
     assert label.model_copy(update={"keywords": ("b", "a")}).definition_hash == label.definition_hash

@@ -38,7 +38,7 @@ def test_names_as_running_text(names: Sequence[str], text: str) -> None:
     assert f.join_names(names) == text
 
 
-def test_names_with_another_conjunction() -> None:
+def test_names_joined_with_another_conjunction() -> None:
     assert f.join_names(["a", "b", "c"], "or") == "a, b or c"
 
 
@@ -53,7 +53,7 @@ def test_names_with_another_conjunction() -> None:
         (None, 3, "–", "–"),
     ],
 )
-def test_numbers_have_a_real_minus_and_no_signed_zero(
+def test_numbers_use_a_minus_sign_and_no_signed_zero(
     value: float | None, digits: int, number: str, signed: str
 ) -> None:
     assert f.format_number(value, digits) == number
@@ -91,7 +91,7 @@ def test_p_values() -> None:
         (12_340.4, "$12,340"),
     ],
 )
-def test_money_keeps_the_digits_that_matter(dollars: float | None, text: str) -> None:
+def test_money_keeps_significant_digits(dollars: float | None, text: str) -> None:
     assert f.format_money(dollars) == text
 
 
@@ -142,7 +142,7 @@ def test_clock_and_timestamp() -> None:
     assert f.format_timestamp(at) == "3 Mar 2025, 14:05"
 
 
-def test_follows_the_cases_that_the_browser_is_tested_with() -> None:
+def test_formats_agree_with_those_of_the_browser() -> None:
     cases = json.loads((Path(__file__).parents[1] / "js" / "format_cases.json").read_text("utf-8"))
     functions: dict[str, Callable[[float | None], str]] = {
         "formatMoney": f.format_money,

@@ -16,22 +16,22 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_anything_json_has_a_name(value: object) -> None:
+def test_any_json_value_has_a_hash(value: object) -> None:
     assert digest(value) == digest(value)
     assert len(digest(value, size=8)) == 16
 
 
-def test_the_order_of_keys_is_no_difference_and_the_order_of_a_list_is() -> None:
+def test_hash_ignores_key_order_and_depends_on_list_order() -> None:
     assert digest({"a": 1, "b": [1, 2]}) == digest({"b": [1, 2], "a": 1})
     assert digest([1, 2]) != digest([2, 1])
 
 
-def test_known_names_stay_as_they_are() -> None:
+def test_known_hashes_do_not_change() -> None:
     # A change here would make every stored reply unfindable.
     assert digest({"model": "m", "messages": [["user", "Grüße"]], "seed": None}) == "dbec1b254b251f23fed98d4e6a6e28f5"
 
 
-def test_what_orjson_refuses_is_hashed_all_the_same() -> None:
+def test_values_that_orjson_refuses_are_hashed() -> None:
     assert canonical(["\ud800"]) == b'["\xed\xa0\x80"]'
     assert canonical([2**80]) == f"[{2**80}]".encode()
     with pytest.raises(TypeError):

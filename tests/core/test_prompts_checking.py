@@ -1,4 +1,4 @@
-"""Problems of a template, at the line of the file they stand in."""
+"""Problems of a template, with the line in its file."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def told(text: str) -> list[tuple[int, str, str]]:
         ("x" * (MAX_TEMPLATE_CHARACTERS + 1), [(0, "error", "a template may have 100,000 characters")]),
     ],
 )
-def test_problems_and_their_lines(text: str, problems: list[tuple[int, str, str]]) -> None:
+def test_problems_are_reported_with_their_lines(text: str, problems: list[tuple[int, str, str]]) -> None:
     found = told(text)
     assert [(line, weight) for line, weight, _ in found] == [(line, weight) for line, weight, _ in problems]
     assert all(message.startswith(start) for (_, _, message), (_, _, start) in zip(found, problems, strict=True))
 
 
-def test_every_stranger_is_told_once_a_line() -> None:
+def test_unknown_variable_is_reported_once_per_line() -> None:
     assert [line for line, _, _ in told(HEAD + "{{ a }}{{ a }}\n{{ a }}\n{{ b }}")] == [5, 6, 7]
 
 

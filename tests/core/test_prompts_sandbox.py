@@ -46,7 +46,7 @@ def test_a_hostile_template_is_stopped_with_a_message(text: str, says: str) -> N
     assert filled("{{ unit }}") == "review"  # and the next one is served
 
 
-def test_a_long_document_is_no_loop() -> None:
+def test_long_document_is_rendered() -> None:
     """Here and in the process for templates that are not ours: what is too long for a model, its server says."""
     values = prompts.variables(BOOK, Document("1", {"text": "soup " * 200_000}))
     template = Template(name="ecj/judge.v1", text="## user\n{{ document }}")
@@ -54,7 +54,7 @@ def test_a_long_document_is_no_loop() -> None:
     assert len(prompts.rendering.render_parts(template.text, values, parts=True)[0][1]) > 1_000_000
 
 
-def test_a_template_that_was_stopped_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stopped_template_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{% for i in range(99999) %}{% for j in range(99998) %}{% endfor %}{% endfor %}"
     with pytest.raises(PromptError):
         filled(text)
@@ -63,7 +63,7 @@ def test_a_template_that_was_stopped_is_not_tried_again(monkeypatch: pytest.Monk
         filled(text)
 
 
-def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
+def test_edited_template_renders_like_the_shipped_one() -> None:
     templates = prompts.shipped_templates("ecj")
     judge, block = templates["judge"], templates["definitions"]
     other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
@@ -75,14 +75,14 @@ def test_an_edited_template_gives_what_the_shipped_one_gives() -> None:
     assert there == here
 
 
-def test_a_worker_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_process_is_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     filled("{{ document }}")
     monkeypatch.setattr(sandbox, "Worker", lambda: pytest.fail("a process for each template would take far longer"))
     for number in range(20):
         filled("{{ document }}" + " " * (number % 3))
 
 
-def test_no_secret_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_worker_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     worker = sandbox.Worker()
     try:

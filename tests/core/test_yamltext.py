@@ -1,4 +1,4 @@
-"""YAML of strangers: what it stands for is bounded, and what it does wrong is told by the line."""
+"""Untrusted YAML: its expanded size is bounded, and errors name the line."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     ("read", "fault"),
     [(codebook.load_yaml, CodebookError), (personas.load_yaml, UsageError), (custom.read, UsageError)],
 )
-def test_aliases_that_stand_for_too_much_are_refused_unread(read, fault, text):
+def test_aliases_that_expand_too_far_are_refused(read, fault, text):
     with pytest.raises(fault, match="aliases"):
         read(text)
 
 
-def test_an_alias_that_stands_for_little_is_what_it_stands_for():
+def test_small_alias_is_expanded():
     data, node = parse("a: &one [1, 2]\nb: *one\n", "it", UsageError)
     assert data == {"a": [1, 2], "b": [1, 2]}
     assert node.value[1][0].start_mark.line == 1
@@ -36,6 +36,6 @@ def test_an_alias_that_stands_for_little_is_what_it_stands_for():
 @pytest.mark.parametrize(
     "text", ["a: [", "!!int ''", "!!bool x", "!!timestamp x", "? {a: 1}\n: 1", "\0", "a: 1\n---\nb: 1", "[" * 5000]
 )
-def test_what_is_no_yaml_is_told_as_such(text):
+def test_invalid_yaml_is_reported(text):
     with pytest.raises(UsageError, match="not YAML"):
         parse(text, "it", UsageError)

@@ -1,4 +1,4 @@
-"""Whole runs against aimock from npm: the OpenAI and the Ollama API as somebody else understood them."""
+"""Whole runs against aimock from npm, an independent mock of the OpenAI and Ollama APIs."""
 
 from __future__ import annotations
 
@@ -55,17 +55,17 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_a_run_gets_through_limits_cuts_and_faults(tmp_path: Path, program: Path, dialect: str) -> None:
+def test_run_survives_rate_limits_cut_streams_and_faults(tmp_path: Path, program: Path, dialect: str) -> None:
     write(tmp_path, *(f"Text {index}. The staff were kind." for index in range(4)))
     with aimock(program, tmp_path, ANSWERS) as url:
         place = f"{dialect}={url}/v1" if dialect == "openai" else f"{dialect}={url}"
         chosen = ("--connection", place, "--model", f"{dialect}/gpt-4o")
-        told = annotate(tmp_path, *chosen).json
+        result = annotate(tmp_path, *chosen).json
         again = annotate(tmp_path, *chosen).json
         (listed,) = moot("models", "--connection", place, "--probe", "--json").json["connections"]
-    assert (told["verdicts"], told["failed"], told["calls"], told["status"]) == (4, 0, 12, "done")
+    assert (result["verdicts"], result["failed"], result["calls"], result["status"]) == (4, 0, 12, "done")
     assert (again["calls"], again["cached_calls"]) == (0, 12)
-    assert told["seconds"] >= 1, "the server asked for a second"
+    assert result["seconds"] >= 1, "the server asked for a second"
     tries = rows(tmp_path, "SELECT document_id, role, kind FROM attempts ORDER BY ALL")
     assert tries == [
         ("d1", "extractor", "rate limited"), ("d2", "extractor", "cut stream"), ("d3", "critic", "server fault"),
@@ -79,18 +79,18 @@ def test_a_run_gets_through_limits_cuts_and_faults(tmp_path: Path, program: Path
     assert said["Final Decision: The present aspects are: Service"] == ("So be it." if thought else "")
     # aimock's Ollama reports zeros for every reply: that is no count
     assert set(rows(tmp_path, "SELECT estimated FROM replies")) == {(dialect == "ollama",)}
-    assert told["prompt_tokens"] > 12 < told["completion_tokens"]
+    assert result["prompt_tokens"] > 12 < result["completion_tokens"]
     assert listed["probe"]["error"] is None
     assert listed["probe"]["in_format"] is True
 
 
-def test_files_and_batches_as_aimock_understands_them(tmp_path: Path, program: Path) -> None:
+def test_batch_run_uses_the_files_and_batches_api(tmp_path: Path, program: Path) -> None:
     write(tmp_path, "Text 0.", "Text 1.")
     with aimock(program, tmp_path, ANSWERS) as url:
         chosen = ("--connection", f"openai={url}/v1", "--model", "openai/gpt-4o", "--engine", "batch")
-        told = annotate(tmp_path, *chosen).json
-    # its batches all say the same, which is no decision: extractor and judge are asked twice
-    assert (told["unresolved"], told["failed"], told["calls"], told["status"]) == (2, 0, 10, "done")
+        result = annotate(tmp_path, *chosen).json
+    # all replies of its batches are the same text without a decision: extractor and judge are asked twice
+    assert (result["unresolved"], result["failed"], result["calls"], result["status"]) == (2, 0, 10, "done")
     assert rows(tmp_path, "SELECT DISTINCT text FROM replies") == [("Mock batch completion",)]
     assert rows(tmp_path, "SELECT count(*), count(DISTINCT remote_id) FROM batches WHERE outcome = 'collected'") == [
         (5, 5)

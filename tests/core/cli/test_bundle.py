@@ -1,4 +1,4 @@
-"""A project leaves as a bundle and comes back as a project, from the command line."""
+"""Export a project as a bundle and import it again from the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.core.cli.invoking import annotate, moot, write
 
 
-def test_out_and_in_again(tmp_path: Path) -> None:
+def test_exported_bundle_is_imported_again(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.", "A good breakfast near the station.")
     run_id = annotate(tmp_path).json["run_id"]
     project, packed, again = tmp_path / "p.duckdb", tmp_path / "all.zip", tmp_path / "again.duckdb"
@@ -25,14 +25,14 @@ def test_out_and_in_again(tmp_path: Path) -> None:
     assert not (tmp_path / "other.duckdb").exists()
 
 
-def test_nothing_is_written_over_the_project(tmp_path: Path) -> None:
+def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.")
     annotate(tmp_path)
     project = ("--project", tmp_path / "p.duckdb")
     kept = sorted(path.name for path in tmp_path.iterdir())
     for form in ("csv", "bundle"):
-        told = moot("export", *project, "--format", form, "--output", tmp_path / "p.duckdb", code=2)
-        assert "belongs to the open project" in told.stderr
+        result = moot("export", *project, "--format", form, "--output", tmp_path / "p.duckdb", code=2)
+        assert "belongs to the open project" in result.stderr
     moot("export", *project, "--format", "csv", "--output", tmp_path / "p.duckdb.lock", code=2)
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb", code=2)
     assert (

@@ -1,4 +1,4 @@
-"""Waiting for a future while Ctrl+C is handled, and what a terminal shows."""
+"""Waiting for a future while Ctrl+C is handled, tables and the progress bar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The headless contract, run as a person runs it: the installed command, real files, a real server, real signals."""
+"""The headless contract with the installed command, real files, a real server and real signals."""
 
 from __future__ import annotations
 
@@ -85,23 +85,23 @@ def server() -> Iterator[str]:
         yield url
 
 
-def test_demo_does_the_main_job_and_beats_naming_everything() -> None:
-    told = result(moot("demo", "--json"))
-    assert told["verdicts"] == told["documents"] == 96
-    assert told["cost_usd"] == 0.0
+def test_demo_beats_predicting_every_label() -> None:
+    summary = result(moot("demo", "--json"))
+    assert summary["verdicts"] == summary["documents"] == 96
+    assert summary["cost_usd"] == 0.0
     with (Path(__file__).parents[3] / "sample_data" / "hotel_reviews.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    shares = [sum(int(row[name]) for row in rows) / len(rows) for name in told["evaluation"]["labels"]]
+    shares = [sum(int(row[name]) for row in rows) / len(rows) for name in summary["evaluation"]["labels"]]
     everything = sum(2 * share / (1 + share) for share in shares) / len(shares)  # precision = share, recall = 1
-    assert told["evaluation"]["macro"]["f1"] > everything + 0.1
+    assert summary["evaluation"]["macro"]["f1"] > everything + 0.1
 
 
-def test_annotate_evaluate_runs_and_export_hang_together(folder: Path) -> None:
-    told = result(annotate(folder, "--gold-same-names"))
-    assert {key: told[key] for key in ("run_id", "documents", "verdicts", "unresolved", "failed", "status")} == {
+def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
+    summary = result(annotate(folder, "--gold-same-names"))
+    assert {key: summary[key] for key in ("run_id", "documents", "verdicts", "unresolved", "failed", "status")} == {
         "run_id": "r0001", "documents": 4, "verdicts": 4, "unresolved": 0, "failed": 0, "status": "done"
     }  # fmt: skip
-    assert (told["calls"], told["cached_calls"], told["rejected"]) == (12, 0, 0)
+    assert (summary["calls"], summary["cached_calls"], summary["rejected"]) == (12, 0, 0)
     report = result(moot("evaluate", "--project", folder / "p.duckdb", "--json"))["runs"][0]
     assert (report["n"], report["excluded"], report["protocol"]) == (4, 0, "ecj")
     assert report["roles"] == dict.fromkeys(("extractor", "critic", "judge"), "builtin/lexical")
@@ -118,7 +118,7 @@ def test_annotate_evaluate_runs_and_export_hang_together(folder: Path) -> None:
         assert (folder / f"out.{form}").stat().st_size > 100
 
 
-def test_the_same_run_again_pays_nothing(folder: Path, server: str) -> None:
+def test_repeated_run_makes_no_paid_calls(folder: Path, server: str) -> None:
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
     before = statistics(server)["calls"]
     first = result(annotate(folder, *chosen))
@@ -130,7 +130,7 @@ def test_the_same_run_again_pays_nothing(folder: Path, server: str) -> None:
     assert statistics(server)["calls"] == asked + 1
 
 
-def test_killed_in_mid_run_it_goes_on_and_pays_for_no_reply_twice(folder: Path) -> None:
+def test_killed_run_resumes_without_paying_twice(folder: Path) -> None:
     write_reviews(folder / "reviews.csv", 60)
     with mock_llm(slots=4, ttft=0.03, tpt=0.001) as url:
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "4")
@@ -147,13 +147,13 @@ def test_killed_in_mid_run_it_goes_on_and_pays_for_no_reply_twice(folder: Path) 
         process.wait()
         rows = result(moot("runs", "--project", folder / "p.duckdb", "--json"))["runs"]
         assert rows[0]["status"] == "paused"
-        told = result(annotate(folder, *chosen, "--resume", "r0001"))
-        assert (told["status"], told["verdicts"]) == ("done", 60)
+        summary = result(annotate(folder, *chosen, "--resume", "r0001"))
+        assert (summary["status"], summary["verdicts"]) == ("done", 60)
         stats = statistics(url)
         # what was in flight or not yet on disk when it died: at most the four slots and one group
-        assert stats["ok"] - 2 <= told["calls"] + 8
+        assert stats["ok"] - 2 <= summary["calls"] + 8
         again = result(annotate(folder, *chosen, "--resume", "r0001"))
-        assert again["calls"] == told["calls"]
+        assert again["calls"] == summary["calls"]
         assert statistics(url)["calls"] == stats["calls"]
 
 
@@ -173,9 +173,9 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert process.returncode == 3, err
-        told = json.loads(out.strip().splitlines()[-1])
-        assert told["status"] == "paused"
-        assert statistics(url)["ok"] == told["calls"] + 1
+        summary = json.loads(out.strip().splitlines()[-1])
+        assert summary["status"] == "paused"
+        assert statistics(url)["ok"] == summary["calls"] + 1
         assert statistics(url)["cancelled"] == 0
 
 
@@ -192,18 +192,18 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
         (("--connection", "mock=http://127.0.0.1:9/v1", "--model", "mock/m", "--budget", "1"), "price"),
     ],
 )
-def test_bad_usage_is_said_and_leaves_nothing(folder: Path, more: tuple[str, ...], says: str) -> None:
+def test_bad_usage_is_reported_and_leaves_no_project(folder: Path, more: tuple[str, ...], says: str) -> None:
     assert says in annotate(folder, *more, code=2).stderr
     assert not (folder / "p.duckdb").exists()
 
 
-def test_a_server_that_is_not_there_stops_the_run_before_it_starts(folder: Path) -> None:
+def test_unreachable_server_stops_the_run_before_it_starts(folder: Path) -> None:
     done = annotate(folder, "--connection", f"mock=http://127.0.0.1:{free_port()}/v1", "--model", "mock/m", code=2)
     assert "cannot be reached" in done.stderr
     assert not (folder / "p.duckdb").exists()
 
 
-def test_a_project_that_is_open_elsewhere_is_said_with_its_owner(folder: Path) -> None:
+def test_project_open_elsewhere_is_reported_with_its_owner(folder: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from core.services.workspace import Workspace;"
         "w = Workspace(url='http://127.0.0.1:8777'); w.open(Path(sys.argv[1])); print('open', flush=True);"
@@ -221,7 +221,7 @@ def test_a_project_that_is_open_elsewhere_is_said_with_its_owner(folder: Path) -
     moot("runs", "--project", folder / "p.duckdb")
 
 
-def test_a_key_reaches_neither_project_nor_output(folder: Path, server: str) -> None:
+def test_key_is_in_neither_project_nor_output(folder: Path, server: str) -> None:
     key = "sk-never-written-anywhere"
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
     done = annotate(folder, *chosen, MOOT_MOCK_API_KEY=key)

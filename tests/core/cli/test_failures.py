@@ -1,4 +1,4 @@
-"""Every kind of failure provoked in a whole run: what the command line says of it, and what is on record."""
+"""Every kind of failure, provoked in a whole run: the message of the command line and the record."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def toy(url: str, *more: object) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("kind", LASTING)
-def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(folder: Path, kind: str) -> None:
+def test_lasting_fault_pauses_the_run_and_names_a_remedy(folder: Path, kind: str) -> None:
     behave, remedy = LASTING[kind]
     with Scripted(debating(extractor=behave)) as server:
-        told = annotate(folder, *toy(server.url, "--param", "silence=0.1"), code=3)
-    assert (told.json["status"], told.json["failed"]) == ("paused", 0)
-    assert "documents in a row met the same error" in told.stderr
-    assert remedy in told.stderr
+        result = annotate(folder, *toy(server.url, "--param", "silence=0.1"), code=3)
+    assert (result.json["status"], result.json["failed"]) == ("paused", 0)
+    assert "documents in a row met the same error" in result.stderr
+    assert remedy in result.stderr
     assert {row[0] for row in rows(folder, "SELECT kind FROM attempts")} == {kind}
 
 
@@ -50,33 +50,33 @@ def test_a_lasting_fault_pauses_the_run_and_says_what_to_do(folder: Path, kind: 
         (answer(400, "API key not valid. Please pass a valid API key."), "Check the key"),
     ],
 )
-def test_what_one_request_shows_costs_one_request(folder: Path, behave: Behaviour, said: str) -> None:
+def test_failure_visible_in_one_request_costs_one_request(folder: Path, behave: Behaviour, said: str) -> None:
     with Scripted(behave) as server:
-        told = annotate(folder, *toy(server.url), code=2)
+        result = annotate(folder, *toy(server.url), code=2)
     assert len(server.paths) == 1, server.paths
-    assert said in told.stderr
+    assert said in result.stderr
     assert not (folder / "p.duckdb").exists()
 
 
-def test_nobody_there_stops_before_the_start(folder: Path) -> None:
-    told = annotate(folder, *toy(f"http://127.0.0.1:{free_port()}/v1"), code=2)
-    assert "cannot be reached" in told.stderr
-    assert "the server is running" in told.stderr
+def test_unreachable_server_stops_before_the_start(folder: Path) -> None:
+    result = annotate(folder, *toy(f"http://127.0.0.1:{free_port()}/v1"), code=2)
+    assert "cannot be reached" in result.stderr
+    assert "the server is running" in result.stderr
 
 
 def thinking_only(who: str) -> Behaviour:
     return debating(**{who: sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))})
 
 
-def test_a_limit_hit_while_thinking_fails_a_critic_and_leaves_a_judge_unread(folder: Path) -> None:
+def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolved(folder: Path) -> None:
     with Scripted(thinking_only("critic")) as server:
-        told = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
+        result = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
         assert {row[0] for row in rows(folder, "SELECT kind FROM attempts")} == {"length limit"}
-        assert (told.json["failed"], told.json["status"]) == (2, "done")
+        assert (result.json["failed"], result.json["status"]) == (2, "done")
         server.behave = thinking_only("judge")
-        told = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
-    assert (told.json["unresolved"], told.json["failed"]) == (2, 0)
-    assert "4 of 8 replies reached the output limit of 8,192 tokens" in told.stderr  # the probe reasoned
+        result = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
+    assert (result.json["unresolved"], result.json["failed"]) == (2, 0)
+    assert "4 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe reasoned
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_a_document_that_is_too_long_is_failed_skipped_or_cut(
         return await debating()(request, body)
 
     with Scripted(small) as server:
-        told = annotate(tmp_path, *toy(server.url, "--param", f"on_long={on_long}"), code=code)
+        result = annotate(tmp_path, *toy(server.url, "--param", f"on_long={on_long}"), code=code)
         again = annotate(tmp_path, *toy(server.url, "--resume", "r0001"), code=code)
-    assert tuple(told.json[name] for name in ("verdicts", "unresolved", "failed")) == counts
-    assert {**again.json, "seconds": 0, "cached_calls": 0} == {**told.json, "seconds": 0, "cached_calls": 0}
+    assert tuple(result.json[name] for name in ("verdicts", "unresolved", "failed")) == counts
+    assert {**again.json, "seconds": 0, "cached_calls": 0} == {**result.json, "seconds": 0, "cached_calls": 0}
     if on_long == "cut":
         ((verdict,),) = rows(tmp_path, "SELECT verdict FROM verdicts WHERE document_id = 'd0'")
         assert "the text was cut to its first" in verdict
@@ -107,49 +107,49 @@ def test_a_document_that_is_too_long_is_failed_skipped_or_cut(
 @pytest.mark.parametrize(
     ("param", "said"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "schema")]
 )
-def test_a_parameter_that_cannot_be_is_refused(folder: Path, param: str, said: str) -> None:
-    told = annotate(folder, "--param", param, code=2)
-    assert said in told.stderr
+def test_invalid_parameter_is_refused(folder: Path, param: str, said: str) -> None:
+    result = annotate(folder, "--param", param, code=2)
+    assert said in result.stderr
 
 
-def test_schemas_are_asked_for_when_the_run_is_told_to(folder: Path) -> None:
+def test_schemas_are_requested_with_schema_on(folder: Path) -> None:
     held = '{"reasoning": "r", "labels": [{"label": "Service", "quotes": ["The staff were kind"]}]}'
     with Scripted(debating(extractor=held, judge=held)) as server:
-        told = annotate(folder, *toy(server.url, "--param", "schema=on", "--limit", "3"))
-    assert told.json["verdicts"] == 3
+        result = annotate(folder, *toy(server.url, "--param", "schema=on", "--limit", "3"))
+    assert result.json["verdicts"] == 3
     wanted = ["response_format" in body for body in server.requests if "You are the critic" not in str(body)]
     assert all(wanted)
     assert not any("response_format" in body for body in server.requests if "You are the critic" in str(body))
     assert "one JSON object" in asked(server.requests[-1])
 
 
-def test_a_price_of_ones_own_makes_a_cost_and_a_budget(folder: Path) -> None:
+def test_custom_price_allows_cost_and_budget(folder: Path) -> None:
     with Scripted(debating()) as server:
         refused = annotate(folder, *toy(server.url, "--budget", "1"), code=2)
         assert "price of toy/m" in refused.stderr
-        told = annotate(folder, *toy(server.url, "--price", "toy/m=1/10", "--budget", "1", "--limit", "1"))
-        assert told.json["cost_usd"] == pytest.approx(3 * (11 * 1e-6 + 7 * 10e-6))
+        result = annotate(folder, *toy(server.url, "--price", "toy/m=1/10", "--budget", "1", "--limit", "1"))
+        assert result.json["cost_usd"] == pytest.approx(3 * (11 * 1e-6 + 7 * 10e-6))
         wrong = annotate(folder, "--price", "toy/m=cheap", code=2)
     assert "not a price" in wrong.stderr
 
 
-def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(folder: Path) -> None:
+def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
     with Scripted(debating()) as server:
         priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
         spent = annotate(folder, *priced, "--budget", "0.0005", code=3)
         assert (spent.json["status"], spent.json["calls"]) == ("paused", 0)
         assert "may not pay for a further call" in spent.stderr
         annotate(folder, *priced, "--resume", "r0001", code=3)
-        told = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
-        assert (told["status"], told["verdicts"], told["calls"]) == ("done", 2, 6)
-        assert told["cost_usd"] <= 1
+        result = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
+        assert (result["status"], result["verdicts"], result["calls"]) == ("done", 2, 6)
+        assert result["cost_usd"] <= 1
         annotate(folder, *priced, "--resume", "r0001", "--budget", "0.0001")  # it is done: nothing is left to pay
         annotate(folder, *toy(server.url, "--limit", "2"), "--seed", "5", "--budget", "1", code=2)
 
 
-def test_requests_a_minute_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call of the run passes one limiter of the rate that was asked for. (That a limiter keeps its rate is tested
-    with the lanes.)"""
+def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call of the run passes one limiter of the requested rate. (That a limiter keeps its rate is tested
+    in ``test_rate_limit``.)"""
     made: list[Passed] = []
 
     class Passed(rate_limit.AsyncLimiter):
@@ -164,24 +164,24 @@ def test_requests_a_minute_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(rate_limit, "AsyncLimiter", Passed)
     with Scripted(debating()) as server:
-        told = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
-    assert told.json["calls"] == 15
+        result = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
+    assert result.json["calls"] == 15
     assert [(one.max_rate, one.time_period, one.passed) for one in made] == [(120, 6, 15)]
 
 
-def test_what_documents_failed_on_is_said_even_if_they_were_few(folder: Path) -> None:
+def test_errors_of_a_few_failed_documents_are_reported(folder: Path) -> None:
     with Scripted(debating(judge=answer(400, "no such template"))) as server:
-        told = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
-    assert "2 failed: toy answered 400 for m: no such template" in told.stderr
+        result = annotate(folder, *toy(server.url, "--limit", "2"), code=1)
+    assert "2 failed: toy answered 400 for m: no such template" in result.stderr
 
 
 @pytest.mark.parametrize("option", [("--budget", "nan"), ("--budget", "inf"), ("--seed", str(2**64))])
-def test_a_number_that_is_none_is_refused(folder: Path, option: tuple[str, str]) -> None:
+def test_invalid_number_is_refused(folder: Path, option: tuple[str, str]) -> None:
     assert option[1] in annotate(folder, *option, code=2).stderr
     assert not (folder / "p.duckdb").exists()
 
 
-def test_an_interrupt_before_the_run_is_no_failed_document(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_before_the_run_is_not_reported_as_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -189,10 +189,8 @@ def test_an_interrupt_before_the_run_is_no_failed_document(folder: Path, monkeyp
     assert "interrupted" in annotate(folder, code=3).stderr
 
 
-def test_a_disk_without_room_for_the_last_checkpoint_costs_no_report(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The run is over and its rows are in the log: it is reported as it is, and everything is closed."""
+def test_full_disk_at_the_last_checkpoint_keeps_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run has finished and its rows are in the write-ahead log: it is reported, and everything is closed."""
     close = Connection.close
 
     def without_room(self: Connection) -> None:
@@ -201,14 +199,14 @@ def test_a_disk_without_room_for_the_last_checkpoint_costs_no_report(
 
     with monkeypatch.context() as patch:
         patch.setattr(Connection, "close", without_room)
-        told = annotate(folder, "--limit", "2")
-    assert (told.json["verdicts"], told.json["status"]) == (2, "done")
-    assert "The disk is full" in told.stderr
+        result = annotate(folder, "--limit", "2")
+    assert (result.json["verdicts"], result.json["status"]) == (2, "done")
+    assert "The disk is full" in result.stderr
     assert annotate(folder, "--resume", "r0001").json["verdicts"] == 2
 
 
 @pytest.mark.parametrize("attack", ["delete", "move", "replace"])
-def test_a_project_that_goes_away_in_mid_run_is_not_lost(folder: Path, attack: str) -> None:
+def test_project_file_removed_during_a_run_is_recovered(folder: Path, attack: str) -> None:
     project, spare = folder / "p.duckdb", folder / "spare.duckdb"
     debate = debating()
 
@@ -224,10 +222,10 @@ def test_a_project_that_goes_away_in_mid_run_is_not_lost(folder: Path, attack: s
         return await debate(request, body)
 
     with Scripted(behave) as server:
-        told = annotate(folder, *toy(server.url, "--concurrency", "2"), code=3)
-        assert "while it was open" in told.stderr
+        result = annotate(folder, *toy(server.url, "--concurrency", "2"), code=3)
+        assert "while it was open" in result.stderr
         copy = folder / "p-recovered.duckdb"
-        assert str(copy) in told.stderr
+        assert str(copy) in result.stderr
         again = moot("runs", "--project", copy, "--json").json["runs"]
         assert again[0]["status"] == "paused"
         assert again[0]["verdicts"] >= 3

@@ -1,4 +1,4 @@
-"""Gold that comes in several goes and by several raters with gaps: what is kept of it and what is scored."""
+"""Gold from several imports and from several raters with gaps: stored values and scores."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def with_gold(folder: Path, column: str, *cells: Any) -> None:
 
 
 def evaluated(folder: Path, *more: object) -> dict[str, Any]:
-    told: dict[str, Any] = moot("evaluate", "--project", folder / "p.duckdb", "--json", *more).json["runs"][0]
-    return told
+    report: dict[str, Any] = moot("evaluate", "--project", folder / "p.duckdb", "--json", *more).json["runs"][0]
+    return report
 
 
 def again(folder: Path, *more: object) -> CommandResult:
     return annotate(folder, "--protocol", "single", *more)
 
 
-def test_gold_of_later_joins_documents_that_are_there(tmp_path: Path) -> None:
+def test_later_gold_is_added_to_existing_documents(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     with_gold(tmp_path, "s", 1, 0, 0, 0)
     with_gold(tmp_path, "f", 0, 1, 0, None)
     again(tmp_path)
     assert evaluated(tmp_path)["n"] == 0
     again(tmp_path, "--gold", "Service=s")
-    told = evaluated(tmp_path)  # of the run that was there before
-    assert (told["n"], told["labels"]["Service"]["tp"], told["labels"]["Food"]["n"]) == (4, 1, 0)
+    report = evaluated(tmp_path)  # of the run that was there before
+    assert (report["n"], report["labels"]["Service"]["tp"], report["labels"]["Food"]["n"]) == (4, 1, 0)
     assert "differ" not in again(tmp_path, "--gold", "Service=s", "--gold", "Food=f").stderr
     assert [evaluated(tmp_path)["labels"][name]["n"] for name in ("Service", "Food")] == [4, 3]
     with_gold(tmp_path, "s", 1, 1, 0, 0)
@@ -47,7 +47,7 @@ def test_gold_of_later_joins_documents_that_are_there(tmp_path: Path) -> None:
     assert evaluated(tmp_path)["labels"]["Service"]["fn"] == 0
 
 
-def test_a_rater_who_left_labels_open_is_scored_on_what_both_said(tmp_path: Path) -> None:
+def test_rater_with_gaps_is_scored_on_shared_cells(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     #      Service: ann 1 1 0 -, bob 1 0 - 1    Food: ann 0 - - -, bob 0 1 1 -
     for column, cells in (("s1", (1, 1, 0, None)), ("s2", (1, 0, None, 1)), ("f1", (0, None, None, None)),
@@ -55,13 +55,13 @@ def test_a_rater_who_left_labels_open_is_scored_on_what_both_said(tmp_path: Path
         with_gold(tmp_path, column, *cells)
     gold = ("Service=s1@ann", "Service=s2@bob", "Food=f1@ann", "Food=f2@bob")
     again(tmp_path, *(word for one in gold for word in ("--gold", one)))
-    told = evaluated(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bob")
+    report = evaluated(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bob")
     # Both labelled Service of d0 and d1, and Food of d0; of d2 each labelled something else; d3 ann left out.
-    assert (told["n"], told["excluded"]) == (2, 1)
-    assert [told["labels"][name]["n"] for name in ("Service", "Food")] == [2, 1]
-    assert (told["accuracy"], told["subset_accuracy"]) == (pytest.approx(2 / 3), 0.5)
-    assert told["intervals"]["accuracy"] is not None, "drawn from the documents that were counted"
-    assert told["intervals"]["labels"]["Service"]["recall"] == pytest.approx([0.0945, 0.9055], abs=1e-4)  # 1 of 2
+    assert (report["n"], report["excluded"]) == (2, 1)
+    assert [report["labels"][name]["n"] for name in ("Service", "Food")] == [2, 1]
+    assert (report["accuracy"], report["subset_accuracy"]) == (pytest.approx(2 / 3), 0.5)
+    assert report["intervals"]["accuracy"] is not None, "drawn from the documents that were counted"
+    assert report["intervals"]["labels"]["Service"]["recall"] == pytest.approx([0.0945, 0.9055], abs=1e-4)  # 1 of 2
     each = evaluated(tmp_path)["raters"]
     alone = evaluated(tmp_path, "--reference", "gold@ann")
     assert {name: alone[name] for name in ("n", "excluded", "labels", "macro")} == {

@@ -1,4 +1,4 @@
-"""Whole runs against servers that fail, lie and echo: what they may cost a run, and what they may never get hold of."""
+"""Whole runs against servers that fail, lie or echo the key."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ ECHOES = [echo(400), echo(500), echo(403), echo(429), echo(400, "x" * 470), echo
 ECHOES += [echo_in_stream, echo_garbage]
 
 
-def test_a_key_that_servers_echo_is_written_nowhere(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_echoed_key_is_not_written_anywhere(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
     async def extractor(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -110,16 +110,16 @@ def test_a_key_that_servers_echo_is_written_nowhere(folder: Path, caplog: pytest
         return await ECHOES[number](request, body)
 
     with Scripted(debating(extractor=extractor)) as server:
-        told = annotate(folder, *toy(server, "--concurrency", "1"), code=1)
+        result = annotate(folder, *toy(server, "--concurrency", "1"), code=1)
         server.behave = debating(judge=echo_words)
         spoken = annotate(folder, *toy(server), project="q.duckdb")
-    assert told.json["failed"] == 10
+    assert result.json["failed"] == 10
     assert spoken.json["verdicts"] == 10
     assert {header["authorization"] for header in server.headers} == {f"Bearer {KEY}"}
     for project, form in (("p.duckdb", "jsonl"), ("q.duckdb", "csv"), ("q.duckdb", "transcript")):
         moot("export", "--project", folder / project, "--format", form, "--output", folder / f"{project}.{form}")
     tell_tale = KEY[:12]
-    written = [told.stdout, told.stderr, spoken.stdout, spoken.stderr, caplog.text]
+    written = [result.stdout, result.stderr, spoken.stdout, spoken.stderr, caplog.text]
     written += [str(row) for table in ("attempts", "verdicts", "replies") for row in rows(folder, f"FROM {table}")]
     written += [str(row) for row in rows(folder, "SELECT text, reasoning FROM replies", "q.duckdb")]
     assert any("[key]" in text for text in written)
@@ -129,22 +129,22 @@ def test_a_key_that_servers_echo_is_written_nowhere(folder: Path, caplog: pytest
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_a_key_that_is_echoed_when_models_are_listed_is_not_told(dialect: str) -> None:
+def test_key_echoed_by_a_model_listing_is_not_shown(dialect: str) -> None:
     with Scripted(echo(418)) as server:
         place = connection("toy", server.url.removesuffix("/v1" if dialect == "ollama" else ""), dialect)  # type: ignore[arg-type]
         with pytest.raises(ModelError) as caught:
             list_models(place)
-        told = moot("models", "--connection", f"toy={server.url}", "--probe", "--json")
-    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + told.stdout + told.stderr
+        result = moot("models", "--connection", f"toy={server.url}", "--probe", "--json")
+    shown = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + result.stdout + result.stderr
     assert KEY not in shown
-    assert told.json["connections"][0]["error"]
+    assert result.json["connections"][0]["error"]
 
 
 @pytest.mark.parametrize(
     "listed", [{"data": [{"id": None}, {"id": 7}]}, {"data": 3}, [], {"models": "none"}, {"data": [5]}]
 )
 @pytest.mark.parametrize("ollama", [False, True])
-def test_a_list_of_models_that_is_none_breaks_nothing(listed: Any, ollama: bool) -> None:
+def test_malformed_model_list_is_handled(listed: Any, ollama: bool) -> None:
     with Scripted(answer(200, listed)) as server:
         url = f"ollama={server.url.removesuffix('/v1')}" if ollama else f"toy={server.url}"
         moot("models", "--connection", url, "--json")
@@ -158,13 +158,14 @@ def test_a_redirect_stops_the_run_before_it_starts_and_is_not_followed(status: i
             return web.Response(status=status, headers={"location": f"http://127.0.0.1:{thief.port}{request.path}"})
 
         with Scripted(redirect) as server:
-            told = annotate(folder, *toy(server), code=2)
+            result = annotate(folder, *toy(server), code=2)
             models = moot("models", "--connection", f"toy={server.url}", "--json")
     assert thief.headers == []
     assert (
-        f"unreachable: redirects to http://127.0.0.1:{thief.port}/v1/chat/completions (status {status})" in told.stderr
+        f"unreachable: redirects to http://127.0.0.1:{thief.port}/v1/chat/completions (status {status})"
+        in result.stderr
     )
-    assert "Redirects are not followed" in told.stderr
+    assert "Redirects are not followed" in result.stderr
     assert not (folder / "p.duckdb").exists()
     assert models.json["connections"][0]["error"]
 
@@ -173,28 +174,28 @@ def test_a_redirect_stops_the_run_before_it_starts_and_is_not_followed(status: i
 def test_another_refusal_of_the_test_request_is_told_and_the_run_starts(status: int, folder: Path) -> None:
     refusal = answer(status, {"error": {"message": "no weather today"}})
     with Scripted(debating(probe=refusal)) as server:
-        told = annotate(folder, *toy(server))
-    assert "no weather today" in told.stderr
-    assert told.json["verdicts"] == told.json["documents"]
+        result = annotate(folder, *toy(server))
+    assert "no weather today" in result.stderr
+    assert result.json["verdicts"] == result.json["documents"]
 
 
-def test_a_wrong_key_costs_one_request_and_keeps_nothing(folder: Path) -> None:
+def test_wrong_key_costs_one_request_and_leaves_no_project(folder: Path) -> None:
     with Scripted(answer(401, {"error": {"message": "no such key"}})) as server:
-        told = annotate(folder, *toy(server), code=2)
+        result = annotate(folder, *toy(server), code=2)
     assert len(server.requests) == 1
     assert not (folder / "p.duckdb").exists()
-    assert "no such key" in told.stderr
+    assert "no such key" in result.stderr
 
 
 # -- what pauses a run, and what does not
 
 
 @pytest.mark.parametrize("fault", [answer(401, {}), answer(503, {}), answer(400, {"error": {"message": "broken"}})])
-def test_equal_faults_pause_the_run_and_it_goes_on_when_the_server_recovers(folder: Path, fault: Behaviour) -> None:
+def test_equal_faults_pause_the_run_until_it_is_resumed(folder: Path, fault: Behaviour) -> None:
     with Scripted(debating(extractor=fault)) as server:
-        told = annotate(folder, *toy(server, "--concurrency", "2"), code=3)
-        assert (told.json["status"], told.json["failed"], told.json["calls"]) == ("paused", 0, 0)
-        assert "--resume r0001" in told.stderr
+        result = annotate(folder, *toy(server, "--concurrency", "2"), code=3)
+        assert (result.json["status"], result.json["failed"], result.json["calls"]) == ("paused", 0, 0)
+        assert "--resume r0001" in result.stderr
         paused_after = len(server.requests)
         server.behave = debating()
         done = annotate(folder, *toy(server, "--resume", "r0001"))
@@ -207,16 +208,16 @@ def test_equal_faults_pause_the_run_and_it_goes_on_when_the_server_recovers(fold
     assert {**again.json, "seconds": 0} == {**done.json, "seconds": 0}
 
 
-def test_replies_that_cannot_be_read_never_pause_a_run(folder: Path) -> None:
+def test_unreadable_replies_never_pause_a_run(folder: Path) -> None:
     with Scripted(debating(extractor="Well.", critic="Hm.", judge="It depends.")) as server:
-        told = annotate(folder, *toy(server))
-    assert (told.json["status"], told.json["unresolved"], told.json["failed"]) == ("done", 10, 0)
-    assert told.json["calls"] == 50  # extractor and judge were each asked once more
+        result = annotate(folder, *toy(server))
+    assert (result.json["status"], result.json["unresolved"], result.json["failed"]) == ("done", 10, 0)
+    assert result.json["calls"] == 50  # extractor and judge were each asked once more
     assert set(rows(folder, "SELECT text FROM replies")) == {("Well.",), ("Hm.",), ("It depends.",)}
 
 
 @pytest.mark.parametrize("how", ["error", "finish", "refusal"])
-def test_a_document_that_a_filter_refuses_fails_alone(folder: Path, how: str) -> None:
+def test_document_refused_by_a_content_filter_fails_alone(folder: Path, how: str) -> None:
     async def extractor(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if "Text 3." not in asked(body):
             return await debating()(request, body)
@@ -226,8 +227,8 @@ def test_a_document_that_a_filter_refuses_fails_alone(folder: Path, how: str) ->
         return await stream(request, event(last))
 
     with Scripted(debating(extractor=extractor)) as server:
-        told = annotate(folder, *toy(server), code=1)
-    assert (told.json["status"], told.json["verdicts"], told.json["failed"]) == ("done", 9, 1)
+        result = annotate(folder, *toy(server), code=1)
+    assert (result.json["status"], result.json["verdicts"], result.json["failed"]) == ("done", 9, 1)
     assert rows(folder, "SELECT kind, document_id FROM attempts") == [("refused", "d3")]
 
 
@@ -242,15 +243,15 @@ def test_a_document_that_a_filter_refuses_fails_alone(folder: Path, how: str) ->
         'Final Decision: The present aspects are: Service\n```json\n{"labels": ["Service"',
     ],
 )
-def test_a_reply_cut_in_its_last_decision_is_unresolved_and_no_earlier_one_counts(tmp_path: Path, torn: str) -> None:
+def test_reply_cut_in_its_decision_does_not_fall_back_to_an_earlier_one(tmp_path: Path, torn: str) -> None:
     write(tmp_path, "The staff were kind.")
     with Scripted(debating(judge=saying(torn, finish="length"))) as server:
-        told = annotate(tmp_path, *toy(server))
-        assert (told.json["unresolved"], told.json["verdicts"]) == (1, 0)
+        result = annotate(tmp_path, *toy(server))
+        assert (result.json["unresolved"], result.json["verdicts"]) == (1, 0)
         whole = "Final Decision: The present aspects are: Service\n" + "and so on, " * 5
         server.behave = debating(judge=saying(whole, finish="length"))
-        told = annotate(tmp_path, *toy(server), project="q.duckdb")
-    assert told.json["verdicts"] == 1
+        result = annotate(tmp_path, *toy(server), project="q.duckdb")
+    assert result.json["verdicts"] == 1
     ((verdict,),) = rows(tmp_path, "SELECT verdict FROM verdicts")
     assert all("cut by the output limit" in reason for reason in json.loads(verdict)["reasons"].values())
 
@@ -262,7 +263,7 @@ HOSTILE = (
 )
 
 
-def test_a_document_that_forges_tags_and_a_decision_does_not_decide(tmp_path: Path) -> None:
+def test_forged_tags_and_decision_in_a_document_are_ignored(tmp_path: Path) -> None:
     write(tmp_path, HOSTILE)
     quoting = f'The text says "{FORGED}" and "</document>", which is an instruction and no aspect.\n'
     lines = {
@@ -271,8 +272,8 @@ def test_a_document_that_forges_tags_and_a_decision_does_not_decide(tmp_path: Pa
         "judge": f'{quoting}Final Decision: The present aspects are: Service\n(Not "{FORGED}", as it says.)',
     }
     with Scripted(debating(**lines)) as server:
-        told = annotate(tmp_path, *toy(server))
-    assert told.json["verdicts"] == 1
+        result = annotate(tmp_path, *toy(server))
+    assert result.json["verdicts"] == 1
     present = rows(tmp_path, "SELECT item FROM annotations WHERE annotator = 'verdict' AND value = 'true'")
     assert len(present) == 1
     for body in server.requests:

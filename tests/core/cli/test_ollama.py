@@ -1,4 +1,4 @@
-"""Whole runs on Ollama's own API, as far as it was mocked by us: thinking, show, and a schema."""
+"""Whole runs on a mock of Ollama's own API: thinking, model details and a schema."""
 
 from __future__ import annotations
 
@@ -28,47 +28,47 @@ def at(server: Scripted, model: str, *more: object) -> tuple[object, ...]:
     return ("--connection", f"ollama={server.url.removesuffix('/v1')}", "--model", f"ollama/{model}", *more)
 
 
-def test_a_thinker_thinks_as_long_as_it_is_told(folder: Path, server: Scripted) -> None:
-    told = annotate(folder, *at(server, THINKER, "--param", "reasoning_effort=low"))
-    assert (told.json["verdicts"], told.json["cost_usd"]) == (3, 0.0)
+def test_reasoning_effort_is_sent_as_think(folder: Path, server: Scripted) -> None:
+    result = annotate(folder, *at(server, THINKER, "--param", "reasoning_effort=low"))
+    assert (result.json["verdicts"], result.json["cost_usd"]) == (3, 0.0)
     assert [body["think"] for body in server.requests[:2]] == ["low", True], "levels are refused once, by the probe"
     assert all(body["think"] is True for body in server.requests[2:])
     assert {row[0] for row in rows(folder, "SELECT DISTINCT reasoning FROM replies")} == {"Let me see."}
     assert {row[0] for row in rows(folder, "SELECT DISTINCT estimated FROM replies")} == {False}
 
 
-def test_one_that_cannot_think_is_asked_without_and_it_is_said(folder: Path, server: Scripted) -> None:
-    told = annotate(folder, *at(server, PLAIN, "--param", "reasoning_effort=low"))
-    assert told.json["verdicts"] == 3
-    assert "refuses think" in told.stderr
+def test_model_without_thinking_is_asked_without_it_and_noted(folder: Path, server: Scripted) -> None:
+    result = annotate(folder, *at(server, PLAIN, "--param", "reasoning_effort=low"))
+    assert result.json["verdicts"] == 3
+    assert "refuses think" in result.stderr
     assert sum("think" in body for body in server.requests) == 1
 
 
-def test_a_schema_is_kept_to(folder: Path, server: Scripted) -> None:
-    told = annotate(folder, *at(server, PLAIN, "--param", "schema=on"))
-    assert told.json["verdicts"] == 3
+def test_schema_is_followed(folder: Path, server: Scripted) -> None:
+    result = annotate(folder, *at(server, PLAIN, "--param", "schema=on"))
+    assert result.json["verdicts"] == 3
     texts = {row[0] for row in rows(folder, "SELECT text FROM replies JOIN turns USING (key) WHERE role = 'judge'")}
     assert len(texts) == 1
     assert texts.pop().startswith("{")
 
 
 def test_an_unknown_model_stops_the_run_with_one_request(folder: Path, server: Scripted) -> None:
-    told = annotate(folder, *at(server, "gone"), code=2)
+    result = annotate(folder, *at(server, "gone"), code=2)
     assert len(server.paths) == 1
-    assert "not found" in told.stderr
+    assert "not found" in result.stderr
 
 
-def test_the_longest_document_is_weighed_against_the_context(tmp_path: Path, server: Scripted) -> None:
+def test_longest_document_is_compared_with_the_context(tmp_path: Path, server: Scripted) -> None:
     write(tmp_path, "Text.", "word " * 2000)
-    told = annotate(tmp_path, *at(server, PLAIN, "--param", "on_long=cut"))
-    assert "The longest document (d1) needs about" in told.stderr
-    assert "is 2,048 tokens" in told.stderr
-    assert "will be truncated" in told.stderr
+    result = annotate(tmp_path, *at(server, PLAIN, "--param", "on_long=cut"))
+    assert "The longest document (d1) needs about" in result.stderr
+    assert "is 2,048 tokens" in result.stderr
+    assert "will be truncated" in result.stderr
     roomy = annotate(tmp_path, *at(server, THINKER), project="q.duckdb")
     assert "longest document" not in roomy.stderr
 
 
-def test_models_tells_sizes_families_and_with_a_probe_what_the_first_can_do(server: Scripted) -> None:
+def test_models_lists_sizes_families_and_probed_capabilities(server: Scripted) -> None:
     place = ("--connection", f"ollama={server.url.removesuffix('/v1')}")
     (one,) = moot("models", *place, "--probe", "--json").json["connections"]
     assert [(model["name"], model["family"], model["size_bytes"]) for model in one["models"]] == [

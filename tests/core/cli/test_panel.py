@@ -1,4 +1,4 @@
-"""``moot annotate --protocol panel`` on the sample set, with personas from a file and out of documents."""
+"""``moot annotate --protocol panel`` on the sample, with personas from a file and from documents."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def rate(folder: Path, *more: object, code: int = 0):
     )  # fmt: skip
 
 
-def test_personas_from_a_file_rate_debate_and_are_evaluated_against_three_raters(tmp_path: Path) -> None:
-    told = rate(tmp_path, "--param", f"personas={PANEL / 'personas.yaml'}", "--param", "turns=2")
-    assert (told.json["documents"], told.json["verdicts"]) == (4, 4)
+def test_personas_from_a_file_are_evaluated_against_three_raters(tmp_path: Path) -> None:
+    result = rate(tmp_path, "--param", f"personas={PANEL / 'personas.yaml'}", "--param", "turns=2")
+    assert (result.json["documents"], result.json["verdicts"]) == (4, 4)
     (report,) = moot("evaluate", "--project", tmp_path / "p.duckdb", "--json").json["runs"]
     assert set(report["raters"]) == set(RATERS)
     assert report["labels"]["Child fit"]["n"] == 4
@@ -43,18 +43,18 @@ def test_personas_from_a_file_rate_debate_and_are_evaluated_against_three_raters
         assert run is not None
         costs = personas.costs(session, run)
         assert [one.name for one in costs][:2] == ["Parents", "Teachers and librarians"]
-        assert sum(one.turns for one in costs) == told.json["calls"] + told.json["cached_calls"]
+        assert sum(one.turns for one in costs) == result.json["calls"] + result.json["cached_calls"]
         assert all(one.per_document == one.tokens / 4 for one in costs)
     finally:
         workspace.close()
 
 
-def test_personas_are_made_out_of_documents_first(tmp_path: Path) -> None:
+def test_personas_are_generated_from_documents(tmp_path: Path) -> None:
     sources = f"{PANEL / 'reading_at_home.md'},{PANEL / 'librarians_notes.txt'}"
-    told = rate(tmp_path, "--param", f"sources={sources}", "--param", "groups=2", "--param", "turns=0")
-    assert "personas v1:" in told.stderr
-    assert "in 2 groups" in told.stderr
-    assert told.json["verdicts"] == 4
+    result = rate(tmp_path, "--param", f"sources={sources}", "--param", "groups=2", "--param", "turns=0")
+    assert "personas v1:" in result.stderr
+    assert "in 2 groups" in result.stderr
+    assert result.json["verdicts"] == 4
     (body,) = rows(tmp_path, "SELECT body FROM persona_versions")[0]
     groups = json.loads(body)["groups"]
     assert len(groups) == 2
@@ -72,7 +72,7 @@ def test_personas_are_made_out_of_documents_first(tmp_path: Path) -> None:
         ("style=grand", "cannot be 'grand'"),
     ],
 )
-def test_what_does_not_fit_stops_before_anything_is_kept(tmp_path: Path, param: str, problem: str) -> None:
-    told = rate(tmp_path, "--param", param, code=2)
-    assert problem in told.stderr
+def test_invalid_persona_options_leave_no_project(tmp_path: Path, param: str, problem: str) -> None:
+    result = rate(tmp_path, "--param", param, code=2)
+    assert problem in result.stderr
     assert not (tmp_path / "p.duckdb").exists()

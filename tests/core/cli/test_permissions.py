@@ -1,4 +1,4 @@
-"""Every file and folder that Moot creates is for its user alone."""
+"""Every file and folder that Moot creates is readable by its user only."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_projects_and_exports_are_private(open_folder: Path) -> None:
     check(open_folder)
 
 
-def test_a_studio_leaves_private_files_only(open_folder: Path) -> None:
+def test_studio_creates_private_files_only(open_folder: Path) -> None:
     port = free_port()
     own = {f"XDG_{name}_HOME": str(open_folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(port)]
@@ -81,7 +81,7 @@ def test_a_studio_leaves_private_files_only(open_folder: Path) -> None:
     check(open_folder)
 
 
-def test_a_file_laid_in_the_way_is_not_written_through(tmp_path: Path) -> None:
+def test_private_file_is_not_written_through_a_symbolic_link(tmp_path: Path) -> None:
     target = tmp_path / "target.txt"
     target.write_text("kept")
     page = tmp_path / "open-1.html"

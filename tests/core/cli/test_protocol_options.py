@@ -1,4 +1,4 @@
-"""Protocols from the command line: parameters, presets, files, and runs limited to what a pre-pass found ambiguous."""
+"""Protocols from the command line: parameters, presets, files, and runs on ambiguous documents."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ BANK = ("annotate", str(SAMPLES / "central_bank.csv"), "--text", "text", "--id",
         "--codebook", str(SAMPLES / "central_bank.yaml"), "--json")  # fmt: skip
 
 
-def test_a_file_is_a_protocol_and_frozen_into_the_run(tmp_path: Path) -> None:
+def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
     project = tmp_path / "p.duckdb"
     own = tmp_path / "mine.yaml"
     own.write_text((SAMPLES / "protocols" / "second_reading.yaml").read_text("utf-8"), "utf-8")
-    told = moot(*BANK, "--limit", 3, "--protocol", own, "--project", project).json
-    assert told["documents"] == 3
+    result = moot(*BANK, "--limit", 3, "--protocol", own, "--project", project).json
+    assert result["documents"] == 3
     own.unlink()
-    again = moot(*BANK, "--project", project, "--resume", told["run_id"]).json
-    assert again["calls"] == told["calls"]
+    again = moot(*BANK, "--project", project, "--resume", result["run_id"]).json
+    assert again["calls"] == result["calls"]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,9 @@ def test_a_file_is_a_protocol_and_frozen_into_the_run(tmp_path: Path) -> None:
         (("--param", "ambiguous=r0001"), "There is no project at"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_what_there_is(tmp_path: Path, options: tuple[str, ...], says: str) -> None:
+def test_invalid_options_are_refused_with_the_allowed_values(
+    tmp_path: Path, options: tuple[str, ...], says: str
+) -> None:
     project = tmp_path / "p.duckdb"
     assert says in moot(*BANK, "--project", project, *options, code=2).stderr
     assert not project.exists()
@@ -60,19 +62,19 @@ def test_what_does_not_fit_is_refused_with_what_there_is(tmp_path: Path, options
     ids=lambda options: options[1],
 )
 def test_each_protocol_runs_with_the_built_in_model(tmp_path: Path, options: tuple[str, ...]) -> None:
-    told = moot(*BANK, "--limit", 4, "--project", tmp_path / "p.duckdb", *options).json
-    assert told["verdicts"] + told["unresolved"] == 4
-    assert told["failed"] == 0
+    result = moot(*BANK, "--limit", 4, "--project", tmp_path / "p.duckdb", *options).json
+    assert result["verdicts"] + result["unresolved"] == 4
+    assert result["failed"] == 0
 
 
-def test_a_run_on_what_a_pre_pass_found_ambiguous_and_its_results_apart(tmp_path: Path) -> None:
+def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> None:
     project = ("--project", tmp_path / "p.duckdb")
     first = moot(*BANK, *project, "--limit", 6, "--protocol", "single", "--param", "method=vote", "--param", "k=2").json
     assert first["calls"] >= 12
     # The baseline always says the same: nothing that it can read is ambiguous.
     options = (*BANK, *project, "--protocol", "discussion", "--limit", 6, "--param", f"ambiguous={first['run_id']}")
-    told = moot(*options, "--param", "theta=0.2", code=2)
-    assert "No document is ambiguous by r0001 at theta 0.2" in told.stderr
+    result = moot(*options, "--param", "theta=0.2", code=2)
+    assert "No document is ambiguous by r0001 at theta 0.2" in result.stderr
     other = moot(*options, "--param", "theta=1").json
     assert 0 < other["documents"] <= 6
     asked = ("evaluate", *project, "--json", "--ambiguity")

@@ -1,4 +1,4 @@
-"""Whole runs against llama.cpp's own server with a toy model: it speaks word salad, but all around it is real."""
+"""Whole runs against llama.cpp's own server with a tiny random model."""
 
 from __future__ import annotations
 
@@ -72,37 +72,39 @@ def busy(url: str) -> int:
     ],
     ids=lambda given: Path(given).stem if isinstance(given, str) else "",
 )
-def test_every_protocol_goes_its_way_on_a_real_server(
+def test_every_protocol_runs_on_a_real_server(
     folder: Path, server: str, protocol: str, params: tuple[str, ...]
 ) -> None:
-    """Held to a schema the toy decides something, so that debates go on to their end."""
+    """With a schema the tiny model makes decisions, so that debates run to their end."""
     chosen = (*params, "schema=on", "max_tokens=300")
     given = [word for param in chosen for word in ("--param", param)]
     where = ("--connection", f"toy={server}", "--model", "toy/tiny-random", "--limit", 1)
-    told = annotate(folder, *where, "--protocol", protocol, *given).json
-    assert (told["documents"], told["failed"], told["status"]) == (1, 0, "done")
-    assert told["calls"] >= 2
+    result = annotate(folder, *where, "--protocol", protocol, *given).json
+    assert (result["documents"], result["failed"], result["status"]) == (1, 0, "done")
+    assert result["calls"] >= 2
 
 
-def test_word_salad_is_unresolved_counted_by_the_server_and_paid_for_once(folder: Path, server: str) -> None:
+def test_random_text_is_unresolved_and_its_tokens_are_counted_once(folder: Path, server: str) -> None:
     chosen = ("--connection", f"toy={server}", *SALAD)
-    told = annotate(folder, *chosen).json
-    assert told["documents"] == told["verdicts"] + told["unresolved"] + told["failed"] == 5
-    assert (told["failed"], told["status"], told["cost_usd"]) == (0, "done", None)
-    assert told["unresolved"] >= 4
+    result = annotate(folder, *chosen).json
+    assert result["documents"] == result["verdicts"] + result["unresolved"] + result["failed"] == 5
+    assert (result["failed"], result["status"], result["cost_usd"]) == (0, "done", None)
+    assert result["unresolved"] >= 4
     replies = rows(folder, "SELECT finish_reason, prompt_tokens, completion_tokens, estimated FROM replies")
-    assert len(replies) == told["calls"]
-    assert (told["prompt_tokens"], told["completion_tokens"]) == tuple(sum(row[at] for row in replies) for at in (1, 2))
+    assert len(replies) == result["calls"]
+    assert (result["prompt_tokens"], result["completion_tokens"]) == tuple(
+        sum(row[at] for row in replies) for at in (1, 2)
+    )
     assert not any(row[3] for row in replies)
     assert all(row[2] in (48, 96) for row in replies if row[0] == "length"), (
         "a cut reply is asked for with twice the limit"
     )
     assert all(raw for (raw,) in rows(folder, "SELECT text FROM replies")), "the raw text is kept"
     again = annotate(folder, *chosen).json
-    assert (again["run_id"], again["calls"], again["cached_calls"]) == ("r0002", 0, told["calls"])
+    assert (again["run_id"], again["calls"], again["cached_calls"]) == ("r0002", 0, result["calls"])
 
 
-def test_the_same_seed_gives_the_same_replies_and_another_gives_others(folder: Path, server: str) -> None:
+def test_replies_depend_on_the_seed(folder: Path, server: str) -> None:
     chosen = ("--connection", f"toy={server}", *SALAD, "--limit", "2", "--concurrency", "1")
     said = []
     for project, seed in (("a.duckdb", 7), ("b.duckdb", 7), ("c.duckdb", 8)):
@@ -115,9 +117,9 @@ def test_a_document_that_is_too_long_fails_alone(tmp_path: Path) -> None:
     short = [f"The staff were friendly ({index})." for index in range(4)]
     write(tmp_path, *short[:2], "word " * 2000, *short[2:])
     with llama_cpp(tmp_path, "--slots", "2", "--api-key", KEY, "--ctx", "1280") as url:
-        told = annotate(tmp_path, "--connection", f"toy={url}", *SALAD, code=1)
-    assert (told.json["failed"], told.json["unresolved"] + told.json["verdicts"]) == (1, 4)
-    assert told.json["status"] == "done"
+        result = annotate(tmp_path, "--connection", f"toy={url}", *SALAD, code=1)
+    assert (result.json["failed"], result.json["unresolved"] + result.json["verdicts"]) == (1, 4)
+    assert result.json["status"] == "done"
     ((document, verdict),) = rows(tmp_path, "SELECT document_id, verdict FROM verdicts WHERE status = 'failed'")
     assert (document, json.loads(verdict)["error"]["kind"]) == ("d2", "context too long")
     assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(1,)], "what cannot be helped is not tried again"
@@ -142,8 +144,8 @@ def interrupted_twice(folder: Path, chosen: tuple[object, ...], under_way: Calla
 def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) -> None:
     endless = ("--param", "temperature=0", "--param", "max_tokens=3000")  # greedy, this model never comes to an end
     chosen = ("--connection", f"toy={server}", "--model", "toy/tiny-random", *endless, "--concurrency", "2")
-    code, told, err = interrupted_twice(folder, chosen, lambda: (folder / "p.duckdb").exists() and busy(server) == 2)
-    assert (code, told["status"], told["calls"], told["failed"]) == (3, "stopped", 0, 0), err
+    code, result, err = interrupted_twice(folder, chosen, lambda: (folder / "p.duckdb").exists() and busy(server) == 2)
+    assert (code, result["status"], result["calls"], result["failed"]) == (3, "stopped", 0, 0), err
     assert "--resume r0001" in err
     assert "Traceback" not in err
     until(lambda: busy(server) == 0, seconds=1)
@@ -151,7 +153,7 @@ def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) ->
     assert cut == [("cancelled", True)] * 2, "what was written by then may have been billed"
 
 
-def test_ctrl_c_twice_frees_the_slots_of_the_mock_and_the_run_can_go_on(folder: Path) -> None:
+def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> None:
     with mock_llm(slots=4, ttft=0.01, tpt=0) as url:
 
         def configure(**flags: object) -> None:
@@ -166,8 +168,8 @@ def test_ctrl_c_twice_frees_the_slots_of_the_mock_and_the_run_can_go_on(folder: 
 
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "3")
         configure(ttft=0.2)
-        code, told, err = interrupted_twice(folder, chosen, under_way)
-        assert (code, told["status"], told["failed"]) == (3, "stopped", 0), err
+        code, result, err = interrupted_twice(folder, chosen, under_way)
+        assert (code, result["status"], result["failed"]) == (3, "stopped", 0), err
         until(lambda: get(f"{url}/stats")["active"] == 0, seconds=1)
         assert get(f"{url}/stats")["cancelled"] == 3
         configure(ttft=0.01)
@@ -175,9 +177,7 @@ def test_ctrl_c_twice_frees_the_slots_of_the_mock_and_the_run_can_go_on(folder: 
         assert (done["status"], done["verdicts"] + done["unresolved"], done["failed"]) == ("done", 5, 0)
 
 
-def test_models_says_what_a_server_offers_and_what_its_first_model_answers(
-    server: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_models_lists_a_servers_models_and_probes_the_first(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (one,) = moot("models", "--connection", f"toy={server}", "--probe", "--json").json["connections"]
     assert (one["connection"], one["base_url"], one["error"]) == ("toy", server, None)
     assert [model["name"] for model in one["models"]] == ["tiny-random"]
@@ -185,22 +185,22 @@ def test_models_says_what_a_server_offers_and_what_its_first_model_answers(
     able = one["probe"]["capabilities"]
     assert (able["context"], able["schema"], able["seed"], able["refuses"]) == (16384, "full", True, [])
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-wrong-0123456789")
-    told = moot("models", "--connection", f"toy={server}", "--probe", "--json")
-    (one,) = told.json["connections"]
+    result = moot("models", "--connection", f"toy={server}", "--probe", "--json")
+    (one,) = result.json["connections"]
     assert (one["kind"], one["models"]) == ("unauthorised", [])
-    assert "sk-wrong" not in told.stdout + told.stderr
+    assert "sk-wrong" not in result.stdout + result.stderr
 
 
-def test_held_to_a_schema_even_word_salad_is_a_debate(folder: Path, server: str) -> None:
+def test_schema_makes_random_replies_readable(folder: Path, server: str) -> None:
     salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=on", "--limit", "2")
-    told = annotate(folder, "--connection", f"toy={server}", *salad).json
-    assert (told["verdicts"], told["failed"]) == (2, 0)
+    result = annotate(folder, "--connection", f"toy={server}", *salad).json
+    assert (result["verdicts"], result["failed"]) == (2, 0)
     texts = rows(folder, "SELECT text FROM replies JOIN turns USING (key) WHERE role <> 'critic'")
     assert len(texts) == 4
     assert all({"reasoning", "labels"} <= json.loads(text).keys() for (text,) in texts)
 
 
-def test_the_second_try_can_be_held_to_a_schema_alone(folder: Path, server: str) -> None:
+def test_schema_auto_applies_to_the_second_attempt(folder: Path, server: str) -> None:
     salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=auto", "--limit", "1")
-    told = annotate(folder, "--connection", f"toy={server}", *salad).json
-    assert (told["verdicts"], told["calls"]) == (1, 5)
+    result = annotate(folder, "--connection", f"toy={server}", *salad).json
+    assert (result["verdicts"], result["calls"]) == (1, 5)

@@ -1,4 +1,4 @@
-"""Runs that go on, again, or further: only what has to be asked is asked."""
+"""Resumed, repeated and extended runs: only necessary calls are made."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ def prompt(folder: Path, role: str) -> Path:
 
 
 @pytest.mark.parametrize(("role", "paid"), [("judge", 3), ("critic", 6), ("extractor", 9)])
-def test_a_changed_prompt_pays_for_what_follows_from_it(tmp_path: Path, role: str, paid: int) -> None:
+def test_changed_prompt_pays_only_for_dependent_calls(tmp_path: Path, role: str, paid: int) -> None:
     write(tmp_path, *TEXTS)
     assert annotate(tmp_path).json["calls"] == 9
-    told = rerun(tmp_path, "--prompt", f"{role}={prompt(tmp_path, role)}")
+    result = rerun(tmp_path, "--prompt", f"{role}={prompt(tmp_path, role)}")
     # the built-in model says the same whatever its prompt; so critic and judge are asked what they were asked before
-    assert told["run_id"] == "r0002"
-    assert (told["calls"] + told["cached_calls"], told["verdicts"]) == (9, 3)
-    assert told["calls"] <= paid
-    assert told["calls"] >= 3
+    assert result["run_id"] == "r0002"
+    assert (result["calls"] + result["cached_calls"], result["verdicts"]) == (9, 3)
+    assert result["calls"] <= paid
+    assert result["calls"] >= 3
     role_models = rows(tmp_path, "SELECT count(*) FROM verdicts WHERE run_id = 'r0001'")
     assert role_models == [(3,)], "the run before stays as it was"
 
 
-def test_annotate_uses_prompts_of_files(tmp_path: Path) -> None:
+def test_annotate_uses_prompts_from_files(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     assert annotate(tmp_path, "--prompt", f"judge={prompt(tmp_path, 'judge')}").json["verdicts"] == 3
     shown = rows(
@@ -59,7 +59,7 @@ def test_annotate_uses_prompts_of_files(tmp_path: Path) -> None:
     )
 
 
-def test_a_rerun_without_a_change_costs_nothing_and_refuses_what_it_cannot_change(tmp_path: Path) -> None:
+def test_rerun_without_a_change_is_free_and_invalid_changes_are_refused(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate(tmp_path)
     assert rerun(tmp_path, "--limit", 2)["cached_calls"] == 6
@@ -72,23 +72,23 @@ def test_a_rerun_without_a_change_costs_nothing_and_refuses_what_it_cannot_chang
     assert rows(tmp_path, "SELECT count(*) FROM runs") == [(2,)], "what cannot be asked is not begun"
 
 
-def test_a_run_is_extended_to_the_documents_that_it_lacks(tmp_path: Path) -> None:
+def test_run_is_extended_to_new_documents(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     annotate(tmp_path)
     write(tmp_path, *TEXTS)
-    told = annotate(tmp_path, "--resume", "r0001", "--extend").json
-    assert (told["documents"], told["verdicts"], told["calls"], told["status"]) == (3, 3, 9, "done")
+    result = annotate(tmp_path, "--resume", "r0001", "--extend").json
+    assert (result["documents"], result["verdicts"], result["calls"], result["status"]) == (3, 3, 9, "done")
     again = annotate(tmp_path, "--resume", "r0001", "--extend").json
     assert (again["documents"], again["calls"]) == (3, 9)
     assert annotate(tmp_path, "--extend", code=2).json == {}
 
 
-def test_the_unresolved_are_tried_again_only_when_asked_for(tmp_path: Path) -> None:
+def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     (tmp_path / "codebook.yaml").write_text("{name: x, unit: text, labels: [{name: And}, {name: Food}]}")
-    told = annotate(tmp_path).json
-    assert (told["unresolved"], told["status"]) == (3, "done")
-    asked = told["calls"]
+    result = annotate(tmp_path).json
+    assert (result["unresolved"], result["status"]) == (3, "done")
+    asked = result["calls"]
     assert annotate(tmp_path, "--resume", "r0001").json["calls"] == asked
     again = annotate(tmp_path, "--resume", "r0001", "--retry", "unresolved").json
     assert (again["unresolved"], again["documents"]) == (3, 3)
@@ -98,8 +98,8 @@ def test_the_unresolved_are_tried_again_only_when_asked_for(tmp_path: Path) -> N
 
 def stats(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(f"{url}/stats") as response:
-        told: dict[str, Any] = json.load(response)
-        return told
+        result: dict[str, Any] = json.load(response)
+        return result
 
 
 def start(folder: Path, url: str, *more: object) -> subprocess.Popen[str]:
@@ -115,19 +115,19 @@ def until(url: str, calls: int) -> None:
         time.sleep(0.02)
 
 
-def test_ctrl_c_pauses_cleanly_a_second_one_stops_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+def test_ctrl_c_pauses_twice_stops_and_nothing_is_paid_twice(tmp_path: Path) -> None:
     write(tmp_path, *(f"Text {index}. The staff were friendly." for index in range(12)))
     with mock_llm(slots=4, ttft=0.2, tpt=0.05, tokens=10) as url:
         process = start(tmp_path, url)
         until(url, 4)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        told = json.loads(out)
-        assert (process.returncode, told["status"]) == (3, "paused"), err
+        result = json.loads(out)
+        assert (process.returncode, result["status"]) == (3, "paused"), err
         assert "--resume r0001" in err
         seen = stats(url)
         assert seen["cancelled"] == 0
-        assert told["calls"] == seen["ok"] - 1, "what was in flight is kept; one was the probe"
+        assert result["calls"] == seen["ok"] - 1, "what was in flight is kept; one was the probe"
 
         process = start(tmp_path, url, "--resume", "r0001")
         until(url, seen["calls"] + 4)
@@ -142,13 +142,13 @@ def test_ctrl_c_pauses_cleanly_a_second_one_stops_and_nothing_is_paid_twice(tmp_
 
         process = start(tmp_path, url, "--resume", "r0001")
         out, err = process.communicate(timeout=120)
-        told = json.loads(out)
-        assert (process.returncode, told["verdicts"], told["calls"]) == (0, 12, 36), err
+        result = json.loads(out)
+        assert (process.returncode, result["verdicts"], result["calls"]) == (0, 12, 36), err
         assert stats(url)["repeats"] == 2, "two of the three probes"
 
 
-def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> None:
-    """Its settings were frozen: what the command line says otherwise is not passed over in silence."""
+def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
+    """The settings of a run are frozen: differing options are reported, not silently ignored."""
     write(tmp_path, "The staff were kind.")
     annotate(tmp_path, "--seed", "3", "--param", "extra_rounds=1")
     same = annotate(tmp_path, "--resume", "r0001", "--seed", "3", "--param", "extra_rounds=1")
@@ -162,21 +162,21 @@ def test_a_run_that_goes_on_says_what_it_does_not_take_up(tmp_path: Path) -> Non
     assert "r0001 resumes with its original settings; --codebook, --model and --seed are ignored" in other.stderr
 
 
-def test_errors_are_told_label_by_label(tmp_path: Path) -> None:
+def test_errors_are_reported_per_label(tmp_path: Path) -> None:
     write(tmp_path)
     lines = [json.dumps({"id": f"d{n}", "text": text, "s": n != 0}) for n, text in enumerate(TEXTS)]
     (tmp_path / "texts.jsonl").write_text("\n".join(lines), encoding="utf-8")
     annotate(tmp_path, "--gold", "Service=s")
-    told = moot("evaluate", "--project", tmp_path / "p.duckdb", "--errors").stdout
-    assert re.search(r"Service +3 of 3 wrong: 2 false negatives.*, 1 false positive", told), (
+    result = moot("evaluate", "--project", tmp_path / "p.duckdb", "--errors").stdout
+    assert re.search(r"Service +3 of 3 wrong: 2 false negatives.*, 1 false positive", result), (
         "it stands in the first text alone"
     )
 
 
-def test_an_annotator_that_nobody_is_is_no_annotator_who_said_nothing(tmp_path: Path) -> None:
+def test_unknown_annotator_is_an_error(tmp_path: Path) -> None:
     write(tmp_path, "The staff were kind.")
     annotate(tmp_path)
-    told = moot("evaluate", "--project", tmp_path / "p.duckdb", "--annotator", "extarctor", code=2)
-    assert "There are: critic, extractor, judge, verdict" in told.stderr
+    result = moot("evaluate", "--project", tmp_path / "p.duckdb", "--annotator", "extarctor", code=2)
+    assert "There are: critic, extractor, judge, verdict" in result.stderr
     for source in ("extractor", "gold", "run:r0001/judge"):
         moot("evaluate", "--project", tmp_path / "p.duckdb", "--annotator", source, "--json")

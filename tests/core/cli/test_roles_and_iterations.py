@@ -1,4 +1,4 @@
-"""Who is asked, how often, and on how many documents: counted at the servers."""
+"""Calls per role model, iteration and document, counted at the servers."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def counted(url: str) -> dict[str, Any]:
     return {**stats["by_role"], "all": stats["calls"], "api": stats["by_api"]}
 
 
-def test_each_role_is_asked_where_its_role_model_is(folder: Path, mock: str, other: str) -> None:
+def test_each_role_calls_the_server_of_its_model(folder: Path, mock: str, other: str) -> None:
     counted(mock), counted(other)
     role_models = ("--role", "extractor=a/small", "--role", "judge=b/large")
-    told = annotate(folder, "--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", *role_models).json
-    assert (told["status"], told["failed"]) == ("done", 0)
+    result = annotate(folder, "--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", *role_models).json
+    assert (result["status"], result["failed"]) == ("done", 0)
     at_mock, at_other = counted(mock), counted(other)
     probe = 1
     assert at_mock["extractor"] == 6 + probe  # to the mock, a probe is an extractor's
     assert (at_other["judge"], at_other["extractor"]) == (6, probe)
     assert "critic" not in at_mock | at_other  # the built-in model sits there
-    assert told["calls"] == 18
+    assert result["calls"] == 18
     resolve = dict(rows(folder, "SELECT DISTINCT role, role_model FROM turns"))
     names = {
         role: (json.loads(role_model)["connection"], json.loads(role_model)["model"])
@@ -65,26 +65,26 @@ def test_each_role_is_asked_where_its_role_model_is(folder: Path, mock: str, oth
     assert names == {"extractor": ("a", "small"), "critic": ("builtin", "lexical"), "judge": ("b", "large")}
 
 
-def test_another_judge_pays_for_the_judge_alone(folder: Path, mock: str, other: str) -> None:
+def test_another_judge_model_pays_for_the_judge_only(folder: Path, mock: str, other: str) -> None:
     places = ("--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", "--model", "a/m")
     annotate(folder, *places)
     counted(mock), counted(other)
-    told = annotate(folder, *places, "--role", "judge=b/m").json
-    assert (told["calls"], told["cached_calls"]) == (6, 12)
+    result = annotate(folder, *places, "--role", "judge=b/m").json
+    assert (result["calls"], result["cached_calls"]) == (6, 12)
     assert counted(mock)["all"] == 1  # the probe
     assert counted(other)["judge"] == 6
 
 
-def test_openai_and_ollama_sit_at_one_table(folder: Path, mock: str, other: str) -> None:
+def test_openai_and_ollama_models_share_a_debate(folder: Path, mock: str, other: str) -> None:
     counted(other)
     role_models = ("--role", "extractor=a/m", "--role", "judge=ollama/m")
     places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
-    told = annotate(folder, *places, *role_models).json
-    assert (told["status"], told["failed"], told["cost_usd"]) == ("done", 0, None)
+    result = annotate(folder, *places, *role_models).json
+    assert (result["status"], result["failed"], result["cost_usd"]) == ("done", 0, None)
     assert counted(other)["api"] == {"ollama": 7}
 
 
-def test_a_limit_takes_the_first_documents_and_the_rest_later(folder: Path, mock: str) -> None:
+def test_limit_takes_the_first_documents_and_later_runs_the_rest(folder: Path, mock: str) -> None:
     chosen = ("--connection", f"a={mock}/v1", "--model", "a/m")
     first = annotate(folder, *chosen, "--limit", "2").json
     assert (first["documents"], first["calls"]) == (2, 6)
@@ -93,23 +93,23 @@ def test_a_limit_takes_the_first_documents_and_the_rest_later(folder: Path, mock
     assert (every["documents"], every["calls"], every["cached_calls"]) == (6, 12, 6)
 
 
-def test_a_second_iteration_asks_anew_under_one_experiment(folder: Path, mock: str) -> None:
+def test_second_iteration_makes_new_calls_in_the_same_experiment(folder: Path, mock: str) -> None:
     counted(mock)
     chosen = ("--connection", f"a={mock}/v1", "--model", "a/m", "--iterations", "2", "--seed", "5", "--limit", "3")
-    told = annotate(folder, *chosen).json
-    assert [run["run_id"] for run in told["runs"]] == ["r0001", "r0002"]
-    assert [(run["documents"], run["calls"], run["cached_calls"], run["status"]) for run in told["runs"]] == [
+    result = annotate(folder, *chosen).json
+    assert [run["run_id"] for run in result["runs"]] == ["r0001", "r0002"]
+    assert [(run["documents"], run["calls"], run["cached_calls"], run["status"]) for run in result["runs"]] == [
         (3, 9, 0, "done")
     ] * 2
-    assert (told["run_id"], told["documents"], told["calls"], told["status"]) == ("r0001", 6, 18, "done")
-    assert told["documents"] == told["verdicts"] + told["unresolved"] + told["failed"]
+    assert (result["run_id"], result["documents"], result["calls"], result["status"]) == ("r0001", 6, 18, "done")
+    assert result["documents"] == result["verdicts"] + result["unresolved"] + result["failed"]
     assert counted(mock)["all"] == 18 + 1
     assert rows(folder, "SELECT DISTINCT experiment_id FROM runs") == [("r0001",)]
     again = annotate(folder, *chosen).json
     assert (again["calls"], again["cached_calls"]) == (0, 18)
 
 
-def test_each_iteration_has_a_seed_of_its_own(folder: Path) -> None:
+def test_each_iteration_has_its_own_seed(folder: Path) -> None:
     with Scripted(debating()) as server:
         chosen = ("--connection", f"a={server.url}", "--model", "a/m", "--limit", "1", "--iterations", "2")
         annotate(folder, *chosen, "--seed", "5")
@@ -117,29 +117,29 @@ def test_each_iteration_has_a_seed_of_its_own(folder: Path) -> None:
     assert seeds == [5, 5, 5, 6, 6, 6]
 
 
-def test_resuming_what_is_done_asks_nobody(folder: Path, mock: str) -> None:
+def test_resuming_a_finished_run_makes_no_calls(folder: Path, mock: str) -> None:
     chosen = ("--connection", f"a={mock}/v1", "--model", "a/m")
     done = annotate(folder, *chosen).json
     counted(mock)
     again = annotate(folder, *chosen, "--resume", "r0001").json
     assert counted(mock)["all"] == 0
     assert {**again, "seconds": 0} == {**done, "seconds": 0}
-    told = annotate(folder, *chosen, "--resume", "r0009", code=2)
-    assert "Run 'r0009' does not exist" in told.stderr
+    result = annotate(folder, *chosen, "--resume", "r0009", code=2)
+    assert "Run 'r0009' does not exist" in result.stderr
 
 
-def test_resuming_without_the_connection_says_which(folder: Path) -> None:
+def test_resuming_without_the_connection_names_it(folder: Path) -> None:
     with Scripted(debating(extractor="?")) as server:
         annotate(folder, "--connection", f"a={server.url}", "--model", "a/m")
-    told = annotate(folder, "--resume", "r0001", code=2)
-    assert "Add --connection a=URL" in told.stderr
+    result = annotate(folder, "--resume", "r0001", code=2)
+    assert "Add --connection a=URL" in result.stderr
 
 
-def test_models_are_listed_and_probed_in_the_form_that_runs_expect(mock: str, other: str) -> None:
+def test_models_are_listed_and_probed_with_the_format_of_runs(mock: str, other: str) -> None:
     dead = free_port()
     places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
-    told = moot("models", *places, "--connection", f"c=http://127.0.0.1:{dead}/v1", "--probe", "--json").json
-    a, ollama, c = told["connections"]
+    result = moot("models", *places, "--connection", f"c=http://127.0.0.1:{dead}/v1", "--probe", "--json").json
+    a, ollama, c = result["connections"]
     assert [one["connection"] for one in (a, ollama, c)] == ["a", "ollama", "c"]
     for one in (a, ollama):
         assert [model["name"] for model in one["models"]] == ["gpt-4o-mini", "mock"]
@@ -150,13 +150,13 @@ def test_models_are_listed_and_probed_in_the_form_that_runs_expect(mock: str, ot
     assert (c["kind"], c["models"], "probe" in c) == ("unreachable", [], False)
 
 
-def test_a_probe_tells_what_is_refused_and_whether_the_form_is_kept(folder: Path) -> None:
+def test_probe_reports_refused_parameters_and_format(folder: Path) -> None:
     with Scripted(debating(probe="The aspects present in this text are: #Weather")) as server:
         place = ("--connection", f"a={server.url}")
-        told = annotate(folder, *place, "--model", "a/m", "--limit", "1")
+        result = annotate(folder, *place, "--model", "a/m", "--limit", "1")
         server.behave = debating(probe="I love rain.")
         mute = annotate(folder, *place, "--model", "a/m", "--limit", "2")
-    assert "expected format" not in told.stderr
+    assert "expected format" not in result.stderr
     assert "the model answers, but not in the expected format" in mute.stderr
     assert mute.json["verdicts"] == 2
     assert ECJ["judge"] in {text for (text,) in rows(folder, "SELECT text FROM replies")}
@@ -166,7 +166,7 @@ HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handle
 """A shell has what it starts in the background ignore Ctrl-C, and so would all that the tests start from there."""
 
 
-def test_ctrl_c_before_the_run_has_begun_keeps_nothing(folder: Path) -> None:
+def test_ctrl_c_before_the_run_leaves_no_project(folder: Path) -> None:
     with mock_llm(ttft=60) as url:
         chosen = arguments(folder, "--connection", f"a={url}/v1", "--model", "a/m")
         process = subprocess.Popen(

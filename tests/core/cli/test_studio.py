@@ -1,4 +1,4 @@
-"""The studio as a process: what others are told while it has a project, and how it ends."""
+"""The studio as a process: a second one on the same project, and the end on Ctrl-C."""
 
 from __future__ import annotations
 

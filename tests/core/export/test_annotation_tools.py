@@ -88,7 +88,7 @@ def test_label_studio_configuration_names_what_the_tasks_use() -> None:
     assert [(each.get("name"), each.get("max")) for each in rating.iter("Number")] == [("fluency", "3")]
 
 
-def test_label_studio_wants_names_that_no_text_field_has() -> None:
+def test_label_studio_control_names_differ_from_text_fields() -> None:
     # A document of a claim and its evidence: the control for quotes cannot be called evidence, too.
     document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
     quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
@@ -104,7 +104,7 @@ def test_label_studio_wants_names_that_no_text_field_has() -> None:
         assert len(set(names)) == len(names)
 
 
-def test_quotes_of_a_choice_speak_for_the_label_that_was_chosen() -> None:
+def test_quotes_of_a_choice_belong_to_the_chosen_label() -> None:
     # Offsets count code points: the family is five of them, the cafe's accent one of its own.
     text = "👩‍👩‍👧 at the cafe\u0301\r\nis cheap"
     start = text.index("cafe")
@@ -130,7 +130,7 @@ def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
     assert response["user_id"] == lines(write_argilla, [row()])[0]["responses"][0]["user_id"]
 
 
-def test_prodigy_answers_say_whether_all_is_settled() -> None:
+def test_prodigy_answer_depends_on_the_review_status() -> None:
     settled, open_one, thrown_out = lines(
         write_prodigy,
         [row(), row(**UNRESOLVED), row(reviewers=(AnnotatorValues("bo", {PRICE: True}, status="Discarded"),))],
@@ -143,7 +143,7 @@ def test_prodigy_answers_say_whether_all_is_settled() -> None:
     assert -(2**31) <= settled["_task_hash"] < 2**31
 
 
-def test_choices_and_ratings() -> None:
+def test_choices_and_ratings_are_exported_for_each_tool() -> None:
     bad = STANCE.labels[1].id
     chosen = row(values={"label": bad}, models=(AnnotatorValues("verdict", {"label": bad}),), reviewers=())
     assert lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][0]["value"] == {
@@ -188,7 +188,7 @@ def test_huggingface_is_a_folder_with_a_card(
         assert features[4]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
 
 
-def test_companions_lie_beside_the_results(tmp_path: Path) -> None:
+def test_companion_files_are_written_beside_the_results(tmp_path: Path) -> None:
     write("label-studio", [row()], ASPECTS, tmp_path / "tasks.json")
     assert xml.parse(tmp_path / "tasks.xml").getroot().tag == "View"
     write("argilla", [row()], ASPECTS, tmp_path / "records.jsonl")
@@ -197,13 +197,13 @@ def test_companions_lie_beside_the_results(tmp_path: Path) -> None:
     assert [option["value"] for option in described["questions"][0]["settings"]["options"]] == ["Price", "Room"]
 
 
-def test_no_companion_takes_the_name_of_the_results(tmp_path: Path) -> None:
+def test_companion_file_never_overwrites_the_results(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="two files"):
         write("label-studio", [row()], ASPECTS, tmp_path / "tasks.xml")
     assert not (tmp_path / "tasks.xml").exists()
 
 
-def test_a_folder_is_not_made_where_a_file_is(tmp_path: Path) -> None:
+def test_folder_export_does_not_replace_a_file(tmp_path: Path) -> None:
     (tmp_path / "set").write_text("mine", "utf-8")
     with pytest.raises(ExportError):
         write("huggingface", [row()], ASPECTS, tmp_path / "set")

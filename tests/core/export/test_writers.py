@@ -1,4 +1,4 @@
-"""Results out, and in again."""
+"""Writers of results, and reading their files again."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def test_csv_layout() -> None:
     assert (second["Price_value"], second["Room_value"], second["Price_source"], second["n"]) == ("", "", "", "")
 
 
-def test_csv_names_stay_apart() -> None:
+def test_csv_column_names_are_unique() -> None:
     _, (only,) = csv_rows([row({"text": "a", "status": "mine", "Price": "1", "Price_value": "x"})])
     assert (only["status"], only["status_2"]) == ("mine", "verdict")
     assert (only["Price"], only["Price_value"], only["Price_value_2"]) == ("1", "x", "1")
 
 
-def test_csv_formulas_are_disarmed_numbers_are_not() -> None:
+def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
     source = {
         "text": "-5",
         "=n": "-5",
@@ -115,7 +115,7 @@ def test_csv_formulas_are_disarmed_numbers_are_not() -> None:
     assert back.row(0)["f"] == "=A1"
 
 
-def test_choice_and_rating_values() -> None:
+def test_csv_values_of_choices_and_ratings() -> None:
     bad = SENTIMENT.labels[1].id
     _, (only,) = csv_rows([row({"text": "a"}, values={"label": bad}, evidence=())], SENTIMENT)
     assert only["label_value"] == "'=bad"
@@ -135,14 +135,14 @@ def test_no_rows_give_a_header() -> None:
     assert data.startswith(b'\xef\xbb\xbf"document_id","Price_value"')
 
 
-def test_rows_with_other_columns_are_refused(tmp_path: Path) -> None:
+def test_rows_with_new_columns_are_refused(tmp_path: Path) -> None:
     for format in ("csv", "parquet"):
         with pytest.raises(ExportError, match="Document '2' has columns that the first document does not have: x"):
             write(format, [row({"text": "a"}), row({"text": "b", "x": 1}, 2)], ASPECTS, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_jsonl(tmp_path: Path) -> None:
+def test_jsonl_layout(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     open_ = row(
         {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence=()
@@ -164,7 +164,7 @@ def test_jsonl(tmp_path: Path) -> None:
     assert back.row(0)["labels"]["Price"]["evidence"] == quotes()
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet_layout(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     rows = [
         row({"text": "is cheap", "n": 1, "x": None, "tags": ["a"]}),
@@ -180,7 +180,7 @@ def test_parquet(tmp_path: Path) -> None:
     assert table.column("tags").to_pylist() == ['["a"]', None]
 
 
-def test_parquet_widens_columns_on_the_way(tmp_path: Path) -> None:
+def test_parquet_widens_column_types_while_writing(tmp_path: Path) -> None:
     cells = [None, None, 1, 2, 2.5, 3, True, "x", {"a": 1}, 2**70]
     rows = [row({"a": cell, "b": number, "text": f"t{number}"}, number) for number, cell in enumerate(cells)]
     for end, type, expected in (
@@ -200,7 +200,7 @@ def test_parquet_widens_columns_on_the_way(tmp_path: Path) -> None:
     assert table.column("a").to_pylist()[6:] == ["true", "x", '{"a":1}', str(2**70)]
 
 
-def test_parquet_of_other_kinds_and_of_nothing(tmp_path: Path) -> None:
+def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     good = SENTIMENT.labels[0].id
     write("parquet", [row({"text": "a"}, values={"label": good}, evidence=())], SENTIMENT, path)
@@ -212,7 +212,7 @@ def test_parquet_of_other_kinds_and_of_nothing(tmp_path: Path) -> None:
     assert "Price_value" in pq.read_table(path).column_names
 
 
-def test_transcript(tmp_path: Path) -> None:
+def test_transcript_layout(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
     turns = [{"turn": 1, "text": "a\nb", "messages": [{"role": "user", "content": "\ud800"}], "more": {2: "x"}}]
     assert write("transcript", turns, ASPECTS, path).count == 1
@@ -234,7 +234,7 @@ def test_unknown_format_lists_all(tmp_path: Path) -> None:
         write("jsnl", [], ASPECTS, tmp_path / "x")
 
 
-def test_the_target_is_replaced_only_when_all_is_written(tmp_path: Path) -> None:
+def test_target_file_is_replaced_only_after_complete_writing(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("old")
 
@@ -261,7 +261,7 @@ def _umask() -> int:
     return mask
 
 
-def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+def test_unwritable_targets_are_reported(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match=r"Folder .* does not exist"):
         write("csv", [], ASPECTS, tmp_path / "gone" / "out.csv")
     with pytest.raises(ExportError, match="is a folder"):
@@ -297,7 +297,7 @@ except ExportError as error:
 
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
-def test_a_disk_that_really_refuses(format: str, tmp_path: Path) -> None:
+def test_write_error_of_the_operating_system_is_reported(format: str, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", LIMITED, format, str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3])
     assert "The disk refused out: File too large" in done.stdout, done.stderr
@@ -305,7 +305,7 @@ def test_a_disk_that_really_refuses(format: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_rows_are_streamed_not_held(tmp_path: Path) -> None:
+def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
     import gc
     import weakref
 
@@ -331,7 +331,7 @@ def test_rows_are_streamed_not_held(tmp_path: Path) -> None:
     assert done[0] == 500
 
 
-def test_replacing_keeps_other_errors(tmp_path: Path) -> None:
+def test_replacing_raises_other_errors_unchanged(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), replacing(tmp_path / "x") as file:
         file.write(bytes(1 // 0))
     assert list(tmp_path.iterdir()) == []

@@ -104,16 +104,14 @@ ATTACKS: dict[str, tuple[str, Callable[[Book], bytes]]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_a_file_that_needs_much_memory_is_refused_in_words(
-    attack: tuple[str, Callable[[Book], bytes]], xlsx: Book
-) -> None:
+def test_file_over_the_memory_limit_is_refused(attack: tuple[str, Callable[[Book], bytes]], xlsx: Book) -> None:
     name, make = attack
     data = make(xlsx)
     with pytest.raises(InputError, match=r"MOOT_READ_MEMORY_GB|is not JSON"):
         read_table(data, name=name)
 
 
-def test_the_limit_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_limit_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     data = b"text\n" + b"a word or two\n" * 300_000
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
     with pytest.raises(InputError, match=r"more than 0\.05 GB"):
@@ -122,7 +120,7 @@ def test_the_limit_can_be_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(read_table(data, name="a.csv")) == 300_000
 
 
-def test_a_pdf_that_unpacks_to_much_is_refused() -> None:
+def test_pdf_bomb_is_refused() -> None:
     content = zlib.compress(b"BT /F1 12 Tf (aaaa) Tj ET\n" * 20_000_000)
     pdf = (
         b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n"
@@ -164,20 +162,20 @@ def look_around(stream: BinaryIO, name: str, place: str) -> Iterator[Any]:
 HERE = "tests.core.ingest.test_child_process"
 
 
-def test_a_reader_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_reader_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_READ_SECONDS", "1")
     with pytest.raises(InputError, match=r"a.csv could not be read within 1 seconds.*MOOT_READ_SECONDS"):
         list(child_process.run(f"{HERE}:endless", b"", {"name": "a.csv"}))
 
 
 @pytest.mark.parametrize(("attack", "said"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
-def test_a_reader_that_crashes_or_floods_ends_alone(attack: str, said: str) -> None:
+def test_crash_or_flood_of_a_reader_is_contained(attack: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         list(child_process.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
-def test_the_reader_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reader_process_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     place = str(tmp_path / "written")
     known, failed = child_process.run(f"{HERE}:look_around", b"", {"name": "a.csv", "place": place})
@@ -185,7 +183,7 @@ def test_the_reader_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch:
     assert failed == "OSError"
 
 
-def test_leaving_early_ends_the_child() -> None:
+def test_closing_early_ends_the_child_process() -> None:
     values = child_process.run(f"{HERE}:endless", b"", {"name": "a.csv"})
     assert next(values) == 0
     values.close()  # type: ignore[attr-defined]

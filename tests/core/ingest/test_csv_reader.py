@@ -1,4 +1,4 @@
-"""csv and tsv: every rule of the reader, on bytes as they come."""
+"""csv and tsv: every rule of the reader."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rejections(table: Table) -> list[str]:
     return [str(row) for row in table.rejected]
 
 
-def test_plain() -> None:
+def test_plain_csv() -> None:
     table = read("id,text\n1,Nice room\n2,Bad food\n")
     assert table.columns == ("id", "text")
     assert table.column("text") == ("Nice room", "Bad food")
@@ -38,7 +38,7 @@ def test_plain() -> None:
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("last", [True, False])
-def test_line_ends(end: str, last: bool) -> None:
+def test_any_line_end_is_accepted(end: str, last: bool) -> None:
     table = read(end.join(["id,text", "1,a", "2,b"]) + end * last)
     assert table.column("text") == ("a", "b")
     assert table.line_numbers == (2, 3)
@@ -59,7 +59,7 @@ def test_semicolons_with_decimal_commas() -> None:
     assert (table.delimiter, table.column("x")) == (";", ("1,5", "2,5"))
 
 
-def test_delimiter_given_wins() -> None:
+def test_given_delimiter_is_used() -> None:
     assert read("a;b,c\n1;2,3\n", delimiter=";").columns == ("a", "b,c")
     assert read("a\tb\n1\t2\n", delimiter="tab").columns == ("a", "b")
     with pytest.raises(UsageError, match="cannot separate"):
@@ -69,7 +69,7 @@ def test_delimiter_given_wins() -> None:
 @pytest.mark.parametrize(
     "header", ["text", '"What did you like, if anything?"', "What did you like, if anything?", "text\n"]
 )
-def test_one_column(header: str) -> None:
+def test_single_column_without_delimiter(header: str) -> None:
     table = read(f'{header}\n"Great, really; great"\n\nfine\nplain, unquoted\nmore\nand more\n')
     assert table.delimiter == ""
     assert len(table.columns) == 1
@@ -80,12 +80,12 @@ def test_tsv_prefers_the_tab() -> None:
     assert read("a,b\tc\n1,2\t3\n", "data.tsv").columns == ("a,b", "c")
 
 
-def test_excel_sep_line() -> None:
+def test_sep_line_of_excel_sets_the_delimiter() -> None:
     table = read("sep=;\r\nid;text\r\n1;a\r\n")
     assert (table.columns, table.line_numbers) == (("id", "text"), (3,))
 
 
-def test_space_before_quotes() -> None:
+def test_space_before_quotes_is_ignored() -> None:
     table = read('id, text\n1, "a, b"\n2, "c, d"\n')
     assert table.columns == ("id", "text")
     assert table.column("text") == ("a, b", "c, d")
@@ -125,7 +125,7 @@ def test_unclosed_quote_ends_with_the_file() -> None:
     assert "(line 5)" in note
 
 
-def test_unclosed_quote_that_swallows_fields_makes_a_row_that_is_too_short() -> None:
+def test_unclosed_quote_that_swallows_fields_is_rejected_as_too_short() -> None:
     table = read('id,text,gold\n1,fine,0\n2,"never closed,1\n3,swallowed,1\n')
     assert table.column("id") == ("1",)
     assert rejections(table) == ["row 3: 2 fields, expected 3"]
@@ -133,14 +133,14 @@ def test_unclosed_quote_that_swallows_fields_makes_a_row_that_is_too_short() -> 
     assert "never closed" in table.notes[0]
 
 
-def test_unclosed_quote_that_grows_over_the_limit() -> None:
+def test_unclosed_quote_over_the_row_limit_is_rejected() -> None:
     table = read('id,text\n1,fine\n2,"never closed\n' + "3,swallowed\n" * 50, row_limit=100)
     assert table.column("id") == ("1",)
     assert rejections(table) == ["row 3: more than 100 characters, with a quote that is never closed"]
 
 
 @pytest.mark.parametrize("long", ["x" * 5000, '"' + "x, " * 2000 + '"', '"' + "line\n" * 1000 + '"', '"a ""b""' * 900])
-def test_a_row_over_the_limit_is_rejected_and_reading_goes_on_behind_it(long: str) -> None:
+def test_row_over_the_limit_is_rejected_and_later_rows_are_read(long: str) -> None:
     table = read(f'id,text\n1,a\n2,{long}\n3,b\n4,"c\nd"\n', row_limit=1000)
     assert table.column("id") == ("1", "3", "4")
     assert rejections(table) == ["row 3: more than 1,000 characters"]
@@ -148,12 +148,12 @@ def test_a_row_over_the_limit_is_rejected_and_reading_goes_on_behind_it(long: st
     assert table.rejected[0].raw.startswith("2,")
 
 
-def test_rows_just_within_the_limit() -> None:
+def test_rows_at_the_limit_are_read() -> None:
     assert len(read("id,text\n" + "1," + "x" * 97 + "\n", row_limit=100)) == 1
     assert len(read("id,text\n" + "1," + "x" * 98 + "\n", row_limit=100)) == 0
 
 
-def test_a_line_of_100_mb(tmp_path: Path) -> None:
+def test_line_of_100_mb_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "long.csv"
     with path.open("w") as file:
         file.write("id,text\n1,before\n2,")
@@ -208,7 +208,7 @@ def test_escaped_formulas_are_restored() -> None:
         ((",".join(map(str, range(5000))) + "\n") * 2, "5,000 columns"),
     ],
 )
-def test_files_without_a_table(data: str, problem: str) -> None:
+def test_files_without_a_table_are_rejected(data: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read(data)
 
@@ -227,7 +227,7 @@ tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(cells, min_si
 
 @given(rows=tables, delimiter=st.sampled_from([",", ";", "\t", "|"]))
 @example(rows=[["'=1"], ["''-"], ["\r"]], delimiter=",")
-def test_what_python_quotes_is_read_back(rows: list[list[str]], delimiter: str) -> None:
+def test_csv_written_by_python_is_read_back(rows: list[list[str]], delimiter: str) -> None:
     from core.csv_text import escape_formula
 
     out = io.StringIO(newline="")
@@ -240,7 +240,7 @@ def test_what_python_quotes_is_read_back(rows: list[list[str]], delimiter: str) 
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_give_a_table_or_an_error_that_says_why(data: bytes) -> None:
+def test_any_bytes_give_a_table_or_an_input_error(data: bytes) -> None:
     with contextlib.suppress(InputError):
         table = read(data)
         assert table.read == len(table) + len(table.rejected) > 0
@@ -248,7 +248,7 @@ def test_any_bytes_give_a_table_or_an_error_that_says_why(data: bytes) -> None:
 
 
 @given(st.text("ab,;\"'\n\r\t|= ", max_size=60))
-def test_any_text_is_accounted_for(text: str) -> None:
+def test_every_row_of_any_text_is_read_or_rejected(text: str) -> None:
     try:
         table = read("x,y\n" + text, delimiter=",")
     except InputError:
@@ -257,7 +257,7 @@ def test_any_text_is_accounted_for(text: str) -> None:
         assert table.read == len(table) + len(table.rejected)
 
 
-def test_an_unclosed_quote_that_takes_in_most_of_the_file_stops_the_import() -> None:
+def test_unclosed_quote_over_most_of_the_file_stops_the_import() -> None:
     text = 'id,text\n1,fine\n2,"never closed\n' + "3,swallowed\n" * 50
     with pytest.raises(InputError, match=r"Row 3: the quote opened in field 2.*most of the file.*Close the quote"):
         read(text)

@@ -65,14 +65,14 @@ def test_encoding_is_found_and_shown(text: str, encoding: str, shown: str) -> No
     assert table.columns == ("id", "text")
 
 
-def test_latin_1_with_semicolons_and_crlf(tmp_path: Path) -> None:
+def test_latin_1_with_semicolons_and_crlf_is_read(tmp_path: Path) -> None:
     path = tmp_path / "export.csv"
     path.write_bytes(GERMAN.replace("\n", "\r\n").encode("latin-1"))
     table = read_table(path, name=path.name)
     assert (table.encoding, table.delimiter, len(table)) == ("cp1252", ";", 2)
 
 
-def test_a_late_byte_decides() -> None:
+def test_late_byte_changes_the_encoding() -> None:
     data = b"id,text\n" + b"1,plain\n" * 300_000 + "2,schön\n".encode("latin-1")
     table = read(data)
     assert (table.encoding, table.column("text")[-1]) == ("cp1252", "schön")
@@ -83,7 +83,7 @@ def test_control_bytes_of_latin_1_are_not_cp1252() -> None:
     assert read(data.encode("latin-1")).encoding == "latin-1"
 
 
-def test_damaged_utf_8_stays_utf_8_and_says_so() -> None:
+def test_damaged_utf_8_is_read_as_utf_8_with_a_note() -> None:
     data = GERMAN.encode()
     table = read(data[:-3] + b"\xff" + data[-3:])
     assert table.encoding == "utf-8"
@@ -117,7 +117,7 @@ def test_bytes_that_are_utf_8_by_chance_do_not_make_two_encodings(line: str) -> 
     assert (table.encoding, table.notes, table.column("text")[0]) == ("cp1252", (), line)
 
 
-def test_encoding_given() -> None:
+def test_given_encoding_is_used() -> None:
     assert read(GERMAN.encode("cp437"), encoding="cp437").column("text")[1] == "Größe: ärgerlich klein"
     assert read(b"\xef\xbb\xbfid,text\n1,a\n", encoding="utf-8").columns == ("id", "text")
     with pytest.raises(InputError, match="is not utf-8: byte 28"):
@@ -154,7 +154,7 @@ def _zip(*names: str) -> bytes:
         (b"12345678DUCK" + b"\x00" * 30, "a DuckDB database"),
     ],
 )
-def test_renamed_binaries_are_named(data: bytes, problem: str, tmp_path: Path) -> None:
+def test_binary_file_with_a_text_suffix_is_named(data: bytes, problem: str, tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes(data)
     with pytest.raises(InputError, match=problem) as caught:
@@ -163,7 +163,7 @@ def test_renamed_binaries_are_named(data: bytes, problem: str, tmp_path: Path) -
     assert caught.value.remedy
 
 
-def test_an_excel_file_called_csv(xlsx: Callable[..., bytes]) -> None:
+def test_excel_file_named_csv_is_rejected(xlsx: Callable[..., bytes]) -> None:
     data = xlsx({"S": [["text"], ["a"]]})
     with pytest.raises(InputError, match=r"is not text but an Excel file\. Rename it to end in \.xlsx"):
         read(data)
@@ -171,12 +171,12 @@ def test_an_excel_file_called_csv(xlsx: Callable[..., bytes]) -> None:
 
 
 @pytest.mark.parametrize("name", ["data.xlsx", "data.parquet", "data.ods"])
-def test_text_called_something_else(name: str) -> None:
+def test_text_with_a_binary_suffix_is_rejected(name: str) -> None:
     with pytest.raises(InputError, match="is not a"):
         read(b"id,text\n1,a\n", name)
 
 
-def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+def test_missing_file_and_folder_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="does not exist"):
         read_table(tmp_path / "gone.csv", name="gone.csv")
     with pytest.raises(InputError, match="is a folder"):

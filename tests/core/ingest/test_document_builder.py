@@ -37,7 +37,7 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
 
 
 @pytest.mark.parametrize(
-    ("cell", "said", "unknown"),
+    ("cell", "values", "unknown"),
     [
         ("[[0, 4, 'Food'], [6, 9, 'Price']]", ("Food", "Price"), False),
         ('[{"start": 0, "end": 4, "label": "Food"}, {"start": 9, "end": 12, "label": "Food"}]', ("Food",), False),
@@ -47,12 +47,12 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
         ('[{"term": "Food"}]', ('{"term":"Food"}',), True),
     ],
 )
-def test_a_list_of_gold_may_hold_spans_and_objects(cell: str, said: tuple[str, ...], unknown: bool) -> None:
-    """As annotation tools write them; what may say that a label is absent is reported, not guessed."""
+def test_a_list_of_gold_may_hold_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
+    """As annotation tools write them; values that could mean absence are reported, not guessed."""
     book = Codebook(labels=(Label(name="Food"), Label(name="Price")))
-    found, strangers = cell_reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
-    assert strangers == (said if unknown else ())
-    assert tuple(name for name, present in found.items() if present) == (() if unknown else said)
+    found, unknown_names = cell_reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
+    assert unknown_names == (values if unknown else ())
+    assert tuple(name for name, present in found.items() if present) == (() if unknown else values)
 
 
 def test_documents_carry_text_context_source_and_position() -> None:
@@ -118,13 +118,13 @@ def test_rejected_rows_of_the_file_and_of_the_mapping_are_listed_by_line() -> No
 
 
 @pytest.mark.parametrize("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True"])
-def test_present(cell: str) -> None:
+def test_present_values_of_gold(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: True}}
 
 
 @pytest.mark.parametrize("cell", ["0", "false", "No", "n", "ABSENT", "0.0"])
-def test_absent(cell: str) -> None:
+def test_absent_values_of_gold(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: False}}
 
@@ -138,7 +138,7 @@ def test_native_values_are_gold_too() -> None:
     assert result.with_gold == 3
 
 
-def test_unknown_gold_is_no_gold_reported_and_mappable() -> None:
+def test_unknown_gold_values_are_reported_and_can_be_mapped() -> None:
     data = "text,Price,Room\na,1,0\nb,maybe,1\nc,,\nd,maybe,?\n"
     gold = (GoldSource("Price"), GoldSource("Room"))
     result = build(data, ASPECTS, gold=gold)
@@ -156,7 +156,7 @@ def test_unknown_gold_is_no_gold_reported_and_mappable() -> None:
     assert mapped.documents[3].gold == {GOLD_RATER: {PRICE: True}}
 
 
-def test_several_raters() -> None:
+def test_gold_of_several_raters() -> None:
     gold = (GoldSource("p1", label="Price", rater="ann"), GoldSource("p2", label="price", rater="bob"))
     result = build("text,p1,p2\na,1,0\nb,,1\n", ASPECTS, gold=gold)
     assert result.documents[0].gold == {"ann": {PRICE: True}, "bob": {PRICE: False}}
@@ -177,7 +177,7 @@ def test_several_raters() -> None:
         ("none", set()),
     ],
 )
-def test_list_column(cell: str, present: set[str]) -> None:
+def test_gold_from_a_list_column(cell: str, present: set[str]) -> None:
     quoted = cell.replace('"', '""')
     result = build(f'text,labels\na,"{quoted}"\n', ASPECTS, gold=(GoldSource("labels", "list"),))
     assert result.documents[0].gold == {GOLD_RATER: {item: item in present for item in (PRICE, STAFF, ROOM)}}
@@ -193,7 +193,7 @@ def test_an_unknown_name_in_a_list_leaves_the_rest_open() -> None:
     assert ignored.documents[0].gold == {GOLD_RATER: {PRICE: True, STAFF: False, ROOM: False}}
 
 
-def test_native_lists() -> None:
+def test_gold_from_json_lists() -> None:
     result = build('{"text":"a","labels":["Room"]}\n{"text":"b","labels":[]}\n{"text":"c"}', ASPECTS, "d.jsonl",
                    gold=(GoldSource("labels", "list"),))  # fmt: skip
     none = {PRICE: False, STAFF: False, ROOM: False}
@@ -208,12 +208,12 @@ def test_choice_by_name_or_code() -> None:
     result = build(
         "text,label\na,Good\nb,0\nc,1.0\nd,mixed\ne,bda\nf,\n", SENTIMENT, gold=(GoldSource("label", "choice"),)
     )
-    said = [document.gold.get(GOLD_RATER, {}).get("label") for document in result.documents]
-    assert said == [GOOD, BAD, GOOD, MIXED, None, None]
+    values = [document.gold.get(GOLD_RATER, {}).get("label") for document in result.documents]
+    assert values == [GOOD, BAD, GOOD, MIXED, None, None]
     assert str(result.unknown_gold[0]) == "row 6: 'bda' in label is not a gold value"
 
 
-def test_ratings() -> None:
+def test_gold_ratings() -> None:
     data = "text,fluency\na,4\nb,4.5\nc,2: somewhat\nd,6\ne,good\nf,\n"
     result = build(data, FACETS, gold=(GoldSource("fluency"),))
     assert [document.gold.get(GOLD_RATER, {}).get(FLUENCY) for document in result.documents] == [
@@ -227,13 +227,13 @@ def test_ratings() -> None:
     assert [unknown.value for unknown in result.unknown_gold] == ["6", "good"]
 
 
-def test_words_become_ratings_and_names_by_a_value_map() -> None:
+def test_value_map_turns_words_into_ratings_and_names() -> None:
     data = "text,a,b\nt1,High,n/a\nt2,low,High\nt3,so-so,3\n"
     gold = (GoldSource("a", "label", "Clarity"), GoldSource("b", "label", "Clarity", "second"))
     book = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     mapped = build(data, book, gold=gold, value_map={"high": 5, "low": 1, "n/a": None, "so-so": 9})
-    said = [{rater: values["c"] for rater, values in each.gold.items()} for each in mapped.documents]
-    assert said == [{"gold": 5}, {"gold": 1, "second": 5}, {"second": 3}]
+    values = [{rater: values["c"] for rater, values in each.gold.items()} for each in mapped.documents]
+    assert values == [{"gold": 5}, {"gold": 1, "second": 5}, {"second": 3}]
     assert [(one.column, one.value) for one in mapped.unknown_gold] == [("a", "so-so")], "9 is not on the scale"
     choice = Codebook(kind="choice", labels=(Label(name="Yes", id="y", code=1), Label(name="No", id="n", code=0)))
     meant = build(
@@ -244,7 +244,7 @@ def test_words_become_ratings_and_names_by_a_value_map() -> None:
     assert not meant.unknown_gold
 
 
-def test_documents_of_a_group_follow_each_other_in_its_order() -> None:
+def test_documents_of_a_group_are_kept_together_in_order() -> None:
     data = "id,text,chat,turn\n1,b,x,2\n2,alone,,7\n3,c,y,1\n4,a,x,1.5\n5,z,x,late\n"
     found = build(data, None, id="id", group="chat", order="turn").documents
     assert [(one.id, one.group, one.order, one.position) for one in found] == [
@@ -264,7 +264,7 @@ def test_documents_of_a_group_follow_each_other_in_its_order() -> None:
         ("up=7", "choice", ("up", "Clean")),
     ],
 )
-def test_gold_value_options(text: str, kind: Any, expected: Any) -> None:
+def test_gold_value_options_are_parsed(text: str, kind: Any, expected: Any) -> None:
     book = Codebook(kind=kind, labels=(Label(name="Clean", code=7),))
     assert parse_value_option([text], book) == dict([expected])
 
@@ -272,7 +272,7 @@ def test_gold_value_options(text: str, kind: Any, expected: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "kind"), [("nothing", "rating"), ("a=9", "rating"), ("=1", "rating"), ("a=dirty", "choice")]
 )
-def test_gold_value_options_that_do_not_fit(text: str, kind: Any) -> None:
+def test_invalid_gold_value_options_are_rejected(text: str, kind: Any) -> None:
     with pytest.raises(UsageError):
         parse_value_option([text], Codebook(kind=kind, labels=(Label(name="Clean", code=7),)))
 
@@ -311,12 +311,12 @@ def test_without_a_codebook_gold_is_keyed_by_name() -> None:
         (Mapping(text="text", gold=(GoldSource("Price"), GoldSource("label", "list"))), ASPECTS, "the same gold"),
     ],
 )
-def test_mappings_that_do_not_fit(mapping: Mapping, codebook: Codebook | None, problem: str) -> None:
+def test_invalid_mappings_are_rejected(mapping: Mapping, codebook: Codebook | None, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         build_documents(table("text,Price,label\na,1,x\n"), mapping, codebook)
 
 
-def test_same_names() -> None:
+def test_gold_columns_are_matched_by_label_name() -> None:
     data = table('text,ROOM,"staff,  service",Room,other\na,1,1,0,1\n')
     assert mapping_same_names(data, ASPECTS) == (
         GoldSource("staff, service", "label", "Staff, service"),
@@ -328,7 +328,7 @@ def test_same_names() -> None:
             mapping_same_names(table("text,other\na,1\n"), codebook)
 
 
-def test_gold_options() -> None:
+def test_gold_options_are_parsed() -> None:
     data = table("text,p,a@b,x=y\na,1,1,1\n")
     aspects = parse_codebook({"labels": [{"name": "Price"}, {"name": "a=b"}]})
     assert parse_gold_option(["price=p", "Price=p@ann", "Price=a@b", "a=b=p", "Price=x=y@bob"], data, aspects) == (
@@ -360,7 +360,7 @@ def test_gold_options() -> None:
         ("label=p", FACETS, "A rating codebook takes a column of numbers"),
     ],
 )
-def test_gold_options_that_do_not_fit(option: str, codebook: Codebook, problem: str) -> None:
+def test_invalid_gold_options_are_rejected(option: str, codebook: Codebook, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         parse_gold_option([option], table("text,p\na,1\n"), codebook)
 
@@ -386,7 +386,7 @@ def test_codebook_from_lists_and_choices() -> None:
     assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # numbers by value
 
 
-def test_codebook_from_gold_refuses() -> None:
+def test_codebook_from_unsuitable_gold_is_refused() -> None:
     many = "text,t\n" + "".join(f"a{n},v{n}\n" for n in range(300))
     with pytest.raises(UsageError, match="more than 200 different values"):
         codebook_from_gold(table(many), Mapping("text", gold=(GoldSource("t", "choice"),)))
@@ -397,7 +397,7 @@ def test_codebook_from_gold_refuses() -> None:
         codebook_from_gold(table(many), mixed)
 
 
-def test_rejected_rows_as_a_file() -> None:
+def test_rejected_rows_as_csv() -> None:
     result = build('id,text\n1,a\n=1+1\n"2,""x"', id="id")
     lines = rejected_csv(result.rejected).decode("utf-8-sig").splitlines()
     assert lines[0] == "line,reason,raw"
@@ -418,7 +418,7 @@ def test_every_row_is_a_document_or_rejected(rows: list[tuple[str, str]], duplic
     assert sorted({row.line for row in result.rejected}) == [row.line for row in result.rejected]
 
 
-def test_suggestion_with_a_codebook() -> None:
+def test_mapping_suggested_with_a_codebook() -> None:
     data = table("nr,title,review,price,Room\n" + "".join(f"{n},T,A long text about {n},{n % 2},1\n" for n in range(9)))
     found = suggest_mapping(data, ASPECTS)
     assert (found.text, found.id, found.context) == ("review", "nr", ())
@@ -431,7 +431,7 @@ def test_suggestion_with_a_codebook() -> None:
     assert build_documents(data, found, ASPECTS).with_gold == 9
 
 
-def test_suggestion_of_raters_lists_and_choices() -> None:
+def test_suggested_gold_of_raters_lists_and_choices() -> None:
     raters = table("text,Price_A1,Price_A2,Room_A1,Room_A2,Room_size\nabc,1,0,1,0,1\n")
     assert {source.rater for source in suggest_mapping(raters, ASPECTS).gold} == {"A1", "A2"}
     assert suggest_mapping(table("text,gold\nabc,good\ndef,1\n"), SENTIMENT).gold == (GoldSource("gold", "choice"),)
@@ -439,7 +439,7 @@ def test_suggestion_of_raters_lists_and_choices() -> None:
     assert suggest_mapping(table("text,a\nabc,7\n"), SENTIMENT).gold == ()
 
 
-def test_suggestion_without_a_codebook() -> None:
+def test_mapping_suggested_without_a_codebook() -> None:
     binary = table("id,text,city,a,b\n" + "".join(f"{n // 2},Some words {n},Rome,{n % 2},yes\n" for n in range(40)))
     found = suggest_mapping(binary)
     assert (found.id, found.gold) == (None, (GoldSource("a"), GoldSource("b")))
@@ -464,7 +464,7 @@ def test_suggestion_without_a_codebook() -> None:
         ("food_A1,food_A2,bar_A1,bar_A2,vegan", "", ""),  # not all are
     ],
 )
-def test_suggestion_of_raters_without_a_codebook(columns: str, labels: str, raters: str) -> None:
+def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: str) -> None:
     names = columns.split(",")
     rows = (",".join(str((n + row) % 2) for n in range(len(names))) for row in range(2))
     found = suggest_mapping(table("\n".join([f"text,{columns}", *(f"abc,{row}" for row in rows)]) + "\n"))
@@ -474,6 +474,6 @@ def test_suggestion_of_raters_without_a_codebook(columns: str, labels: str, rate
     assert ("by 2 raters" in found.reasons[2]) is bool(raters)
 
 
-def test_no_text_column() -> None:
+def test_missing_text_column_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"data\.csv has no text column\. It has: id, n"):
         suggest_mapping(table("id,n\n1,2\n2,3.5\n"))

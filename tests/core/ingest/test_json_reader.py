@@ -42,7 +42,7 @@ def test_bad_lines_are_rejected_with_line_and_reason() -> None:
     assert (table.read, table.row_numbers) == (8, (1, 8))
 
 
-def test_lone_surrogates_nuls_nan_and_huge_numbers_become_storable() -> None:
+def test_surrogates_nuls_nan_and_huge_numbers_are_made_storable() -> None:
     table = read(
         '{"text": "a\\ud800b\\u0000c \\ud83d\\ude00", "x": NaN, "y": -Infinity}\n'
         '{"text": "b", "x": 123456789012345678901234567890, "y": [{"\\udfff": 9223372036854775808}]}\n'
@@ -56,13 +56,13 @@ def test_lone_surrogates_nuls_nan_and_huge_numbers_become_storable() -> None:
     assert read('{"text": "a", "x": 1e30}').column("x") == (1e30,)
 
 
-def test_a_line_over_the_limit() -> None:
+def test_line_over_the_limit_is_rejected() -> None:
     table = read('{"text": "a"}\n{"text": "' + "x" * 200 + '"}\n{"text": "b"}', row_limit=100)
     assert table.column("text") == ("a", "b")
     assert str(table.rejected[0]) == "row 2: more than 100 characters"
 
 
-def test_deep_nesting_is_a_reason_not_a_crash() -> None:
+def test_deep_nesting_is_rejected() -> None:
     table = read('{"text": "a"}\n' + '{"a":' * 5_000 + "1" + "}" * 5_000)
     assert len(table) == 1
     assert "nested too deeply" in table.rejected[0].reason
@@ -76,19 +76,19 @@ def test_deep_nesting_is_a_reason_not_a_crash() -> None:
         ('{"meta": [1], "items": [{"text": "a"}, {"text": "b"}]}', ("The rows are those under 'items'.",)),
     ],
 )
-def test_json_layouts(data: str, note: tuple[str, ...]) -> None:
+def test_json_layouts_are_read(data: str, note: tuple[str, ...]) -> None:
     table = read(data, "data.json")
     assert (table.column("text"), table.format, table.notes) == (("a", "b"), "json", note)
     assert table.line_numbers == (1, 2)
 
 
-def test_json_elements_that_are_no_objects() -> None:
+def test_json_elements_other_than_objects_are_rejected() -> None:
     table = read('[{"text": "a"}, 3, {"text": "b"}]', "data.json")
     assert table.column("text") == ("a", "b")
     assert [(row.line, row.reason, row.raw) for row in table.rejected] == [(2, "a number, expected an object", "3")]
 
 
-def test_the_content_decides_between_json_and_jsonl() -> None:
+def test_format_follows_content_and_not_the_suffix() -> None:
     lines, array = '{"text": "a"}\n{"text": "b"}\n', '[\n{"text": "a"},\n{"text": "b"}\n]'
     assert read(lines, "data.json").format == "jsonl"
     assert read(array, "data.jsonl").format == "json"
@@ -108,7 +108,7 @@ def test_the_content_decides_between_json_and_jsonl() -> None:
         ("[" + ",".join(f'{{"k{n}": 1}}' for n in range(5000)) + "]", "x.json", "4,097 columns"),
     ],
 )
-def test_files_without_a_table(data: str, name: str, problem: str) -> None:
+def test_files_without_objects_are_rejected(data: str, name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read(data, name)
 
@@ -119,7 +119,7 @@ def test_keys_become_usable_names() -> None:
     assert table.row(0) == {"text": "a", "column_2": 1, "text_2": "b"}
 
 
-def test_other_encodings() -> None:
+def test_other_encodings_are_read() -> None:
     text = '{"text": "schön"}\n'
     for encoding in ("utf-8-sig", "utf-16", "latin-1"):
         assert read(text.encode(encoding)).column("text") == ("schön",)
@@ -135,7 +135,7 @@ values = st.recursive(
 
 
 @given(st.lists(st.fixed_dictionaries({"text": st.text("ab é"), "x": values}), min_size=1, max_size=5), st.booleans())
-def test_what_python_writes_is_read_back(rows: list[dict[str, Any]], ascii: bool) -> None:
+def test_json_written_by_python_is_read_back(rows: list[dict[str, Any]], ascii: bool) -> None:
     whole = read(json.dumps(rows, ensure_ascii=ascii), "data.json")
     lines = read("\n".join(json.dumps(row, ensure_ascii=ascii) for row in rows))
     assert [whole.row(n) for n in range(len(whole))] == rows

@@ -9,7 +9,7 @@ from core.documents import Document
 from core.ingest.profiling import BINS, Bin, GoldShare, profile_documents, summarise_lengths
 
 
-def test_worked_example() -> None:
+def test_profile_of_a_worked_example() -> None:
     documents = [
         Document("1", {"text": "one two three"}, gold={"gold": {"p": True}, "ann": {"p": False}}),
         Document("2", {"text": "one"}, gold={"gold": {"p": False, "q": 4}}),
@@ -35,12 +35,12 @@ def test_worked_example() -> None:
     assert found.gold[2].other == 2
 
 
-def test_nothing() -> None:
+def test_profile_without_documents() -> None:
     found = profile_documents([])
     assert (found.documents, found.words, found.gold) == (0, summarise_lengths([]), ())
 
 
-def test_one_giant_does_not_flatten_the_rest() -> None:
+def test_outlier_does_not_flatten_the_histogram() -> None:
     found = summarise_lengths([*range(1, 100), 100_000])
     assert len(found.bins) == BINS
     assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bars of 5
@@ -48,7 +48,7 @@ def test_one_giant_does_not_flatten_the_rest() -> None:
 
 
 @given(st.lists(st.integers(0, 10_000), min_size=1))
-def test_bars_hold_everything_once(numbers: list[int]) -> None:
+def test_histogram_counts_every_number_once(numbers: list[int]) -> None:
     found = summarise_lengths(numbers)
     assert sum(bar.count for bar in found.bins) == len(numbers)
     assert found.bins[0].start == found.minimum

@@ -1,4 +1,4 @@
-"""Whatever bytes a file has, reading it gives a table or an error in words."""
+"""Reading any bytes gives a table or an input error."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = sorted(suffix for suffix, format in SUFFIXES.items() if format in ("csv"
 
 @given(data=FILES, suffix=st.sampled_from([*TEXTS, ".other", ""]))
 @settings(max_examples=400)
-def test_any_text_file_gives_a_table_or_an_error_in_words(data: bytes, suffix: str) -> None:
+def test_any_text_file_gives_a_table_or_an_input_error(data: bytes, suffix: str) -> None:
     try:
         table = parse_table(data, name=f"a{suffix}")
     except (InputError, UsageError):
@@ -45,7 +45,7 @@ def parquet() -> bytes:
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a.parquet"])
-def test_a_damaged_binary_file_gives_a_table_or_an_error_in_words(name: str, xlsx: Callable[..., bytes]) -> None:
+def test_damaged_binary_file_gives_a_table_or_an_input_error(name: str, xlsx: Callable[..., bytes]) -> None:
     good = xlsx({"S": [["text"], ["a"]]}) if name == "a.xlsx" else parquet()
 
     @given(data=st.data())

@@ -19,7 +19,7 @@ from tests.core.ingest.parsing import read_table
 Book = Callable[..., bytes]
 
 
-def test_xlsx_values_lines_and_blank_rows(xlsx: Book) -> None:
+def test_xlsx_values_line_numbers_and_blank_rows(xlsx: Book) -> None:
     data = xlsx({"Reviews": [[], ["id", " text ", None, "Price"], [1, "a\nb", None, True], [], [2.5, "=c", None, 0]]})
     shares: list[float] = []
     table = read_table(data, name="data.xlsx", progress=shares.append)
@@ -32,12 +32,12 @@ def test_xlsx_values_lines_and_blank_rows(xlsx: Book) -> None:
     assert shares[-1] == 1.0
 
 
-def test_a_nameless_column_with_cells_gets_a_name(xlsx: Book) -> None:
+def test_unnamed_column_with_cells_gets_a_name(xlsx: Book) -> None:
     table = read_table(xlsx({"S": [["text", None], ["a", "x"]]}), name="data.xlsx")
     assert table.columns == ("text", "column_2")
 
 
-def test_the_first_sheet_with_cells_or_the_one_named(xlsx: Book) -> None:
+def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
     data = xlsx({"Empty": [], "One": [["text"], ["a"]], "Two": [["text"], ["b"]]})
     table = read_table(data, name="data.xlsx")
     assert table.column("text") == ("a",)
@@ -49,7 +49,7 @@ def test_the_first_sheet_with_cells_or_the_one_named(xlsx: Book) -> None:
         read_table(data, name="data.xlsx", sheet="Empty")
 
 
-def test_ods(ods: Book) -> None:
+def test_ods_values(ods: Book) -> None:
     table = read_table(ods([["text", "Price"], ["schön", "1"]]), name="data.ods")
     assert table.row(0) == {"text": "schön", "Price": "1"}
     assert table.format == "ods"
@@ -57,7 +57,7 @@ def test_ods(ods: Book) -> None:
         read_table(ods([["text"], ["a"]]), name="data.csv")
 
 
-def test_workbooks_that_cannot_be_read(xlsx: Book, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreadable_workbooks_are_rejected(xlsx: Book, monkeypatch: pytest.MonkeyPatch) -> None:
     good = xlsx({"S": [["text"], ["a"]]})
     with pytest.raises(InputError, match="has a header but no rows"):
         read_table(xlsx({"S": [["text", "b"]]}), name="data.xlsx")
@@ -102,7 +102,7 @@ def test_parquet_values() -> None:
     assert (table.read, table.line_numbers) == (2, (1, 2))
 
 
-def test_parquet_that_cannot_be_read() -> None:
+def test_unreadable_parquet_files_are_rejected() -> None:
     good = parquet({"text": ["a"]})
     with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_table(good[:-20], name="data.parquet")

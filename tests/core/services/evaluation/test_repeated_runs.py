@@ -55,36 +55,36 @@ def world(project):
 
 def test_mean_and_stability_over_iterations(world):
     session, (first, _) = world
-    found_report = repeated_runs.repeats(session, session.store.runs.get(first))
-    assert found_report is not None
+    result = repeated_runs.repeats(session, session.store.runs.get(first))
+    assert result is not None
     # Right cells: 6 of 8 in both. Documents: d0 right twice, d1 and d3 inconsistent, d2 wrong twice.
-    assert found_report.measures["accuracy"].mean == 0.75
-    assert found_report.measures["accuracy"].sd == 0
-    assert found_report.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
+    assert result.measures["accuracy"].mean == 0.75
+    assert result.measures["accuracy"].sd == 0
+    assert result.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
     report = full_report(session, get_run(session, first))
-    assert report["iterations"]["runs"] == list(found_report.runs)
+    assert report["iterations"]["runs"] == list(result.runs)
     assert report["iterations"]["labels"]["Alpha"]["n"] == 2
     assert report["calibration"]["why_not"].startswith("No certainty is available")
 
 
 def test_comparison_report_of_two_runs(world):
     session, runs = world
-    found_report = compare.comparison_report(session, runs)
-    assert (found_report["documents"], found_report["shared"], found_report["same"], found_report["n"]) == (4, 4, 2, 4)
-    assert found_report["accuracy"]["difference"] == 0
-    assert found_report["mcnemar"]["only_first"] == 1  # d3 was right
-    assert found_report["mcnemar"]["only_second"] == 1  # d1 is now
-    counts = {name: found_report["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
+    result = compare.comparison_report(session, runs)
+    assert (result["documents"], result["shared"], result["same"], result["n"]) == (4, 4, 2, 4)
+    assert result["accuracy"]["difference"] == 0
+    assert result["mcnemar"]["only_first"] == 1  # d3 was right
+    assert result["mcnemar"]["only_second"] == 1  # d1 is now
+    counts = {name: result["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
     assert counts == {"corrected": 1, "regressed": 1, "mixed": 0, "right": 1, "wrong": 1}
-    assert found_report["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
-    assert (found_report["changes"]["total"]["corrected"], found_report["changes"]["total"]["regressed"]) == (1, 1)
+    assert result["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
+    assert (result["changes"]["total"]["corrected"], result["changes"]["total"]["regressed"]) == (1, 1)
     # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
-    assert found_report["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
-    assert found_report["labels"]["Alpha"]["sentence"].startswith(
+    assert result["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
+    assert result["labels"]["Alpha"]["sentence"].startswith(
         f"No significant difference between {runs[1]} and {runs[0]} on Alpha: +30.0"
     )
-    assert [column["run_id"] for column in found_report["columns"]] == runs
-    assert found_report["tests"]["welch"] is not None  # iterations of one experiment against themselves
+    assert [column["run_id"] for column in result["columns"]] == runs
+    assert result["tests"]["welch"] is not None  # iterations of one experiment against themselves
 
 
 def check_differences(session, runs):
@@ -162,10 +162,10 @@ def test_identical_runs_are_reported_as_identical(world):
             await hold_debate(session.project, twin, id, {"extractor": both("ab"), "judge": None}, both(present))
 
     asyncio.run(debates())
-    found_report = compare.comparison_report(session, [first, twin])
-    assert "are equal" in found_report["sentence"]
-    assert found_report["mcnemar"]["p"] == 1.0
-    assert found_report["same"] == 4
+    result = compare.comparison_report(session, [first, twin])
+    assert "are equal" in result["sentence"]
+    assert result["mcnemar"]["p"] == 1.0
+    assert result["same"] == 4
     several = compare.comparison_report(session, [first, twin, world[1][1]])
     assert [pair["runs"] for pair in several["pairs"]] == [[first, twin], [first, world[1][1]]]
     assert several["cochran"]["df"] == 2
@@ -188,13 +188,13 @@ def test_error_analysis_of_a_label(world):
     session, (first, _) = world
     run = session.store.runs.get(first)
     session.store.reviews.record([Decision("d2", (ReviewChange("a", True, False),), "Submitted")], actor="kim")
-    found_report = error_analysis.of_label(session, run, "a")
-    assert (found_report.judged, found_report.wrong, found_report.iterations) == (4, 2, 2)
-    assert [(side.side, side.wrong, side.consistent) for side in found_report.sides] == [
+    result = error_analysis.of_label(session, run, "a")
+    assert (result.judged, result.wrong, result.iterations) == (4, 2, 2)
+    assert [(side.side, side.wrong, side.consistent) for side in result.sides] == [
         ("false_negative", 1, 0),
         ("false_positive", 1, 1),
     ]
-    assert [(band.low, band.high, band.n, band.wrong) for band in found_report.by_labels] == [
+    assert [(band.low, band.high, band.n, band.wrong) for band in result.by_labels] == [
         (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
     ]  # fmt: skip
     second = session.store.runs.get(world[1][1])
