@@ -221,7 +221,7 @@ class ReviewState:
 
 
 class EvaluateState:
-    """State of the Evaluate page. Compare uses the same reference and document."""
+    """State of the Evaluate page. Compare uses the same reference."""
 
     TABS: ClassVar[Mapping[str, str]] = {
         "scores": "Scores",
@@ -240,13 +240,6 @@ class EvaluateState:
 
     For single choice: (reference label id, verdict label id).
     """
-    document: Value[str | None] = Value(None)
-    """Selected document in the list of the cell."""
-
-    def select_cell(self, cell: tuple[str, str] | None) -> None:
-        """Select a cell and clear the selected document."""
-        self.cell = cell
-        self.document = None
 
 
 class CompareState:
@@ -296,8 +289,8 @@ class LabState:
     """Number of the shown trial by subject. Without an entry, the latest trial is shown."""
     last_trial: Value[str] = Value("")
     """Change and sample size that this tab tested last."""
-    document: Value[str | None] = Value(None)
-    """Document whose two debates are shown."""
+    requested_document: Value[str | None] = Value(None)
+    """Document that another page asked to test."""
     preview_position: Value[int] = Value(1)
     """Widget: position of the document in the rendered prompt."""
     single_position: Value[int] = Value(1)
@@ -322,19 +315,13 @@ class LabState:
     def select_subject(self, subject: str) -> None:
         """Select the template or the definitions to edit."""
         if subject != self.subject:
-            for value in (LabState.document, LabState.note, LabState.proposal, LabState.problem):
+            for value in (LabState.note, LabState.proposal, LabState.problem):
                 value.reset()
         self.subject = subject
 
     def show_trial(self, subject: str, number: int) -> None:
-        """Show a trial with no document selected."""
-        if self.trials.get(subject) != number:
-            self.trials = {**self.trials, subject: number}
-            LabState.document.reset()
-
-    def toggle_document(self, document_id: str | None) -> None:
-        """Show the debates on a document, or hide them if they are shown."""
-        self.document = None if document_id == self.document else document_id
+        """Show a trial."""
+        self.trials = {**self.trials, subject: number}
 
     def is_new_trial(self, trial: str) -> bool:
         """Return True if a trial differs from the last trial of this tab, and store the trial."""

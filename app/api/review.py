@@ -23,6 +23,7 @@ from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.review import focus, queue, review
+from core.services.review.document_view import document_view
 from core.services.review.focus import TONES
 from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.session import ProjectSession
@@ -68,6 +69,8 @@ async def _read(request: Request) -> Json:
 def _answer(find: Find, message: Json) -> Json:
     session, run_id = find(_text(message["run"]))
     actor = _text(message["actor"]).strip()[:200] or review.default_reviewer()
+    if session is not None and message.get("query") == "view":
+        return _view(session, message, actor)
     if session is None or not session.has_run(run_id):
         return {"gone": True}
     if "query" in message:
@@ -76,6 +79,13 @@ def _answer(find: Find, message: Json) -> Json:
         "answers": [_apply_action(session, run_id, action, actor) for action in message["actions"]],
         "read": time.time(),
     }
+
+
+def _view(session: ProjectSession, message: Json, actor: str) -> Json:
+    """Return the document for the drawer and the guideline. The page may show no run, or several."""
+    runs = [session.run(run_id) for run_id in map(_text, message["runs"]) if session.has_run(run_id)]
+    shown = document_view(session, runs, _text(message["document"]), actor=actor)
+    return {"document": shown, "guideline": focus.guideline(session, runs[0] if runs else None)}
 
 
 def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:

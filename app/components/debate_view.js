@@ -38,6 +38,16 @@ export class DebateView {
     view.node.classList.toggle("hidden", this.hiddenRoles.has(turn.role));
   }
 
+  /**
+   * Show an event of the debate.
+   *
+   * @param {TurnEvent | VerdictEvent} event
+   */
+  show(event) {
+    if (event.kind === "turn") this.showTurn(event);
+    else this.showVerdict(event);
+  }
+
   /** Draw complete replies again, as their quotes show which labels are disputed. */
   redrawReplies() {
     for (const view of this.views.values()) if (view.turn?.done) view.drawReply(view.turn);

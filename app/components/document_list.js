@@ -1,6 +1,7 @@
-// The documents behind a number. A click notifies the page which one to show.
+// The documents behind a number. A click opens one in the drawer.
 
 import { el } from "./dom.js";
+import { announceListing, markShownRow, openDocument } from "./open_document.js";
 import { avatar, createRoles, findRole } from "./roles.js";
 import { rootOf } from "./streamlit_bridge.js";
 
@@ -8,31 +9,32 @@ import { rootOf } from "./streamlit_bridge.js";
 /** @import { Component } from "./streamlit_bridge.js" */
 
 /**
- * A document. `role` has changed it; `corrected` and `regressed` are names of labels.
- * @typedef {{ id: string, excerpt: string, role?: string, corrected?: string[], regressed?: string[] }} Row
+ * A document. `corrected` and `regressed` are names of labels. The last column has the `role` that changed it, or a `note`.
+ * @typedef {{ id: string, excerpt: string, role?: string, note?: string, corrected?: string[], regressed?: string[] }} Row
  */
 /**
  * @typedef {object} DocumentListData
  * @property {Row[]} rows
  * @property {string} title
  * @property {string} note
- * @property {string} role_heading The heading of the column of roles. Without one there is no such column.
+ * @property {string} heading The heading of the last column. Without one there is no such column.
  * @property {RoleData[]} roles
- * @property {string | null} selected
+ * @property {string} listing What the documents are, in the drawer: "2 of 43 in LISTING".
  */
 
 /** @param {Component<DocumentListData>} component */
 export default function (component) {
-  const { data, setTriggerValue } = component;
+  const { data } = component;
   const root = rootOf(component);
   const roles = createRoles(data.roles);
-  const withRole = data.role_heading !== "";
-  const columns = el("colgroup", "", el("col", "id"), el("col"), withRole && el("col", "role"));
+  const withLast = data.heading !== "";
+  const columns = el("colgroup", "", el("col", "id"), el("col"), withLast && el("col", "last"));
   const headings = [
     el("th", "", el("b", "", data.title)),
     el("th", "", data.note),
-    withRole && el("th", "", data.role_heading),
+    withLast && el("th", "", data.heading),
   ];
+  const listing = { ids: data.rows.map(({ id }) => id), title: data.listing };
   const rows = data.rows.map((row) => {
     const text = el("button", "text", ...badges(row), row.excerpt);
     text.type = "button";
@@ -40,9 +42,9 @@ export default function (component) {
     text.dataset.id = row.id;
     const id = el("td", "mono", row.id);
     id.title = row.id;
-    const line = el("tr", "", id, el("td", "", text), withRole && el("td", "", roleNode(row, roles)));
-    line.classList.toggle("selected", row.id === data.selected);
-    line.onclick = () => setTriggerValue("document", row.id); // also for the button in it
+    const line = el("tr", "", id, el("td", "", text), withLast && lastCell(row, roles));
+    line.dataset.id = row.id;
+    line.onclick = () => openDocument(row.id, listing); // also for the button in it
     return line;
   });
   const { scrollTop } = root;
@@ -51,6 +53,8 @@ export default function (component) {
   root.scrollTop = scrollTop;
   const again = [...root.querySelectorAll("button")].find(({ dataset }) => focused && dataset.id === focused);
   again?.focus({ preventScroll: true });
+  markShownRow(root, "tr[data-id]");
+  announceListing(listing);
 }
 
 /** @param {HTMLElement} root */
@@ -71,8 +75,12 @@ function badges({ corrected = [], regressed = [] }) {
  * @param {Row} row
  * @param {Roles} roles
  */
-function roleNode({ role }, roles) {
-  if (!role) return null;
+function lastCell({ role, note = "" }, roles) {
+  if (!role) {
+    const cell = el("td", "small secondary", note);
+    cell.title = note;
+    return cell;
+  }
   const found = findRole(roles, role);
-  return el("span", "role", avatar(found, { small: true }), found.name);
+  return el("td", "", el("span", "role", avatar(found, { small: true }), found.name));
 }

@@ -48,6 +48,24 @@ export function findLabel(labels, id) {
   return labels.get(id) ?? { id, name, colour: 0, digit: "" };
 }
 
+/** @param {Value | undefined} value */
+export function isOpen(value) {
+  return value === null || value === undefined;
+}
+
+/**
+ * Return a value in words: present, absent, the name of a label, or a rating.
+ *
+ * @param {Value | undefined} value
+ * @param {Labels} labels
+ * @param {string} [open] The words for a missing value.
+ */
+export function valueText(value, labels, open = "undecided") {
+  if (isOpen(value)) return open;
+  if (typeof value === "boolean") return value ? "present" : "absent";
+  return typeof value === "string" ? findLabel(labels, value).name : formatRating(value);
+}
+
 /**
  * Create the square in the colour of a label.
  *

@@ -5,14 +5,15 @@ import { ActionQueue } from "./action_queue.js";
 import { el, icon, keyHint, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount, formatDuration, formatPlural } from "./format.js";
-import { createLabels, disputedItems, findLabel } from "./labels.js";
+import { Debate } from "./debate.js";
+import { DebateView } from "./debate_view.js";
+import { createLabels, disputedItems, findLabel, isOpen } from "./labels.js";
 import { ReviewClient } from "./review_client.js";
 import {
   evidenceTable,
   formRows,
   guidelineNode,
   historyNode,
-  isOpen,
   isSettled,
   keyButton,
   queueRow,
@@ -21,7 +22,6 @@ import {
 import { createRoles } from "./roles.js";
 import { Stopwatch } from "./stopwatch.js";
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
-import { renderTranscript } from "./transcript.js";
 
 /** @import { Kind, LabelData, Value } from "./labels.js" */
 /** @import { SaveState } from "./review_client.js" */
@@ -827,9 +827,15 @@ class FocusView {
       return [historyNode((await this.client.query("history", { document: document.id })).entries)];
     }
     const { events } = await this.client.query("transcript", { document: document.id });
+    if (!events.length) {
+      const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "There is no debate about this document.";
+      return [el("div", "guideline", none)];
+    }
     const { labels, roles, kind } = data;
-    const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "There is no debate about this document.";
-    return [events.length ? renderTranscript({ document, events, labels, roles, kind }) : el("div", "guideline", none)];
+    const run = { labels: createLabels(labels), roles: createRoles(roles), kind };
+    const view = new DebateView(new Debate(document.id, run));
+    for (const event of events) view.show(event);
+    return [view.node];
   }
 
   drawForm() {

@@ -3,7 +3,7 @@
 import { button, el, keyHint } from "./dom.js";
 import { isSupported } from "./evidence.js";
 import { formatDuration, formatRating, formatTime } from "./format.js";
-import { findLabel, labelName } from "./labels.js";
+import { findLabel, isOpen, labelName, valueText } from "./labels.js";
 import { avatar, findRole } from "./roles.js";
 
 /** @import { Child } from "./dom.js" */
@@ -58,11 +58,6 @@ const MOST_STEPS = 10;
 /** @param {ReviewStatus} status */
 export function isSettled(status) {
   return status === "Submitted" || status === "Discarded";
-}
-
-/** @param {Value | undefined} value */
-export function isOpen(value) {
-  return value === null || value === undefined;
 }
 
 /**
@@ -367,16 +362,6 @@ function whyUnresolved(item, { unresolved, values }) {
   const shared = new Set(Object.values(unresolved)).size === 1;
   const first = Object.keys(unresolved).find((each) => isOpen(values[each]));
   return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";
-}
-
-/**
- * @param {Value | undefined} value
- * @param {Labels} labels
- */
-function valueText(value, labels) {
-  if (isOpen(value)) return "undecided";
-  if (typeof value === "boolean") return value ? "present" : "absent";
-  return labels.get(String(value))?.name ?? formatRating(value);
 }
 
 // What folds out below the text

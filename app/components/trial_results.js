@@ -2,7 +2,8 @@
 
 import { button, el, icon } from "./dom.js";
 import { formatCount, formatPoints } from "./format.js";
-import { createLabels, findLabel, labelName } from "./labels.js";
+import { createLabels, findLabel, labelName, valueText } from "./labels.js";
+import { announceListing, markShownRow, openDocument } from "./open_document.js";
 import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
 /** @import { Kind, LabelData, Labels, Value } from "./labels.js" */
@@ -22,7 +23,6 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {string} metric
  * @property {Kind} kind
  * @property {LabelData[]} labels
- * @property {string | null} selected
  * @property {ScoreChange[]} score_changes Of all labels together, and of each.
  */
 
@@ -41,17 +41,29 @@ const CHARACTER_WIDTH = 7.25;
 
 /** @param {Component<TrialData>} component */
 export default function (component) {
-  const { data, setTriggerValue } = component;
+  const { data } = component;
   const root = rootOf(component);
   if (isUnchanged(root, data)) return;
   const { scrollTop } = root.querySelector(".documents") ?? { scrollTop: 0 };
-  const onPick = (/** @type {string} */ id) => setTriggerValue("document", id);
+  const listing = { ids: listedRows(data).map((row) => row.document_id), title: "the test" };
+  const onPick = (/** @type {string} */ id) => openDocument(id, listing);
   const documents = documentList(data, onPick);
   const warning = data.warning ? el("div", "warning", icon("help"), el("span", "", data.warning)) : null;
   const plot = scorePlot(data);
   const nodes = [summary(data), warning, cells(data, onPick), documents, plot];
   root.replaceChildren(...nodes.filter((node) => node !== null));
   documents.scrollTop = scrollTop;
+  markShownRow(root, "[data-id]");
+  announceListing(listing);
+}
+
+/**
+ * Return the documents in the order of the list: broken ones first, unchanged ones last.
+ *
+ * @param {TrialData} data
+ */
+function listedRows({ rows }) {
+  return [...LISTED, "same"].flatMap((effect) => rows.filter((row) => row.effect === effect));
 }
 
 /** @param {TrialData} data */
@@ -74,10 +86,10 @@ function summary({ counts, sentence, note }) {
  * @param {TrialData} data
  * @param {(id: string) => void} onPick
  */
-function cells({ rows, selected }, onPick) {
+function cells({ rows }, onPick) {
   const nodes = rows.map(({ document_id: id, effect }) => {
     const cell = button(effect, () => onPick(id));
-    cell.classList.toggle("selected", id === selected);
+    cell.dataset.id = id;
     cell.title = `${id}: ${TITLES[effect].toLowerCase()}`;
     cell.setAttribute("aria-label", cell.title);
     return cell;
@@ -113,14 +125,14 @@ function documentList(data, onPick) {
  * @param {Labels} labels
  * @param {() => void} onClick
  */
-function documentRow({ document_id: id, excerpt, cells: changes }, { kind, selected }, labels, onClick) {
+function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, labels, onClick) {
   const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
   const text = el("span", "excerpt", excerpt);
   text.title = excerpt;
   const moves = el("span", "changes", ...shown, more > 0 ? el("span", "muted tiny", `and ${more} more`) : null);
   const row = button("document-row", onClick, el("span", "mono", id), text, moves);
-  row.classList.toggle("selected", id === selected);
+  row.dataset.id = id;
   return row;
 }
 
@@ -137,22 +149,10 @@ function changeNode({ item, effect, before, after }, kind, labels) {
     "change",
     effect === "broken" ? icon("fail", "wrong") : effect === "fixed" ? icon("check", "right") : null,
     kind === "choice" ? null : name,
-    el("span", "before", valueText(before, kind, labels)),
+    el("span", "before", valueText(before, labels, "unresolved")),
     el("span", "arrow", "→"),
-    el("span", "after", valueText(after, kind, labels)),
+    el("span", "after", valueText(after, labels, "unresolved")),
   );
-}
-
-/**
- * @param {Value} value
- * @param {Kind} kind
- * @param {Labels} labels
- */
-function valueText(value, kind, labels) {
-  if (value === null || value === undefined) return "unresolved";
-  if (kind === "choice") return findLabel(labels, String(value)).name;
-  if (typeof value === "boolean") return value ? "present" : "absent";
-  return String(value);
 }
 
 /**

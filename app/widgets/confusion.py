@@ -75,32 +75,28 @@ def document_list(
     *,
     title: str,
     note: str,
-    role_heading: str = "",
+    heading: str = "",
     roles: Iterable[str] | Mapping[str, str] = (),
-    selected: str | None = None,
+    listing: str = "",
     key: str = "documents",
-    on_document: Callable[[], None] = _ignore,
-) -> str | None:
-    """Draw a list of documents and return the id of the clicked document.
+) -> None:
+    """Draw a list of documents, which open in the page's ``document_drawer``.
 
-    Each row is ``{id, excerpt, role, corrected, regressed}``. ``role`` is shown under the heading ``role_heading``.
-    ``corrected`` and ``regressed`` are label names. Only ``id`` and ``excerpt`` are required. Returns None except in
-    the rerun after a click.
+    Each row is ``{id, excerpt, role, note, corrected, regressed}``; only ``id`` and ``excerpt`` are required. ``role``
+    or ``note`` is shown in a column with this ``heading``. ``corrected`` and ``regressed`` are label names.
+    ``listing`` is the name of the list in the drawer (default: ``title``).
     """
-    result = _DOCUMENT_LIST(
+    _DOCUMENT_LIST(
         key=key,
         data={
             "rows": [dict(row) for row in rows],
             "title": title,
             "note": note,
-            "role_heading": role_heading,
+            "heading": heading,
             "roles": role_data(roles),
-            "selected": selected,
+            "listing": listing or title,
         },
-        on_document_change=on_document,
     )
-    clicked = result.get("document")
-    return clicked if isinstance(clicked, str) else None
 
 
 def excerpt(text: str) -> str:

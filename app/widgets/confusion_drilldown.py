@@ -1,19 +1,16 @@
-"""Confusion matrices, the documents of the selected cell, and the selected document."""
+"""Confusion matrices and the documents of the selected cell."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from app.pages import open_page
-from app.state import EvaluateState, state
-from app.widgets import confusion, debate_flow, highlighted_text, layout, plots, transcript
+from app.state import state
+from app.widgets import confusion, debate_flow, layout, plots
 from core.formatting import format_count
-from core.runs import RunRow
 from core.services.evaluation import coverage, scores
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport
-from core.services.review import review
 from core.services.session import ProjectSession
 
 SHOWN = 50  # number of documents of a cell on one page
@@ -21,7 +18,7 @@ SHOWN = 50  # number of documents of a cell on one page
 
 @st.fragment
 def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
-    """Draw the matrices, the documents in the selected cell, and the selected document."""
+    """Draw the matrices and the documents in the selected cell."""
     codebook = found.run.settings.codebook
     reference = reference_names(found.reference).noun
     with layout.panel(
@@ -50,21 +47,12 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
                 )
         with right:
             _cases(session, found, debate)
-    shown = state.evaluate.document
-    if shown is not None:
-        case(session, found.run, shown)
 
 
 def _cell_clicked() -> None:
     clicked = st.session_state["evaluate-cells"]["cell"]
     if clicked:
-        state.evaluate.select_cell((str(clicked[0]), str(clicked[1])))
-
-
-def _case_clicked() -> None:
-    clicked = st.session_state["evaluate-cases"]["document"]
-    if clicked:
-        state.evaluate.document = str(clicked)
+        state.evaluate.cell = (str(clicked[0]), str(clicked[1]))
 
 
 def _choice_matrix(found: EvaluationReport, reference: str) -> None:
@@ -74,7 +62,7 @@ def _choice_matrix(found: EvaluationReport, reference: str) -> None:
         found.scores.confusion, list(labels), key="evaluate-matrix", x_title="verdict", y_title=reference
     )
     if true and said and state.evaluate.cell != (labels[true], labels[said]):
-        state.evaluate.select_cell((labels[true], labels[said]))
+        state.evaluate.cell = (labels[true], labels[said])
 
 
 def _picked(found: EvaluationReport) -> tuple[str, str] | None:
@@ -129,52 +117,7 @@ def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffec
         [{"id": row.document_id, "excerpt": confusion.excerpt(row.text), "role": row.error_by} for row in rows],
         title=head,
         note=f"{format_count(total, 'document')} where {says} {said_true} and the verdict says {said}",
-        role_heading="error introduced by" if any(row.error_by for row in rows) else "",
+        heading="error introduced by" if any(row.error_by for row in rows) else "",
         roles=debate.titles,
-        selected=state.evaluate.document,
         key="evaluate-cases",
-        on_document=_case_clicked,
     )
-
-
-def case(
-    session: ProjectSession, run: RunRow, document_id: str, *, key: str = "evaluate", stacked: bool = False
-) -> None:
-    """Draw a document with its evidence and its debate, side by side or (``stacked``) below each other."""
-    known = review.load_record(session, run, document_id)
-    replay = session.replay(run.run_id, document_id)
-    if known is None:
-        return
-    sub = f"{document_id}, run {run.run_id}" if stacked else document_id
-    with layout.panel("Document", sub, key=f"{key}-case") as head:
-        with head:
-            if st.button("Open in Review", key=f"{key}-open", icon=":material/rule:", type="tertiary"):
-                state.select_run(run.run_id)
-                state.review.requested_document = document_id
-                open_page("review")
-            st.button(
-                "Close",
-                key=f"{key}-close",
-                icon=":material/close:",
-                type="tertiary",
-                on_click=lambda: EvaluateState.document.set(None),
-            )
-        left, right = (st.container(), st.container()) if stacked else st.columns([1, 1.15], gap="medium")
-        with left:
-            highlighted_text.highlighted_text(
-                known.document.fields,
-                run.settings.codebook,
-                review.all_quotes(known),
-                height=220 if stacked else 420,
-                key=f"{key}-text-{document_id}",
-            )
-        with right:
-            if replay is not None:
-                transcript.transcript(
-                    replay,
-                    run.settings.codebook,
-                    review.role_titles(run),
-                    framed=False,
-                    height=420,
-                    key=f"{key}-said-{document_id}",
-                )

@@ -207,6 +207,32 @@ class Reviews:
         marks = {name: own if second or (own and name in ("note", "tags")) else last for name, last, own in rows}
         return {name: load(mark["value"]) for name, mark in marks.items() if mark and mark["value"] is not None}
 
+    def values_by_reviewer(self, document_id: str) -> dict[str, dict[str, Value]]:
+        """Return the current values of each reviewer by item. Adjudicated values replace the adjudicator's own."""
+        rows = self._connection.rows(
+            "SELECT actor, item, value FROM person_reviews WHERE document_id = ? AND value IS NOT NULL "
+            "ORDER BY actor, kind DESC, item",
+            [document_id],
+        )
+        found: dict[str, dict[str, Value]] = {}
+        for actor, item, value in rows:
+            found.setdefault(actor, {})[item] = load(value)
+        return found
+
+    def notes_by_reviewer(self, document_id: str) -> dict[str, dict[str, Any]]:
+        """Return the current ``note`` and ``tags`` of each reviewer who has written some."""
+        rows = self._connection.rows(
+            "SELECT actor, item, arg_max({'value': after}, seq) FROM events "
+            f"WHERE kind = '{MARK}' AND item IN ('note', 'tags') AND document_id = ? "
+            "AND act NOT IN (SELECT act FROM undone_acts) GROUP BY actor, item ORDER BY actor, item",
+            [document_id],
+        )
+        found: dict[str, dict[str, Any]] = {}
+        for actor, item, mark in rows:
+            if mark["value"] is not None and (value := load(mark["value"])):
+                found.setdefault(actor, {})[item] = value
+        return found
+
     def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
         """Return the documents of which a review by ``actor`` is a second reading."""
         return second_readings(self._connection, actor, document_ids)

@@ -271,3 +271,10 @@ def test_history_progress_and_guideline(client):
     done = ask(client, "progress")
     assert (done["documents"], done["submitted"], done["seconds"]) == (8, 1, 9.0)
     assert [label["id"] for label in ask(client, "guideline")["labels"]] == ["a", "b"]
+
+
+def test_the_drawer_gets_the_document_and_the_guideline(client):
+    answer = ask(client, "view", document="d1", runs=[RUN])
+    assert [column["by"] for column in answer["document"]["annotations"]] == ["gold", "role", "role", "verdict"]
+    assert [label["id"] for label in answer["guideline"]["labels"]] == ["a", "b"]
+    assert ask(client, "view", document="d99", runs=[RUN])["document"] is None

@@ -161,11 +161,15 @@ def test_compare_shows_what_was_fixed_and_broken(session, project):
     assert [row["id"] for row in listed["rows"]] == ["d3", "d1"]
 
 
-def test_compare_opens_both_debates_of_a_document(session, project):
+def test_the_drawer_of_compare_shows_both_runs(session, project):
     first, second = two_runs(project)
-    app = draw(session, "compare", compare_runs=(first, second), evaluate_document="d1")
-    names = [element.proto.component_name for element in app.get("bidi_component")]
-    assert names.count("moot_transcript") == 2
+    app = draw(session, "compare", compare_runs=(first, second))
+    (drawer,) = (
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if element.proto.component_name == "moot_document_drawer"
+    )
+    assert [run["id"] for run in drawer["runs"]] == [first, second]
 
 
 def test_a_chart_is_offered_as_a_picture():

@@ -109,14 +109,15 @@ def components(app):
     return list(app.get("bidi_component"))
 
 
-def test_evaluate_opens_a_cell_and_a_document(screen, project):
-    sample_world.build(project)
-    app = screen("evaluate", evaluate_cell=("a", "fp"), evaluate_document="d2")
+def test_evaluate_lists_the_documents_of_a_cell_for_the_drawer(screen, project):
+    run_id = sample_world.build(project)
+    app = screen("evaluate", evaluate_cell=("a", "fp"))
     drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
     assert [row["id"] for row in drawn["moot_document_list"]["rows"]] == ["d2"]
     assert drawn["moot_document_list"]["note"] == "1 document where gold says absent and the verdict says present"
-    assert "moot_transcript" in drawn
-    assert "Open in Review" in [button.label for button in app.button]
+    drawer = drawn["moot_document_drawer"]
+    assert [run["id"] for run in drawer["runs"]] == [run_id]
+    assert [action["text"] for action in drawer["actions"]] == ["Correct in Review", "Test in Lab"]
 
 
 def test_export_previews_every_format(screen, project):

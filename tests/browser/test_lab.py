@@ -73,7 +73,9 @@ def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     first = page.locator(".trial-results .document-row").first
     first.click()
     page.get_by_text("Before: v1").wait_for()
-    expect(page.locator(".live-transcript .turn")).to_have_count(6)  # three turns on either side
+    expect(page.locator(".document-drawer .turn")).to_have_count(6)  # three turns on either side
+    page.keyboard.press("Escape")
+    expect(page.locator(".document-drawer")).not_to_be_visible()
 
     # nobody looked at the held-out split meanwhile, and it is promoted all the same
     page.get_by_text("scored 0 times").wait_for()

@@ -1,4 +1,4 @@
-"""The Runs page in a real browser, with the keyboard alone."""
+"""The Runs page in a real browser, with the keyboard alone, and documents opened beside a list."""
 
 from __future__ import annotations
 
@@ -105,3 +105,26 @@ def test_a_click_on_a_heading_sorts(page: Page) -> None:
     shown = names.all_inner_texts()
     pinned = page.locator(".leaderboard button.pin.on").count()
     assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
+
+
+def test_a_document_opens_beside_its_list_and_the_address_keeps_it(page: Page) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
+    rows = page.locator(".document-list tr[data-id]")
+    rows.nth(1).click()
+    drawer = page.locator(".document-drawer")
+    expect(drawer).to_contain_text("2 of 50 in this page of all documents")
+    page.keyboard.press("ArrowDown")
+    expect(drawer).to_contain_text("3 of 50")
+    expect(page.locator(".document-list tr.selected")).to_have_attribute("data-id", "h003")
+
+    page.reload()
+    expect(drawer).to_contain_text("3 of 50")
+    drawer.get_by_role("button", name="Notes").click()
+    drawer.get_by_label("Your note").fill("Read this again.")
+    page.keyboard.press("ArrowDown")  # moves the cursor in the note
+    drawer.get_by_role("button", name="Save note").click()
+    expect(drawer.get_by_role("button", name="Notes 1")).to_be_visible()
+
+    page.keyboard.press("Escape")
+    expect(drawer).not_to_be_visible()
+    assert "document=" not in page.url

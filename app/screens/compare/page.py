@@ -12,7 +12,8 @@ from app import context
 from app.pages import open_page
 from app.screens.compare import sections
 from app.state import state
-from app.widgets import confusion, confusion_drilldown, empty_state, layout
+from app.widgets import confusion, empty_state, layout
+from app.widgets.document_drawer import document_drawer
 from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
@@ -68,6 +69,8 @@ def main() -> None:
         sections.settings(chosen)
         sections.cost(found, _each(session, chosen, reference))
     _outcomes(session, chosen[0], pair, reference)
+    compared = [session.run(id) for id in (pair.first, pair.second)]
+    document_drawer(session, compared, chosen[0].settings.codebook, key="compare-drawer")
 
 
 def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
@@ -154,13 +157,6 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
         label = sections.labels(pair, first.settings.codebook.kind, on, title)
     with right:
         _documents(session, each, label, on)
-    shown = state.evaluate.document
-    if shown is not None:
-        before, after = st.columns(2, gap="small")
-        with before:
-            confusion_drilldown.case(session, first, shown, key="compare-before", stacked=True)
-        with after:
-            confusion_drilldown.case(session, runs[1], shown, key="compare-after", stacked=True)
 
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
@@ -204,16 +200,9 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             ],
             title="Documents",
             note=f"{total:,}{more}; + corrected, − regressed",
-            selected=state.evaluate.document,
+            listing=", ".join(sections.WORDS[cast(Outcome, kind)] for kind in kinds),
             key="compare-cases",
-            on_document=_clicked,
         )
-
-
-def _clicked() -> None:
-    clicked = st.session_state["compare-cases"]["document"]
-    if clicked:
-        state.evaluate.document = str(clicked)
 
 
 main()

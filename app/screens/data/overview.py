@@ -10,16 +10,17 @@ from typing import Any
 
 import streamlit as st
 
-from app.state import DataState, reset_widgets
-from app.widgets import palette, plots
+from app.state import DataState, reset_widgets, state
+from app.widgets import confusion, palette, plots
 from app.widgets.alerts import notice
 from app.widgets.charts import ROW, Spec, draw, finished, kept, table
-from app.widgets.highlighted_text import highlighted_text
+from app.widgets.document_drawer import document_drawer
 from app.widgets.labels import colour
 from app.widgets.layout import panel
 from core.codebook import Codebook
 from core.documents import Document
 from core.formatting import format_count, plural
+from core.runs import RunRow
 from core.services.data import overview as service
 from core.services.data.importing import Profile
 from core.services.data.overview import GoldCount, ImportSummary, format_gold
@@ -65,6 +66,15 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
                 "info", "No gold labels", "Map gold columns to evaluate runs against them, or review documents by hand."
             )
     _imports(session, found.imports)
+    run = shown_run(session)
+    shown = run.settings.codebook if run else codebook or Codebook()
+    document_drawer(session, [run] if run else [], shown, key="data-drawer")
+
+
+def shown_run(session: ProjectSession) -> RunRow | None:
+    """Return the run that the other pages show, else the latest; None without runs."""
+    runs = session.runs()
+    return next((run for run in runs if run.run_id == state.run_id), runs[-1] if runs else None)
 
 
 def _figures(rows: Sequence[tuple[str, str, str]]) -> None:
@@ -76,7 +86,7 @@ def _figures(rows: Sequence[tuple[str, str, str]]) -> None:
 
 
 def _documents(session: ProjectSession, codebook: Codebook | None, search: str) -> None:
-    """Draw a page of the documents, and the full text of the selected one."""
+    """Draw a page of the documents."""
     number = int(st.session_state.get(PAGE_NUMBER, 1))
     first = PAGE_SIZE * (number - 1)
     total, documents = service.document_page(session, search=search, offset=first, limit=PAGE_SIZE)
@@ -86,7 +96,22 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
     if not total:
         st.html('<div class="moot-line q">No document matches the search.</div>')
         return
-    selected = document_table(documents, codebook, key=f"data-table-{number}-{search}", selectable=True, height=560)
+    words = f"“{search}”" if search else "all documents"
+    confusion.document_list(
+        [
+            {
+                "id": document.id,
+                "excerpt": confusion.excerpt(document.text),
+                "note": ", ".join(format_gold(document, codebook)),
+            }
+            for document in documents
+        ],
+        title="Id",
+        note="Text",
+        heading="Gold" if any(document.gold for document in documents) else "",
+        listing=words if total <= PAGE_SIZE else f"this page of {words}",
+        key="data-table",
+    )
     with st.container(horizontal=True, vertical_alignment="center"):
         st.html(
             f'<div class="moot-line q">{first + 1:,} to {first + len(documents):,} of {total:,}</div>', width="content"
@@ -94,13 +119,6 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         st.space("stretch")
         if total > PAGE_SIZE:
             st.pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
-    if selected is not None and selected < len(documents):
-        document = documents[selected]
-        labels = ", ".join(format_gold(document, codebook))
-        st.html(f'<div class="moot-fieldname">{escape(document.id)}<small>{escape(labels)}</small></div>')
-        highlighted_text(document.fields, codebook or Codebook(), height=320, key="data-document")
-    else:
-        st.html('<div class="moot-why">Select a row to read its full text.</div>')
 
 
 def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
@@ -323,15 +341,8 @@ def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:
     return [(each.start, max(each.stop, each.start + 1), each.count) for each in profile.words.bins]
 
 
-def document_table(
-    documents: Sequence[Document],
-    codebook: Codebook | None,
-    *,
-    key: str,
-    selectable: bool = False,
-    height: int = 400,
-) -> int | None:
-    """Draw documents as a table, with texts never read as markup; return the index of the selected row."""
+def document_table(documents: Sequence[Document], codebook: Codebook | None, *, key: str, height: int = 400) -> None:
+    """Draw documents as a table, with texts never read as markup."""
     import pandas as pd
 
     gold = any(document.gold for document in documents)
@@ -350,14 +361,5 @@ def document_table(
         "text": st.column_config.TextColumn("text"),
         "gold": st.column_config.ListColumn("gold", width=190),
     }
-    frame = pd.DataFrame(rows)
     height = min(height, 36 + 31 * len(rows))
-    if not selectable:
-        st.dataframe(frame, hide_index=True, column_config=config, key=key, height=height)
-        return None
-    event = st.dataframe(
-        frame, hide_index=True, column_config=config, key=key, height=height, on_select="rerun",
-        selection_mode="single-row",
-    )  # fmt: skip
-    chosen = event["selection"]["rows"]
-    return int(chosen[0]) if chosen else None
+    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=config, key=key, height=height)

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.pages import open_page
 from app.state import state
-from app.widgets import confusion, confusion_drilldown, layout, plots
+from app.widgets import confusion, layout, plots
 from app.widgets.common import facts
 from app.widgets.labels import pick
 from core.annotations import Reference
@@ -30,7 +30,7 @@ NAMES: dict[bool, dict[Side, str]] = {
 
 @st.fragment
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Draw the errors of one label, the documents with them, and the selected document."""
+    """Draw the errors of one label and the documents with them."""
     codebook = run.settings.codebook
     labels = {label.id: label.name for label in codebook.labels}
     chosen = pick(codebook, key="errors-label")
@@ -64,24 +64,13 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             [_line(row) for row in rows],
             title=labels[chosen],
             note=f"{format_count(total, 'document')}, most frequent errors first{more}",
-            selected=state.evaluate.document,
             key="errors-cases",
-            on_document=_clicked,
         )
-    shown = state.evaluate.document
-    if shown is not None:
-        confusion_drilldown.case(session, run, shown)
 
 
 def _line(row: Mistake) -> dict[str, str]:
     words = [*(f"[{tag}]" for tag in row.tags), confusion.excerpt(row.text)]
     return {"id": row.document_id, "excerpt": " ".join(words)}
-
-
-def _clicked() -> None:
-    clicked = st.session_state["errors-cases"]["document"]
-    if clicked:
-        state.evaluate.document = str(clicked)
 
 
 def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side | None, str]:

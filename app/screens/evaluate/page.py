@@ -11,6 +11,7 @@ from app.pages import open_page
 from app.screens.evaluate import annotators, charts, debate_effect, error_analysis, panel_ablation, ratings, stability
 from app.state import EvaluateState
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
+from app.widgets.document_drawer import document_drawer
 from app.widgets.metrics import Metric, MetricNote, metric_strip, score_metric, score_tables
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
@@ -84,6 +85,7 @@ def main() -> None:
             ratings.draw(session, found)
         case _:
             _scores(session, found)
+    document_drawer(session, [run], run.settings.codebook, key="evaluate-drawer")
     session.prefetcher.submit_latest(lambda: prefetch_tabs(session, run, reference))
 
 

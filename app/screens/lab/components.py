@@ -1,13 +1,13 @@
-"""Components of the Lab: template editor, text diff, trial results, version history and transcript."""
+"""Components of the Lab: template editor, text diff, trial results and version history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from app.components import component
-from app.widgets.live_run import label_data, role_data
+from app.widgets.live_run import label_data
 from core.codebook import Codebook, Kind
 from core.prompts.checking import Problem
 from core.services.codebooks.diff import Line
@@ -19,7 +19,6 @@ _TEMPLATE_EDITOR = component("template_editor")
 _TEXT_DIFF = component("text_diff")
 _TRIAL_RESULTS = component("trial_results")
 _VERSION_HISTORY = component("version_history")
-_TRANSCRIPT = component("live_transcript")
 
 Callback = Callable[[], None]
 
@@ -63,10 +62,8 @@ def trial_results(
     scores: str,
     measure: str,
     few: str = "",
-    picked: str | None = None,
     rows: bool = True,
     key: str,
-    on_document: Callback = _ignore,
 ) -> None:
     """Draw the results of a trial. Without ``rows``, only the scores are shown."""
     _TRIAL_RESULTS(
@@ -80,13 +77,11 @@ def trial_results(
             "metric": measure,
             "kind": codebook.kind,
             "labels": label_data(codebook),
-            "selected": picked,
             "score_changes": [
                 _score_change(measure.rpartition(" ")[2] if codebook.kind == "rating" else "Macro F1", 0, found.change),
                 *(_score_change(label.name, label.colour, label.change) for label in found.labels),
             ],
         },
-        on_document_change=on_document,
     )
 
 
@@ -129,37 +124,3 @@ def _version(row: VersionRow, opened: str) -> dict[str, Any]:
         "cost": score.cost_usd if score else None,
         "held_out": row.held_out.value.value if row.held_out else None,
     }
-
-
-def transcript(
-    run: str,
-    document_id: str,
-    codebook: Codebook,
-    roles: Mapping[str, str],
-    *,
-    head: str,
-    note: str = "",
-    tone: str = "",
-    height: int = 420,
-    key: str,
-    on_ended: Callback = _ignore,
-) -> None:
-    """Draw the debate of a run on one document, streamed while the debate is active.
-
-    ``run`` is a name from ``app.context.live_name``. ``on_ended`` is called when the run ends.
-    """
-    _TRANSCRIPT(
-        key=key,
-        data={
-            "run": run,
-            "document": document_id,
-            "labels": label_data(codebook),
-            "roles": role_data(roles),
-            "kind": codebook.kind,
-            "head": head,
-            "note": note,
-            "tone": tone,
-            "height": height,
-        },
-        on_ended_change=on_ended,
-    )

@@ -40,6 +40,8 @@ def main() -> None:
     plan = plan_of(session)
     slots = templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
+    if (asked := LabState.requested_document.pop()) is not None:
+        choose_document(session, asked)
     top(session, plan, slot)
     warn_of_baseline(session, plan)
     subjects(slots)
@@ -164,8 +166,21 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             change = trials.draft_change(session, slot, plan)
             trial = trials.start_trial(session, change, samples.single_document(session, chosen.id), pace=plan.pace)
             state.lab.show_trial(change.subject, trial.trial)
-            state.lab.document = chosen.id
             st.rerun()
+
+
+def choose_document(session: ProjectSession, document_id: str) -> None:
+    """Choose a document under "Test one document", and say so."""
+    number = samples.visible_number(session, document_id)
+    if number is None:
+        notice("warn", f"{document_id} is held out", "Tests use other documents, so that the final score stays fair.")
+        return
+    state.lab.single_position = number
+    notice(
+        "info",
+        f"{document_id} is chosen under “Test one document”",
+        "Edit a prompt or a definition, then test it on this document.",
+    )
 
 
 def choose_base(session: ProjectSession, base: RunRow | None) -> None:

@@ -1,4 +1,4 @@
-"""Right side of the Lab: trial results, debates, held-out split and promotion."""
+"""Right side of the Lab: trial results, held-out split and promotion."""
 
 from __future__ import annotations
 
@@ -6,24 +6,19 @@ from html import escape
 
 import streamlit as st
 
-from app import context
-from app.pages import open_page
 from app.screens.lab import components, definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
+from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
-from app.widgets.highlighted_text import highlighted_text
 from app.widgets.layout import panel
-from core.documents import Document
 from core.errors import MootError
 from core.formatting import format_count, format_points, format_price
-from core.runs import BUILTIN, RunRow
+from core.runs import BUILTIN
 from core.services import templates
-from core.services.data.overview import find_document, format_gold
 from core.services.lab import samples, trials
 from core.services.lab.results import FEW_DOCUMENTS, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
-from core.services.review import review
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.services.templates import Slot
@@ -57,9 +52,9 @@ def outcome(session: ProjectSession, plan: Plan, slot: Slot | None, *, instant: 
             with head:
                 st.html(f'<div class="moot-line q xs">{escape(_cost(tried))}</div>', width="content")
             _ended(session, tried, slot)
-        if trial is not None:
-            _debates(session, trial)
         _holdout(session, plan, slot)
+    if trial is not None and not trial.held_out:
+        _drawer(session, trial)
 
 
 def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
@@ -109,8 +104,6 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     if tried.state != "done":
         _why(tried)
     trial = tried.trial
-    if len(trial.sample["strata"]) == 1 and state.lab.document is None:
-        state.lab.toggle_document(next(iter(trial.sample["strata"])))
     found = trials.trial_result(session, trial)
     if not found.documents:
         return
@@ -125,15 +118,8 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     components.trial_results(
         found, codebook,
         scores=_scores(found), measure="Change in the share of correct values" if codebook.kind == "rating" else
-        "Change in F1, points", few=_few(found), picked=state.lab.document, rows=not trial.held_out, key=TRIED,
-        on_document=_picked,
+        "Change in F1, points", few=_few(found), rows=not trial.held_out, key=TRIED,
     )  # fmt: skip
-
-
-def _picked() -> None:
-    clicked = (st.session_state.get(TRIED) or {}).get("document")
-    if clicked:
-        state.lab.toggle_document(str(clicked))
 
 
 def _scores(found: TrialResult) -> str:
@@ -167,49 +153,15 @@ def _why(tried: TrialStatus) -> None:
     )  # fmt: skip
 
 
-# -- the two debates on a document
-
-
-def _debates(session: ProjectSession, trial: Trial) -> None:
-    """Draw both debates on the selected document side by side."""
-    document_id = state.lab.document
-    if trial.held_out or document_id is None or document_id not in trial.sample["strata"]:
-        return
-    document = find_document(session, document_id)
-    if document is None:
-        return
-    before, after = session.run(trial.before_run), session.run(trial.after_run)
-    with st.container(key="lab-case", gap="small"):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f'<div class="moot-panel"><h2>{escape(document_id)}</h2></div>', width="stretch")
-            if st.button("Open in Review", icon=":material/rule:", type="tertiary", key="lab-review"):
-                state.review.requested_document = document_id
-                open_page("review")
-            st.button(
-                "Close", icon=":material/close:", type="tertiary", key="lab-close", on_click=state.lab.toggle_document,
-                args=(document_id,),
-            )  # fmt: skip
-        _document(session, before, after, document)
-        for column, run, name, version in zip(
-            st.columns(2, gap="small"), (before, after), ("before", "after"), (trial.before, trial.after), strict=True
-        ):
-            with column:
-                components.transcript(
-                    context.live_name(session, run.run_id), document_id, run.settings.codebook,
-                    review.role_titles(run), head=f"{name.capitalize()}: {version}", note=f"run {run.run_id}",
-                    key=f"lab-talk-{name}", on_ended=lambda: None,
-                )  # fmt: skip
-
-
-def _document(session: ProjectSession, before: RunRow, after: RunRow, shown: Document) -> None:
-    """Draw a document with the evidence of the later debate and its gold labels."""
-    run = after if review.load_record(session, after, shown.id) is not None else before
-    known = review.load_record(session, run, shown.id)
-    evidence = [quote for quotes in known.evidence.values() for quote in quotes] if known is not None else []
-    highlighted_text(shown.fields, run.settings.codebook, evidence, height=190, small=True, key=f"lab-text-{shown.id}")
-    if shown.gold:
-        gold = ", ".join(format_gold(shown, run.settings.codebook)) or "none"
-        st.html(f'<div class="moot-line">Gold: <b>{escape(gold)}</b></div>')
+def _drawer(session: ProjectSession, trial: Trial) -> None:
+    """Draw the drawer with both debates on a document. A test of one document opens it at once."""
+    runs = [session.run(trial.before_run), session.run(trial.after_run)]
+    titles = {trial.before_run: f"Before: {trial.before}", trial.after_run: f"After: {trial.after}"}
+    tested = list(trial.sample["strata"])
+    document_drawer(
+        session, runs, runs[-1].settings.codebook, titles=titles, document=tested[0] if len(tested) == 1 else None,
+        request=str(trial.trial), actions=("review",), key="lab-drawer",
+    )  # fmt: skip
 
 
 # -- the held-out split and the default

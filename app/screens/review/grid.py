@@ -16,8 +16,9 @@ from app.api.review import REVIEW, cells_of, speakers
 from app.components import review_grid_loader
 from app.screens.review.grid_options import LINE, SCROLLBAR, css, disarmed, head, options_of
 from app.state import ReviewState, reset_widgets, state
-from app.widgets import empty_state, highlighted_text, layout, transcript
+from app.widgets import empty_state, layout
 from app.widgets.alerts import notice
+from app.widgets.document_drawer import document_drawer
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
@@ -28,7 +29,6 @@ from core.services.review.queue import ReviewRow
 from core.services.session import ProjectSession
 
 HEIGHT = 474  # of the grid in pixels; keeps the controls below it visible on a small screen
-TEXT_HEIGHT = 290  # of the focused document in pixels: ten lines and more
 SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"
 _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
@@ -230,11 +230,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
         known = review.load_record(session, run, shown, actor=actor)
     if shown is None or known is None:
         return
-    codebook, run_id = run.settings.codebook, run.run_id
-    row = next((row for row in page.rows if row.document_id == shown), None) or queue.review_row(
-        session, run, shown, actor=actor
-    )
-    disputed = row.disputed if row is not None else frozenset()
+    run_id = run.run_id
     with layout.panel(
         shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
     ) as head:
@@ -254,52 +250,14 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
                 )
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):
                 st.rerun()
-        highlighted_text.highlighted_text(
-            known.document.fields,
-            codebook,
-            review.all_quotes(known),
-            disputed=disputed,
-            small=True,
-            height=TEXT_HEIGHT,
-            key="review-text",
+        document_drawer(
+            session, [run], run.settings.codebook, document=shown, inline=True, actions=(), key="review-drawer"
         )
-        debate, history = st.tabs(["Debate", "History"])
-        with debate:
-            replay = None if known.second_reading else session.replay(run_id, shown)
-            if replay is not None:
-                transcript.transcript(
-                    replay, codebook, review.role_titles(run), framed=False, height=TEXT_HEIGHT, key="review-transcript"
-                )
-            elif known.second_reading:
-                st.caption("Second reading: verdict, debate and other labels are shown after you submit.")
-            else:
-                st.caption("No debate on this document yet.")
-        with history:
-            _history(session, run, shown, actor if known.second_reading else None)
 
 
 def _to_focus(document: str) -> None:
     state.review.start_document = document
     state.review.view = "Focus"
-
-
-def _history(session: ProjectSession, run: RunRow, document_id: str, actor: str | None) -> None:
-    lines = []
-    for entry in review.history(session, run, document_id, actor=actor)[:60]:
-        when = time.strftime("%H:%M:%S", time.localtime(entry.at))
-        day = time.strftime("%d %b %Y", time.localtime(entry.at))
-        change = f"{entry.before} → {entry.after}" if entry.before != entry.after else f"{entry.after}, confirmed"
-        what = f"{entry.item} {change}" if entry.item else change
-        if not entry.before and not entry.after:
-            what = entry.item
-        lines.append(
-            f'<time title="{escape(day)}">{when}</time>'
-            f'<span class="{"undone" if entry.undone else ""}"><b>{escape(entry.who)}</b> {escape(what)}</span>'
-        )
-    if lines:
-        st.html(f'<div class="moot-history">{"".join(lines)}</div>')
-    else:
-        st.caption("No changes yet.")
 
 
 @dataclass(frozen=True, slots=True)

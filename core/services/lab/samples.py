@@ -180,6 +180,16 @@ def visible_document(session: ProjectSession, number: int) -> Document:
     return session.store.documents.load(ids[:1], gold=False)[0]
 
 
+def visible_number(session: ProjectSession, document_id: str) -> int | None:
+    """Return the number of a visible document, counted from 1; None if it is not visible."""
+    now, lab = holdout_split(session), session.store.lab
+    if now.development:
+        ids = lab.known(now.seed, now.share, held_out=False)
+    else:
+        ids = lab.unknown(now.seed, now.share, MAX_VISIBLE)
+    return ids.index(document_id) + 1 if document_id in ids else None
+
+
 def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:
     """Return the sizes of both sides, cached until documents, gold or reviews change."""
     basis = cache.review_revision(session)

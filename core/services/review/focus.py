@@ -11,6 +11,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from core.annotations import majority_reference
+from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.codebooks import staleness
 from core.services.live_run import debate_events
@@ -111,10 +112,15 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     return {"entries": [asdict(entry) for entry in review.history(session, run, document_id, actor=visible)[:100]]}
 
 
-def guideline(session: ProjectSession, run: RunRow) -> Json:
-    """Return the current definitions; those that changed since the run are marked."""
-    codebook = staleness.shown(session, run.settings.codebook)
-    then = {label.id: label.definition_hash for label in run.settings.codebook.labels}
+def guideline(session: ProjectSession, run: RunRow | None) -> Json:
+    """Return the current definitions; those that changed since the run, if there is one, are marked."""
+    latest = session.store.codebooks.latest()
+    if run is None:
+        codebook = latest.codebook if latest else Codebook()
+        then = {}
+    else:
+        codebook = staleness.shown(session, run.settings.codebook)
+        then = {label.id: label.definition_hash for label in run.settings.codebook.labels}
     return {
         "text": codebook.guideline,
         "labels": [

@@ -1,0 +1,479 @@
+// A document beside the list that it comes from: text with evidence, all annotations, debates, guideline, history, notes.
+//
+// Arrow keys step through the list, Escape closes. The address of the page carries the open document.
+
+import { Debate } from "./debate.js";
+import { DebateView } from "./debate_view.js";
+import { button, el, icon, keyHint } from "./dom.js";
+import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
+import { formatCount, formatPlural } from "./format.js";
+import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
+import { LiveClient } from "./live_client.js";
+import { noteShown, onOpenRequest } from "./open_document.js";
+import { ReviewClient } from "./review_client.js";
+import { guidelineNode, historyNode } from "./review_panels.js";
+import { createRoles } from "./roles.js";
+import { mountView } from "./streamlit_bridge.js";
+
+/** @import { DocumentData, RunInfo, TurnEvent, VerdictEvent } from "./debate.js" */
+/** @import { Evidence } from "./evidence.js" */
+/** @import { Kind, LabelData, Value, Values } from "./labels.js" */
+/** @import { LiveEvent } from "./live_client.js" */
+/** @import { DocumentListing } from "./open_document.js" */
+/** @import { Guideline, HistoryEntry } from "./review_panels.js" */
+/** @import { RoleData } from "./roles.js" */
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/** @typedef {{ id: string, live: string, title: string, roles: RoleData[] }} DrawerRun */
+/**
+ * @typedef {object} DrawerData
+ * @property {string} project The name of the project for requests, without a run.
+ * @property {DrawerRun[]} runs
+ * @property {string} actor
+ * @property {LabelData[]} labels
+ * @property {Kind} kind
+ * @property {boolean} inline Whether it is part of the page and shows `document`, and nothing else.
+ * @property {string | null} document The document to show.
+ * @property {string} request Another value shows `document` again.
+ * @property {{ act: string, text: string }[]} actions Buttons that notify the page.
+ */
+/** @typedef {{ title: string, by: "gold" | "person" | "role" | "verdict", run: string, values: Values }} Annotations */
+/** @typedef {{ run: string, events: (TurnEvent | VerdictEvent)[], active: boolean }} ShownDebate */
+/** @typedef {{ who: string, note?: string, tags?: string[] }} Note */
+/**
+ * What the studio knows about a document (`core/services/review/document_view.py`).
+ *
+ * @typedef {DocumentData & { hidden: boolean, annotations: Annotations[], reference: Values, evidence: Evidence[],
+ *   debates: ShownDebate[], history: HistoryEntry[], notes: Note[] }} DocumentView
+ */
+/** @typedef {{ document: DocumentView | null, guideline: Guideline }} Answer */
+
+const ADDRESS = "/moot/review";
+const TABS = /** @type {const} */ (["Debate", "Guideline", "History", "Notes"]);
+const PARAMETER = "document";
+
+class DrawerView {
+  /**
+   * @param {HTMLElement} root
+   * @param {DrawerData} data
+   */
+  constructor(root, data) {
+    this.root = root;
+    this.data = data;
+    this.labels = createLabels(data.labels);
+    /** @type {string | null} */
+    this.document = null;
+    /** @type {DocumentListing} */
+    this.listing = { ids: [], title: "" };
+    /** @type {(typeof TABS)[number]} */
+    this.tab = "Debate";
+    this.wide = false;
+    /** Requests by document. @type {Map<string, Promise<Answer>>} */
+    this.answers = new Map();
+    /** @type {LiveClient[]} */
+    this.live = [];
+    /** @type {string | null} */
+    this.request = null;
+    /** @type {(act: string) => void} */
+    this.notify = () => {};
+    this.state = el("span", "tiny muted");
+    const run = data.runs[0]?.live ?? data.project;
+    this.client = new ReviewClient(ADDRESS, { run, actor: data.actor }, (_, text) => {
+      this.state.textContent = text;
+    });
+    this.stopListening = () => {};
+    if (data.inline) return;
+    root.popover = "manual";
+    root.setAttribute("role", "complementary");
+    const stopRequests = onOpenRequest(({ id, ...listing }) => {
+      if (id !== null) this.open(id, listing);
+      else if (this.document !== null && listing.ids.includes(this.document)) this.setListing(listing);
+    });
+    const onKey = (/** @type {KeyboardEvent} */ event) => this.onKey(event);
+    window.addEventListener("keydown", onKey, true);
+    this.stopListening = () => {
+      stopRequests();
+      window.removeEventListener("keydown", onKey, true);
+    };
+  }
+
+  /** @param {Component<DrawerData>} component */
+  update({ data, setTriggerValue }) {
+    this.notify = (act) => setTriggerValue("act", { act, document: this.document });
+    this.data = data;
+    this.answers.clear(); // the page may have changed something
+    const first = this.request === null;
+    const asked = `${data.document} ${data.request}`;
+    if (this.request !== asked) {
+      this.request = asked;
+      const named = first && !data.inline ? new URL(location.href).searchParams.get(PARAMETER) : null;
+      if (data.document ?? named) this.open(data.document ?? named, this.listing);
+      return;
+    }
+    if (this.document !== null) this.draw();
+  }
+
+  /**
+   * @param {string | null} id
+   * @param {DocumentListing} listing
+   */
+  open(id, listing) {
+    if (id === this.document && !this.data.inline) this.answers.delete(id ?? "");
+    this.document = id;
+    this.listing = listing;
+    if (!this.data.inline) {
+      setAddress(id);
+      setOpen(this.root, id !== null);
+      noteShown(id);
+    }
+    if (id === null) this.stopLive();
+    else this.draw();
+  }
+
+  /** @param {DocumentListing} listing */
+  setListing(listing) {
+    this.listing = listing;
+    this.draw();
+  }
+
+  close() {
+    this.open(null, this.listing);
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    const target = event.composedPath()[0];
+    const typing = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
+    if (this.document === null || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape") this.close();
+    else if (event.key === "ArrowDown") this.step(1);
+    else if (event.key === "ArrowUp") this.step(-1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  /** @param {number} by */
+  step(by) {
+    const id = this.neighbour(by);
+    if (id !== undefined) this.open(id, this.listing);
+  }
+
+  /** @param {number} by */
+  neighbour(by) {
+    const { ids } = this.listing;
+    const place = ids.indexOf(this.document ?? "");
+    return place < 0 ? undefined : ids[place + by];
+  }
+
+  /** @param {string} id */
+  ask(id) {
+    const known = this.answers.get(id);
+    if (known) return known;
+    const runs = this.data.runs.map((run) => run.id);
+    const answer = this.client.query("view", { document: id, runs });
+    this.answers.set(id, answer);
+    return answer;
+  }
+
+  async draw() {
+    const id = this.document;
+    if (id === null) return;
+    const answer = await this.ask(id);
+    if (id !== this.document) return;
+    this.show(id, answer);
+    for (const by of [1, -1]) {
+      const next = this.neighbour(by);
+      if (next !== undefined) this.ask(next);
+    }
+  }
+
+  /**
+   * @param {string} id
+   * @param {Answer} answer
+   */
+  show(id, { document, guideline }) {
+    this.stopLive();
+    const typed = /** @type {HTMLTextAreaElement | null} */ (this.root.querySelector("textarea"));
+    const body = el("div", "drawer-body");
+    const before = this.root.querySelector(".drawer-body");
+    const top = before instanceof HTMLElement && before.dataset.id === id ? before.scrollTop : 0;
+    body.dataset.id = id;
+    if (!document) body.append(el("p", "secondary", "This document does not exist, or another project is open."));
+    else body.append(...this.bodyNodes(document, guideline));
+    this.root.setAttribute("aria-label", `Document ${id}`);
+    this.root.classList.toggle("inline", this.data.inline);
+    this.root.classList.toggle("wide", this.wide);
+    this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, document)]), body);
+    body.scrollTop = top;
+    const note = this.root.querySelector("textarea");
+    if (typed && note && typed.dataset.id === id && typed.value !== typed.defaultValue) note.value = typed.value;
+  }
+
+  /**
+   * @param {string} id
+   * @param {DocumentView | null} document
+   */
+  head(id, document) {
+    const { ids, title } = this.listing;
+    const place = ids.indexOf(id);
+    const where =
+      place < 0 ? (document?.note ?? "") : `${formatCount(place + 1)} of ${formatCount(ids.length)} in ${title}`;
+    const arrow = (/** @type {string} */ key, /** @type {string} */ name, /** @type {number} */ by) => {
+      const node = button("button ghost", () => this.step(by), keyHint(key));
+      node.disabled = this.neighbour(by) === undefined;
+      node.setAttribute("aria-label", name);
+      return node;
+    };
+    const wide = button("button ghost", () => this.setWide(!this.wide), this.wide ? "Narrow" : "Wide");
+    const close = button("button ghost close", () => this.close(), icon("close"));
+    close.setAttribute("aria-label", "Close");
+    close.title = "Close (Escape)";
+    const place_ = el("span", "tiny secondary ellipsis", where);
+    place_.title = document?.note ?? "";
+    const steps = place < 0 ? [] : [arrow("↑", "Previous document", -1), arrow("↓", "Next document", 1)];
+    return el("div", "panel-head", el("b", "mono ellipsis", id), place_, el("span", "row push", ...steps, wide, close));
+  }
+
+  /** @param {boolean} on */
+  setWide(on) {
+    this.wide = on;
+    this.draw();
+  }
+
+  /**
+   * @param {DocumentView} document
+   * @param {Guideline} guideline
+   * @returns {Node[]}
+   */
+  bodyNodes(document, guideline) {
+    const { labels } = this;
+    const opinions = document.annotations.filter(({ by }) => by === "role" || by === "verdict");
+    const disputed = disputedItems(opinions.map(({ values }) => values));
+    const unsupported = unsupportedQuotes(document.evidence, labels);
+    const text = el("div", "drawer-text", ...documentNodes(document.fields, document.evidence, labels, disputed));
+    const veil = document.hidden
+      ? el(
+          "p",
+          "drawer-veil",
+          icon("eye"),
+          "Blind reading: verdicts, gold and other reviews are shown after you submit.",
+        )
+      : null;
+    const table = document.annotations.length ? this.table(document) : null;
+    const nodes = [text, unsupported, veil, table, this.tabs(document, guideline), this.foot()];
+    return nodes.filter((node) => node !== null);
+  }
+
+  /** @param {DocumentView} document */
+  table({ annotations, reference, evidence }) {
+    const { labels } = this;
+    const choice = this.data.kind === "choice";
+    const found = (/** @type {string} */ item) =>
+      new Set(
+        evidence.filter((one) => one.item === item && isSupported(one)).map(({ start, end }) => `${start}:${end}`),
+      );
+    const rows = choice
+      ? [{ id: "label", node: el("span", "", "Label") }]
+      : [...labels.values()].map((label) => ({ id: label.id, node: labelName(label) }));
+    const heads = annotations.map(({ title: given, by, run }) => {
+      const title = this.runTitle(run) || given;
+      const node = el("th", by, title);
+      node.title = title;
+      return node;
+    });
+    const head = el("tr", "", el("th", "", "Label"), ...heads, choice ? null : el("th", "", "Evidence"));
+    const lines = rows.map(({ id, node }) => {
+      const cells = annotations.map(({ by, values }) => {
+        const value = values[id];
+        const wrong = (by === "role" || by === "verdict") && isWrong(value, reference[id]);
+        const missing = !(id in values) || (value === null && by !== "verdict");
+        const text = missing ? "" : value === null ? "unresolved" : valueText(value, labels);
+        return el("td", wrong ? "wrong bold" : value === false ? "muted" : value === null ? "unres" : "", text);
+      });
+      const quotes = found(id).size;
+      const last = choice ? null : el("td", "secondary", quotes ? formatPlural(quotes, "quote") : "");
+      return el("tr", "", el("td", "", node), ...cells, last);
+    });
+    return el("div", "drawer-table", el("table", "", el("thead", "", head), el("tbody", "", ...lines)));
+  }
+
+  /** @param {string} id */
+  runTitle(id) {
+    return this.data.runs.find((run) => run.id === id)?.title ?? "";
+  }
+
+  /**
+   * @param {DocumentView} document
+   * @param {Guideline} guideline
+   */
+  tabs(document, guideline) {
+    const { debates, history, notes, hidden } = document;
+    const counts = { Debate: 0, Guideline: 0, History: history.length, Notes: notes.length };
+    const names = TABS.filter((name) => name !== "Debate" || debates.length);
+    const open = names.includes(this.tab) ? this.tab : names[0];
+    const buttons = names.map((name) => {
+      const several = name === "Debate" && debates.length > 1 ? "Debates, side by side" : name;
+      const node = button("", () => this.setTab(name), counts[name] ? `${several} ${counts[name]}` : several);
+      node.setAttribute("aria-pressed", String(name === open));
+      return node;
+    });
+    const content =
+      open === "Debate"
+        ? this.debatesNode(document)
+        : open === "Guideline"
+          ? guidelineNode(guideline, this.labels, "")
+          : open === "History"
+            ? historyNode(history)
+            : this.notesNode(document, hidden);
+    return el("div", "drawer-more", el("div", "segmented", ...buttons), content);
+  }
+
+  /** @param {(typeof TABS)[number]} tab */
+  setTab(tab) {
+    this.tab = tab;
+    this.draw();
+  }
+
+  /** @param {DocumentView} document */
+  debatesNode({ id, debates }) {
+    const columns = debates.map(({ run, events, active }) => {
+      const own = this.data.runs.find((one) => one.id === run);
+      /** @type {RunInfo} */
+      const info = { labels: this.labels, roles: createRoles(own?.roles ?? []), kind: this.data.kind };
+      const view = new DebateView(new Debate(id, info));
+      const empty = el(
+        "p",
+        "secondary small",
+        active ? "The debate has not begun yet." : "No debate on this document yet.",
+      );
+      const body = el("div", "", empty);
+      const show = (/** @type {LiveEvent} */ event) => {
+        if ((event.kind !== "turn" && event.kind !== "verdict") || event.document_id !== id) return;
+        view.show(event);
+        if (view.node.parentNode !== body) body.replaceChildren(view.node);
+      };
+      events.forEach(show);
+      if (active && own) this.follow(own.live, id, show);
+      return el("div", "drawer-debate", debates.length > 1 ? el("h3", "", this.runTitle(run)) : null, body);
+    });
+    return el("div", debates.length > 1 ? "drawer-debates several" : "drawer-debates", ...columns);
+  }
+
+  /**
+   * Show a debate word by word while it takes place.
+   *
+   * @param {string} run
+   * @param {string} document
+   * @param {(event: LiveEvent) => void} show
+   */
+  follow(run, document, show) {
+    const client = new LiveClient({
+      run,
+      onMessage: () => {
+        for (const message of client.read()) if ("events" in message) message.events.forEach(show);
+      },
+    });
+    this.live.push(client);
+    client.follow(document);
+    client.connect();
+  }
+
+  stopLive() {
+    for (const client of this.live.splice(0)) client.close();
+  }
+
+  /**
+   * @param {DocumentView} document
+   * @param {boolean} hidden
+   */
+  notesNode({ id, notes }, hidden) {
+    const { actor } = this.data;
+    const others = notes.filter(({ who }) => who !== actor);
+    const own = notes.find(({ who }) => who === actor);
+    const lines = [...others, ...(own?.tags?.length ? [{ who: actor, tags: own.tags }] : [])].map(
+      ({ who, note, tags }) =>
+        el("p", "", el("b", "", who), ` ${[note, tags?.join(", ")].filter(Boolean).join(" · ")}`),
+    );
+    const nodes = lines.length || hidden ? lines : [el("p", "secondary small", "No notes of others.")];
+    if (!this.data.runs.length) return el("div", "drawer-notes", ...nodes);
+    const note = el("textarea");
+    Object.assign(note, {
+      value: own?.note ?? "",
+      defaultValue: own?.note ?? "",
+      placeholder: "Why is it labelled so?",
+    });
+    note.dataset.id = id;
+    note.setAttribute("aria-label", "Your note");
+    const save = button("button", () => this.saveNote(id, note.value), "Save note");
+    return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
+  }
+
+  /**
+   * @param {string} document
+   * @param {string} value
+   */
+  async saveNote(document, value) {
+    const saved = await this.client.act("note", { document, value: value.trim() || null });
+    if (!saved) return;
+    this.answers.delete(document);
+    this.draw();
+  }
+
+  foot() {
+    const { actions } = this.data;
+    if (!actions.length) return null;
+    return el("div", "row", ...actions.map(({ act, text }) => button("button", () => this.notify(act), text)));
+  }
+
+  destroy() {
+    this.stopLive();
+    this.client.close();
+    this.stopListening();
+    if (!this.data.inline && this.document !== null) {
+      setOpen(this.root, false);
+      noteShown(null);
+    }
+  }
+}
+
+/**
+ * Tell whether an annotation differs from the reference. Ratings differ from one point of the scale on.
+ *
+ * @param {Value | undefined} value
+ * @param {Value | undefined} reference
+ */
+export function isWrong(value, reference) {
+  if (value === null || value === undefined || reference === null || reference === undefined) return false;
+  if (typeof value === "number" && typeof reference === "number") return Math.abs(value - reference) >= 1;
+  return value !== reference;
+}
+
+/**
+ * Open or close the drawer, in the top layer of the page, where no part of the page covers it.
+ *
+ * @param {HTMLElement} root
+ * @param {boolean} on
+ */
+function setOpen(root, on) {
+  if (root.isConnected && on !== root.matches(":popover-open")) root.togglePopover(on);
+  document.documentElement.classList.toggle("moot-drawer-open", on);
+}
+
+/** @param {string | null} id */
+function setAddress(id) {
+  const url = new URL(location.href);
+  if (id === null) url.searchParams.delete(PARAMETER);
+  else url.searchParams.set(PARAMETER, id);
+  if (url.href !== location.href) history.replaceState(history.state, "", url);
+}
+
+/** @param {Component<DrawerData>} component */
+export default function (component) {
+  const { runs, actor, labels, kind, inline, project } = component.data;
+  return mountView(
+    component,
+    [runs, actor, labels, kind, inline, project],
+    (root) => new DrawerView(root, component.data),
+  );
+}

@@ -1,0 +1,93 @@
+// How lists of documents and the drawer that shows one of them notify each other.
+//
+// They are components of the same page that Streamlit draws separately, so they use events of the page. The review grid
+// is in a frame of its own.
+
+/**
+ * A list of documents: its ids in order, and what they are.
+ * @typedef {{ ids: string[], title: string }} DocumentListing
+ */
+/** @typedef {DocumentListing & { id: string | null }} OpenRequest Without an id, the list only announces itself. */
+
+const OPEN = "moot-open-document";
+const SHOWN = "moot-document-shown";
+let shown = /** @type {string | null} */ (null);
+
+/**
+ * Ask the drawer to show a document, with the list that it comes from.
+ *
+ * @param {string} id
+ * @param {DocumentListing} listing
+ */
+export function openDocument(id, listing) {
+  dispatch(OPEN, { id, ...listing });
+}
+
+/**
+ * Announce the documents of a list that was drawn. A drawer whose document is one of them steps through it.
+ *
+ * @param {DocumentListing} listing
+ */
+export function announceListing(listing) {
+  dispatch(OPEN, { id: null, ...listing });
+}
+
+/**
+ * Call a function with the requests of lists until the returned function is called.
+ *
+ * @param {(request: OpenRequest) => void} onOpen
+ */
+export function onOpenRequest(onOpen) {
+  return listen(OPEN, onOpen);
+}
+
+/**
+ * Notify the lists which document the drawer shows, or that it is closed.
+ *
+ * @param {string | null} id
+ */
+export function noteShown(id) {
+  shown = id;
+  dispatch(SHOWN, id);
+}
+
+/** @type {WeakMap<HTMLElement, () => void>} */
+const marked = new WeakMap();
+
+/**
+ * Mark the row of the shown document in a list, now and whenever another one is shown.
+ *
+ * @param {HTMLElement} root
+ * @param {string} rows The selector of the rows, whose `data-id` is the id of their document.
+ */
+export function markShownRow(root, rows) {
+  const mark = () => {
+    for (const row of /** @type {NodeListOf<HTMLElement>} */ (root.querySelectorAll(rows))) {
+      const isShown = row.dataset.id === shown;
+      if (isShown && !row.classList.contains("selected")) row.scrollIntoView({ block: "nearest" });
+      row.classList.toggle("selected", isShown);
+    }
+  };
+  marked.get(root)?.();
+  marked.set(root, listen(SHOWN, mark));
+  mark();
+}
+
+/**
+ * @param {string} name
+ * @param {unknown} detail
+ */
+function dispatch(name, detail) {
+  window.dispatchEvent(new CustomEvent(name, { detail }));
+}
+
+/**
+ * @template Detail
+ * @param {string} name
+ * @param {(detail: Detail) => void} onEvent
+ */
+function listen(name, onEvent) {
+  const listener = (/** @type {Event} */ event) => onEvent(/** @type {CustomEvent<Detail>} */ (event).detail);
+  window.addEventListener(name, listener);
+  return () => window.removeEventListener(name, listener);
+}

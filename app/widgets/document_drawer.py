@@ -1,0 +1,76 @@
+"""Drawer that shows one document beside the list it comes from: text, annotations, debates, history and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from app import context
+from app.components import component
+from app.state import state
+from app.widgets.live_run import label_data, role_data
+from core.codebook import Codebook
+from core.runs import RunRow
+from core.services.review import review
+from core.services.session import ProjectSession
+
+_DRAWER = component("document_drawer")
+ACTIONS = {"review": "Correct in Review", "lab": "Test in Lab"}
+"""Buttons of the drawer: the page that opens, and the text."""
+
+
+def document_drawer(
+    session: ProjectSession,
+    runs: Sequence[RunRow],
+    codebook: Codebook,
+    *,
+    titles: Mapping[str, str] | None = None,
+    document: str | None = None,
+    request: str = "",
+    inline: bool = False,
+    actions: Sequence[str] = ("review", "lab"),
+    key: str,
+) -> None:
+    """Draw the drawer, which opens when a list of documents is clicked. Closed, it takes no room.
+
+    It shows what ``runs`` decided about the document; ``titles`` are other names of runs by run id. ``document`` opens
+    at once, again for each new ``request``. An ``inline`` drawer is part of the page and shows ``document`` only.
+    ``actions`` are keys of ``ACTIONS``.
+    """
+    _DRAWER(
+        key=key,
+        data={
+            "project": context.live_name(session, ""),
+            "runs": [
+                {
+                    "id": run.run_id,
+                    "live": context.live_name(session, run.run_id),
+                    "title": (titles or {}).get(run.run_id, run.title),
+                    "roles": role_data(review.role_titles(run)),
+                }
+                for run in runs
+            ],
+            "actor": state.review.actor(review.default_reviewer()),
+            "labels": label_data(codebook),
+            "kind": codebook.kind,
+            "inline": inline,
+            "document": document,
+            "request": request,
+            "actions": [{"act": act, "text": ACTIONS[act]} for act in actions if runs],
+        },
+        on_act_change=lambda: _act(key, runs),
+    )
+
+
+def _act(key: str, runs: Sequence[RunRow]) -> None:
+    """Open another page at the document of the drawer."""
+    pressed = st.session_state[key].get("act")
+    if not pressed or not pressed["document"]:
+        return
+    state.next_page = pressed["act"]
+    if pressed["act"] == "review":
+        state.select_run(runs[-1].run_id)
+        state.review.requested_document = str(pressed["document"])
+    else:
+        state.lab.requested_document = str(pressed["document"])

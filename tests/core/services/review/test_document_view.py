@@ -1,0 +1,96 @@
+"""What the drawer shows of a document, and what it hides from a reader who has not submitted."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from core.services import run_view
+from core.services.review import review
+from core.services.review.document_view import document_view
+from core.store.project import Project
+from tests.core.services import sample_world
+
+
+@pytest.fixture
+def session(tmp_path):
+    with Project.open(tmp_path / "small.duckdb") as project:
+        run_id = sample_world.build(project)
+        yield SimpleNamespace(
+            store=project.store,
+            run_id=run_id,
+            replay=lambda run, document: run_view.replay(project.store, run, document),
+            trainer=SimpleNamespace(schedule=lambda: None),
+        )
+
+
+def view(session, document, actor="ann", runs=None):
+    runs = [session.store.runs.get(session.run_id)] if runs is None else runs
+    return document_view(session, runs, document, actor=actor)
+
+
+def columns(shown):
+    return {column["title"]: column["values"] for column in shown["annotations"]}
+
+
+def test_shows_gold_roles_and_verdict_with_evidence_and_debate(session):
+    shown = view(session, "d1")
+    run = session.store.runs.get(session.run_id)
+    assert columns(shown) == {
+        "Gold": sample_world.both("ab"),
+        "Extractor": sample_world.both("ab"),
+        "Critic": sample_world.both("b"),
+        run.title: sample_world.both("b"),
+    }
+    assert shown["reference"] == sample_world.both("ab")
+    assert [one["active"] for one in shown["debates"]] == [False]
+    assert shown["debates"][0]["events"][-1]["kind"] == "verdict"
+    assert {quote["match"] for quote in shown["evidence"]} == {"exact", "missing"}
+
+
+def test_reviews_replace_gold_as_reference(session):
+    review.edit(session, session.run_id, "d1", "a", False, actor="ann")
+    review.mark(session, session.run_id, "d1", "note", "because", actor="ann")
+    shown = view(session, "d1")
+    assert columns(shown)["ann"] == {"a": False}
+    assert shown["reference"] == sample_world.both("b")
+    assert shown["notes"] == [{"who": "ann", "note": "because"}]
+    assert len(shown["history"]) == 3  # the value, the note, and the status Draft
+
+
+def test_a_second_reader_sees_nothing_of_others_until_submitting(session):
+    review.edit(session, session.run_id, "d1", "a", False, actor="ann")
+    review.mark(session, session.run_id, "d1", "note", "because", actor="ann")
+    review.submit(session, session.run_id, ["d1"], actor="ann")
+    hidden = view(session, "d1", actor="bob")
+    assert hidden["hidden"]
+    assert hidden["fields"]["text"] == "text number 1"
+    for part in ("annotations", "reference", "evidence", "debates", "notes", "history"):
+        assert not hidden[part]
+    assert view(session, "d1", actor="bob", runs=[])["annotations"] == []  # nor on a page without a run
+
+    for item in ("a", "b"):
+        review.edit(session, session.run_id, "d1", item, True, actor="bob")
+    assert columns(view(session, "d1", actor="bob")) == {"bob": sample_world.both("ab")}
+    review.submit(session, session.run_id, ["d1"], actor="bob")
+    shown = view(session, "d1", actor="bob")
+    assert not shown["hidden"]
+    assert {"ann", "bob", "Gold"} <= set(columns(shown))
+
+
+def test_without_a_run_there_are_text_and_gold_alone(session):
+    shown = view(session, "d1", runs=[])
+    assert columns(shown) == {"Gold": sample_world.both("ab")}
+    assert (shown["debates"], shown["history"], shown["hidden"]) == ([], [], False)
+
+
+def test_two_runs_have_a_column_each_and_no_roles(session):
+    run = session.store.runs.get(session.run_id)
+    shown = view(session, "d1", runs=[run, run])
+    assert [column["by"] for column in shown["annotations"]] == ["gold", "verdict", "verdict"]
+    assert len(shown["debates"]) == 2
+
+
+def test_an_unknown_document_gives_none(session):
+    assert view(session, "d99") is None

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import "./dom.js";
+import drawer, { isWrong } from "../../app/components/document_drawer.js";
+import { openDocument } from "../../app/components/open_document.js";
+
+const LABELS = [
+  { id: "a", name: "Alpha", colour: 1 },
+  { id: "b", name: "Beta", colour: 2 },
+];
+/** @type {Record<string, any>} */
+let sent;
+/** @type {HTMLElement} */
+let root;
+
+/** @param {string} id */
+const shown = (id) => ({
+  id,
+  note: "",
+  fields: { text: `text of <b>${id}</b>` },
+  hidden: false,
+  annotations: [
+    { title: "Gold", by: "gold", run: "", values: { a: true, b: false } },
+    { title: "Run", by: "verdict", run: "r1", values: { a: false, b: null } },
+  ],
+  reference: { a: true, b: false },
+  evidence: [],
+  debates: [],
+  history: [],
+  notes: [],
+});
+
+beforeEach(() => {
+  for (const name of ["CustomEvent", "history"]) {
+    Object.defineProperty(globalThis, name, { value: window[name], configurable: true });
+  }
+  window.HTMLElement.prototype.togglePopover = () => true;
+  window.HTMLElement.prototype.matches = new Proxy(window.HTMLElement.prototype.matches, {
+    apply: (target, self, [selector]) => selector !== ":popover-open" && Reflect.apply(target, self, [selector]),
+  });
+  globalThis.fetch = async (_, { body }) => {
+    sent = JSON.parse(body);
+    const answer = { document: shown(sent.document), guideline: { text: "", labels: [] } };
+    return { status: 200, headers: new Headers({ "Content-Type": "application/json" }), json: async () => answer };
+  };
+  document.body.innerHTML = '<div id="component"><div class="moot document-drawer"></div></div>';
+  root = document.querySelector(".moot");
+  const runs = [{ id: "r1", live: "r1@x", title: "First run", roles: [] }];
+  const data = { project: "@x", runs, actor: "ann", labels: LABELS, kind: "multilabel", inline: false };
+  drawer({
+    data: { ...data, document: null, request: "", actions: [] },
+    parentElement: document.querySelector("#component"),
+    setTriggerValue: () => {},
+  });
+});
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
+/** @param {string} key */
+const press = (key) => window.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true }));
+const address = () => new URL(location.href).searchParams.get("document");
+
+test("a click in a list opens the document, arrow keys step, Escape closes, the address follows", async () => {
+  openDocument("d2", { ids: ["d1", "d2", "d3"], title: "Broken" });
+  await settled();
+  assert.match(root.textContent, /d22 of 3 in Broken/);
+  assert.equal(address(), "d2");
+  press("ArrowDown");
+  await settled();
+  assert.match(root.textContent, /3 of 3 in Broken/);
+  press("ArrowDown"); // there is no further document
+  await settled();
+  assert.equal(address(), "d3");
+  press("Escape");
+  assert.equal(address(), null);
+});
+
+test("documents are shown as text, annotations that differ from the reference are marked", async () => {
+  openDocument("d1", { ids: ["d1"], title: "x" });
+  await settled();
+  assert.equal(root.querySelector(".document").textContent, "text of <b>d1</b>");
+  const cells = [...root.querySelectorAll("tbody td")].map((node) => [node.textContent, node.className]);
+  assert.deepEqual(cells.slice(1, 3), [
+    ["present", ""],
+    ["absent", "wrong bold"],
+  ]);
+  assert.deepEqual(cells[6], ["unresolved", "unres"]);
+  assert.equal(root.querySelector("th.verdict").textContent, "First run");
+});
+
+test("ratings differ from one point on, missing values never", () => {
+  assert.ok(isWrong(3, 4));
+  assert.ok(!isWrong(3.5, 4));
+  assert.ok(!isWrong(null, 4));
+  assert.ok(isWrong("s", "p"));
+});
