@@ -13,7 +13,6 @@ from app.widgets.highlighted_text import highlighted_text
 from app.widgets.labels import tags
 from app.widgets.layout import header
 from app.widgets.live_run import live_run
-from app.widgets.transcript import transcript
 
 
 def run() -> None:
@@ -48,7 +47,6 @@ def other() -> None:
             empty("Nothing waits for you", "All 120 in the queue are decided.", sign="check", key="b")
             empty("No truth", "No gold column.", sign="bars", key="c")
     with right:
-        transcript(replay, CODEBOOK, ROLES, key="transcript")
         notice(
             "error", "Critic: the key was refused", "openai answered 401. Set OPENAI_API_KEY or type a key on Models."
         )
