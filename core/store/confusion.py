@@ -96,7 +96,7 @@ WITH reference AS MATERIALIZED (
     SELECT document_id, item, value FROM ({reference})
     SEMI JOIN (SELECT item FROM run_labels WHERE run_id = $run) USING (item)
     SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
-    ANTI JOIN (SELECT document_id FROM guarded WHERE run_id = $run) USING (document_id)
+    ANTI JOIN (SELECT document_id FROM example_documents WHERE run_id = $run) USING (document_id)
 ), predicted AS MATERIALIZED ({predicted}),
 pairs AS MATERIALIZED (
     SELECT document_id, item, reference.value AS true_value, predicted.value AS predicted_value
@@ -142,7 +142,7 @@ class ConfusionCounts:
         ``reference``. A document counts if reference and annotator give a value to the same item of the run's codebook.
         For an annotator of this run the verdict must also have the status ``verdict``. Other documents with a reference
         are ``excluded``. Documents that are used as examples in the run's codebook are neither counted nor excluded
-        (``guarded``).
+        (``example_documents``).
         """
         common, params = self._common(run_id, annotator, reference)
         rows = self._connection.rows(f"{common}, {_COUNTED}", params)  # in one pass, because a million values are slow
@@ -275,7 +275,7 @@ class ConfusionCounts:
     def groups(self, run_id: str) -> list[str]:
         """Return the group of each of the run's documents, in its order; empty for none."""
         rows = self._connection.rows(
-            "SELECT coalesce(part_of, '') FROM run_documents LEFT JOIN documents ON id = document_id "
+            "SELECT coalesce(group_name, '') FROM run_documents LEFT JOIN documents ON id = document_id "
             "WHERE run_id = $run ORDER BY run_documents.position",
             {"run": run_id},
         )
@@ -321,11 +321,12 @@ class ConfusionCounts:
             {"items": list(items)},
         )
 
-    def guarded(self, run_id: str) -> list[str]:
+    def example_documents(self, run_id: str) -> list[str]:
         """Return the run's documents that are used as examples in its codebook."""
         rows = self._connection.rows(
-            "SELECT document_id FROM guarded SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) "
-            "USING (document_id) WHERE run_id = $run ORDER BY document_id",
+            "SELECT document_id FROM example_documents "
+            "SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id) "
+            "WHERE run_id = $run ORDER BY document_id",
             {"run": run_id},
         )
         return [id for (id,) in rows]

@@ -41,7 +41,8 @@ golden AS (
     FROM gold WHERE true {narrowed} GROUP BY document_id
 ),
 standing AS (SELECT document_id, status AS standing FROM {standing} WHERE true {narrowed})
-SELECT id, position, field, text, context, source, part_of, part, gold, status, verdict, roles, reviews, standing
+SELECT id, position, field, text, context, source, group_name, group_order,
+       gold, status, verdict, roles, reviews, standing
 FROM documents JOIN base ON base.document_id = id
 LEFT JOIN decided USING (document_id) LEFT JOIN spoken USING (document_id) LEFT JOIN reviewed USING (document_id)
 LEFT JOIN golden USING (document_id) LEFT JOIN standing USING (document_id)

@@ -21,8 +21,8 @@ CHUNK = 10_000
 Progress: TypeAlias = Callable[[int], None]
 """Called with the number of documents read so far."""
 
-_DOCUMENT = ("id", "position", "import_id", "field", "text", "context", "words", "source", "part_of", "part")
-_READ = "id, position, field, text, context, source, part_of, part"
+_DOCUMENT = ("id", "position", "import_id", "field", "text", "context", "words", "source", "group_name", "group_order")
+_READ = "id, position, field, text, context, source, group_name, group_order"
 _GOLD = ("document_id", "rater", "item", "value")
 _FOUND = "($search IS NULL OR contains(lower(text), $search) OR contains(lower(id), $search))"
 
@@ -327,7 +327,7 @@ def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Tab
         cursor.execute(
             f"INSERT INTO documents ({', '.join(_DOCUMENT)}) "
             "SELECT id, ? + row_number() OVER (ORDER BY position) - 1, ?, field, text, context, words, source, "
-            "part_of, part FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
+            "group_name, group_order FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
             [base, import_id],
         )
     if gold.num_rows:

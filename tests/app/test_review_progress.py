@@ -26,7 +26,7 @@ NONE = Estimate(None, None)
 
 def _proof(**fields: object) -> AccuracyEstimate:
     known: dict[str, object] = {
-        "documents": 400, "reviewed": 0, "drawn": 0, "guarded": 0, "right": NONE, "f1": NONE,
+        "documents": 400, "reviewed": 0, "drawn": 0, "examples": 0, "right": NONE, "f1": NONE,
         "labels": (), "sample": None,
     }  # fmt: skip
     return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]

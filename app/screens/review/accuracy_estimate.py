@@ -99,7 +99,7 @@ def _gain(found: ClassifierStatus) -> str:
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:
     drawn = format_count(found.drawn, "random draw")
-    lent = [MetricNote("used as examples", f"{found.guarded:,}", "unres")] if found.guarded else []
+    lent = [MetricNote("used as examples", f"{found.examples:,}", "unres")] if found.examples else []
     figures = [Metric("Labels correct", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
     if found.f1.value is not None:
         figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(interval_words(found.f1)),)))

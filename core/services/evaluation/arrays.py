@@ -72,7 +72,7 @@ def load_arrays(
 
 def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
     """Return a mask ``[document]``: True unless the document is used as an example in the run's codebook."""
-    examples = set(store.evaluations.guarded(run_id))
+    examples = set(store.evaluations.example_documents(run_id))
     return np.array([document not in examples for document in documents], dtype=np.bool_)
 
 
@@ -175,7 +175,8 @@ def sampling_design(
             return Design()
         of_run = dict(zip(session.store.runs.document_ids(run.run_id), groups.tolist(), strict=True))
         return Design(groups=np.array([of_run[document] for document in documents], dtype=np.int64))
-    left_out = {*session.store.evaluations.guarded(run.run_id), *session.store.classifiers.discarded_documents()}
+    examples = session.store.evaluations.example_documents(run.run_id)
+    left_out = {*examples, *session.store.classifiers.discarded_documents()}
     able = np.array([document not in left_out for document in documents], dtype=np.bool_)
     able &= np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
     population = [document for document, one in zip(documents, able.tolist(), strict=True) if one]

@@ -196,9 +196,9 @@ def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predict
     for name in ("unresolved", "failed", "waiting"):
         places[ended == name] = _ORDER.index(name)
     places[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
-    guarded = set(session.store.evaluations.guarded(run.run_id))
-    if guarded:
-        places[[row for row, document in enumerate(loaded.documents) if document in guarded]] = _ORDER.index(
+    examples = set(session.store.evaluations.example_documents(run.run_id))
+    if examples:
+        places[[row for row, document in enumerate(loaded.documents) if document in examples]] = _ORDER.index(
             "used_as_example"
         )
     return places

@@ -47,7 +47,7 @@ class LabelEstimate:
 class AccuracyEstimate:
     """Estimates for ``documents``: those with a verdict, not discarded, not used as examples.
 
-    ``guarded`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
+    ``examples`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
     selected by the queue with a known probability.
     ``right`` is the share of labels on which verdict and reviewer agree. ``f1`` is the macro F1 (no value
     for ratings). ``low`` and ``high`` are the ends of the scale of ``naive``, ``sampled`` and ``powered``.
@@ -56,7 +56,7 @@ class AccuracyEstimate:
     documents: int
     reviewed: int
     drawn: int
-    guarded: int
+    examples: int
     right: Estimate
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
@@ -110,7 +110,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         documents=len(everything),
         reviewed=len(rows),
         drawn=sample.drawn,
-        guarded=len(session.store.evaluations.guarded(run.run_id)),
+        examples=len(session.store.evaluations.example_documents(run.run_id)),
         right=scores["accuracy"] if scores else sampling.share(sample, right),
         f1=scores["macro_f1"] if scores else Estimate(None, None),
         labels=labels,

@@ -14,8 +14,8 @@ CREATE TABLE documents (
     context VARCHAR NOT NULL,  -- the further text fields by name
     words INTEGER NOT NULL,    -- of the first text field
     source VARCHAR NOT NULL,   -- the columns as they came
-    part_of VARCHAR NOT NULL,  -- the group that the document belongs to, empty for none
-    part DOUBLE                -- its place in the group
+    group_name VARCHAR NOT NULL,  -- the group that the document belongs to, empty for none
+    group_order DOUBLE            -- its place in the group
 );
 CREATE TABLE gold (document_id VARCHAR NOT NULL, rater VARCHAR NOT NULL, item VARCHAR NOT NULL, value VARCHAR NOT NULL);
 

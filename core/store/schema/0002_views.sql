@@ -137,8 +137,8 @@ JOIN reviewed_labels AS settled ON settled.document_id = precedent_id AND settle
 WHERE coalesce(abs(try_cast(said.value AS DOUBLE) - try_cast(settled.value AS DOUBLE)) > 1,
     said.value <> settled.value);
 
--- Documents from which words were taken into the codebook that a run works with. They are no test of that run.
-CREATE VIEW guarded AS
+-- Documents with words that are examples or keywords in the codebook of a run. They cannot test that run.
+CREATE VIEW example_documents AS
 SELECT DISTINCT run_id, document_id
 FROM codebook_examples JOIN (
     SELECT run_id, unnest(from_json(json_extract(settings, '$.codebook.labels'),

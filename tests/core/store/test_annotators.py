@@ -140,4 +140,4 @@ def test_documents_used_as_examples_are_excluded_from_scores(project):
     project._writer.do(take)
     counts = project.store.evaluations.counts(run)
     assert (counts.n, counts.excluded) == (1, 0)
-    assert project.store.evaluations.guarded(run) == ["d0"]
+    assert project.store.evaluations.example_documents(run) == ["d0"]

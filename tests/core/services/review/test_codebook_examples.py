@@ -124,14 +124,14 @@ def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSes
     assert (told["n"], told["excluded"]) == (3, 0)
     assert (
         accuracy_estimate.estimate_accuracy(session, before).documents,
-        accuracy_estimate.estimate_accuracy(session, before).guarded,
+        accuracy_estimate.estimate_accuracy(session, before).examples,
     ) == (
         4,
         0,
     )
     assert (
         accuracy_estimate.estimate_accuracy(session, after).documents,
-        accuracy_estimate.estimate_accuracy(session, after).guarded,
+        accuracy_estimate.estimate_accuracy(session, after).examples,
     ) == (
         3,
         1,
