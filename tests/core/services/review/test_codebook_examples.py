@@ -24,7 +24,7 @@ TEXTS = (
     "A city tax and a cleaning fee appear at checkout. Nothing else.",
     "They wanted a cleaning fee again.",
     "The staff sang.",
-    "The night porter sang, and we slept.",
+    "The gardener sang, and we slept.",
 )
 
 
