@@ -29,6 +29,7 @@ import { disputedItems } from "./labels.js";
  * @property {string[] | null} [labels]
  * @property {Values | null} [values]
  * @property {string[]} [unknown] Names in the reply that are not in the codebook.
+ * @property {Record<string, number>} [certainty] Probability of the words of each decision, 0 to 1.
  * @property {Evidence[]} [evidence]
  * @property {number} [completion_tokens]
  * @property {number | null} [cost_usd]

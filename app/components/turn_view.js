@@ -117,7 +117,7 @@ export class TurnView {
     const { debate } = this;
     const nodes = replyNodes(this.text, debate.run.labels, debate.evidenceOf(turn), debate.disputed);
     this.reply.replaceChildren(...nodes, this.caret);
-    this.details.replaceChildren(...detailNodes(turn), ...decisionNodes(turn, debate));
+    this.details.replaceChildren(...detailNodes(turn), ...decisionNodes(turn, debate), ...certaintyNodes(turn, debate));
   }
 
   /** @param {TurnEvent} turn */
@@ -230,6 +230,23 @@ function decisionNodes(turn, debate) {
     if (!row.hasChildNodes()) add("no label", []);
   }
   return [row];
+}
+
+/**
+ * Show the probability that the model gave to the words of its decision, the least certain first.
+ *
+ * @param {TurnEvent} turn
+ * @param {Debate} debate
+ * @returns {Node[]}
+ */
+function certaintyNodes({ certainty = {} }, debate) {
+  const sure = Object.entries(certainty).toSorted(([, a], [, b]) => a - b);
+  if (!sure.length) return [];
+  const words = sure.map(([id, value]) => {
+    const name = debate.run.labels.has(id) ? `${findLabel(debate.run.labels, id).name} ` : "";
+    return `${name}${value.toFixed(2)}`;
+  });
+  return [el("div", "decision", el("span", "muted tiny", `certainty ${words.join(", ")}`))];
 }
 
 /**

@@ -16,6 +16,7 @@ from core import prompts
 from core.annotations import Precedent, Precedents
 from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate import evidence
+from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.markers import without_reasoning
 from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
@@ -328,6 +329,7 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
     reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish_reason=reply.finish_reason)
     if limit and reading.problem == parse.CUT:
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
+    reading = replace(reading, certainty=certainties(reply, reading, codebook))
     quotes = evidence.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
 

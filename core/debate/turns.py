@@ -128,13 +128,17 @@ class Reading:
     ``values`` maps each item that could be read (label id; ``"label"`` for a choice) to its value. ``undecided`` maps
     the items that the role itself left open to the reason. ``unknown`` are names that are not in the codebook: they
     are reported and never mapped to a similar name. ``problem`` says why the reply could not be read; it is empty if
-    the reading counts.
+    the reading counts. ``start`` is the position in the reply's text from which on the decision is stated.
+    ``certainty`` maps items to the probability (0 to 1) that the model gave to the words of its decision; it is empty
+    without log probabilities.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     undecided: Mapping[str, str] = field(default_factory=dict)
     unknown: tuple[str, ...] = ()
     problem: str = ""
+    start: int = field(default=0, compare=False)
+    certainty: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def readable(self) -> bool:
@@ -164,7 +168,8 @@ class Reply:
     ``finish_reason`` is ``length`` if the output limit cut the text. ``cost_usd`` is None if the price is unknown.
     ``refused_params`` are parameters that the server refused and that were not sent. ``served_model`` is the server's
     own name of the model, which may change behind one configured name; it is empty if the server reports none.
-    ``logprobs`` is True if log probabilities came with the reply.
+    ``logprobs`` is True if log probabilities came with the reply; ``token_logprobs`` are the position in the text and
+    the log probability of each token. They are not stored with the reply: the turn keeps the certainty.
     """
 
     text: str = ""
@@ -175,6 +180,7 @@ class Reply:
     refused_params: tuple[str, ...] = ()
     served_model: str = ""
     logprobs: bool = False
+    token_logprobs: tuple[tuple[int, float], ...] = field(default=(), repr=False, compare=False)
     key: str = ""
     run_id: str = ""
     seconds: float = 0.0

@@ -137,8 +137,10 @@ class ModelLibrary:
         more: Mapping[str, Any] = _NOTHING,
     ) -> Reply:
         key = await self.key(place)
-        request = self.request(place, key, role_model, ask, settings, more)
         known = self.capabilities.of(place, role_model.model)
+        if known.logprobs and ask.form != "text":
+            more = {**more, "logprobs": True}
+        request = self.request(place, key, role_model, ask, settings, more)
         dialect: chat.Dialect = ollama_chat if place.dialect == "ollama" else openai_chat
 
         def heard(text: str, is_reasoning: bool) -> None:

@@ -108,8 +108,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
         raise errors.MalformedStream(f"{role_model.connection} sent a message that is not an object.", "")
     builder.note_model(event.get("model"))
     builder.add(message.get("content"), message.get("thinking"))
-    if event.get("logprobs"):
-        builder.logprobs = True
+    builder.add_logprobs(event.get("logprobs"))
     if event.get("done"):
         builder.finish_reason = str(event.get("done_reason") or "stop")
         builder.usage = Usage(

@@ -130,8 +130,8 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
                 raise errors.Refused(f"{role_model.model} declined: {printable(part['refusal'])}")
-        if choice.get("logprobs"):
-            builder.logprobs = True
+        odds = choice.get("logprobs")
+        builder.add_logprobs(odds.get("content") if isinstance(odds, dict) else odds)
         if choice.get("error"):
             raise from_event(choice["error"], role_model)
         builder.note_finish(choice.get("finish_reason"))

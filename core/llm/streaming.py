@@ -9,7 +9,7 @@ import json
 import re
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Literal, TypeAlias
@@ -213,6 +213,7 @@ class ReplyBuilder:
     reasoning: list[str] = field(default_factory=list)
     finish_reason: str = ""
     logprobs: bool = False
+    _tokens: list[tuple[bytes, float]] = field(default_factory=list)
     served_model: str = ""
     usage: Usage | None = None
     _split: list[str] = field(default_factory=lambda: ["", ""])
@@ -246,6 +247,32 @@ class ReplyBuilder:
         if "\ud800" <= piece[-1] <= "\udbff":
             piece, self._split[is_reasoning] = piece[:-1], piece[-1]
         return piece.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+    def add_logprobs(self, tokens: Any) -> None:
+        """Add log probabilities: objects with ``token`` or ``bytes`` and ``logprob``; others are ignored."""
+        if not isinstance(tokens, list):
+            return
+        self.logprobs = True
+        for entry in tokens:
+            logprob = entry.get("logprob") if isinstance(entry, dict) else None
+            if isinstance(logprob, int | float) and not isinstance(logprob, bool):
+                self._tokens.append((_token_bytes(entry), min(float(logprob), 0.0)))
+
+    def _aligned(self, text: str) -> tuple[tuple[int, float], ...]:
+        """Return the position in ``text`` and the log probability of each token; empty if the tokens do not spell it.
+
+        Tokens before the text, such as those of the reasoning, are left out.
+        """
+        written, spelt = text.encode("utf-8", "replace"), b"".join(piece for piece, _ in self._tokens)
+        position = -spelt.rfind(written)
+        if not self._tokens or position > 0:
+            return ()
+        places: list[tuple[int, float]] = []
+        for piece, logprob in self._tokens:
+            if 0 <= position < len(written):
+                places.append((len(written[:position].decode("utf-8", "ignore")), logprob))
+            position += len(piece)
+        return tuple(places)
 
     def note_finish(self, why: Any) -> None:
         """Note the finish reason, if there is one; some servers send a null as text."""
@@ -316,6 +343,7 @@ class ReplyBuilder:
             refused_params=refused_params,
             served_model=self.served_model,
             logprobs=self.logprobs,
+            token_logprobs=self._aligned(text),
         )
 
 
@@ -448,6 +476,13 @@ _MAX_TOKENS = 10**9
 
 OnDelta: TypeAlias = Callable[[str, bool], None]
 """Receiver of (text, is_reasoning) for every piece of a streamed reply."""
+
+
+def _token_bytes(entry: Mapping[str, Any]) -> bytes:
+    given = entry.get("bytes")
+    if isinstance(given, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in given):
+        return bytes(given)
+    return str(entry.get("token", "")).encode("utf-8", "replace")
 
 
 def estimate_usage(prompt_characters: int, reply_characters: int) -> Usage:

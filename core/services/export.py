@@ -238,6 +238,7 @@ def _turn_record(turn: Turn, run_id: str) -> dict[str, Any]:
             "undecided": dict(reply.reading.undecided),
             "unknown": list(reply.reading.unknown),
             "problem": reply.reading.problem,
+            "certainty": dict(reply.reading.certainty),
         },
         "evidence": [{name: getattr(quote, name) for name in _QUOTE_KEYS} for quote in reply.evidence],
         "tokens": {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens},

@@ -101,6 +101,7 @@ class _LiveTurn:
                 "labels": None if turn.labels is None else list(turn.labels),
                 "values": turn.decided,
                 "unknown": list(reply.reading.unknown),
+                "certainty": dict(reply.reading.certainty),
                 "evidence": [asdict(quote) for quote in reply.evidence],
                 "prompt_tokens": reply.usage.prompt_tokens,
                 "completion_tokens": reply.usage.completion_tokens,

@@ -108,6 +108,10 @@ _DECIDED = """
 """
 
 
+DECISION_CERTAINTY = """
+SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
+FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id
+"""
 _COUNTED = """
 alike AS MATERIALIZED (
     SELECT document_id, bool_and(true_value = predicted_value) AS exact FROM pairs GROUP BY document_id
@@ -260,6 +264,18 @@ class ConfusionCounts:
             WHERE list_contains($items, item) AND {value} IS NOT NULL
             """,
             {"run": run_id, "items": list(items), **params},
+        )
+
+    def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """Return the certainty of the last decision of a role on each document of a run, as in ``placed``."""
+        return self._connection.numbers(
+            f"""
+            SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
+                   certain[item]::DOUBLE AS value
+            FROM ({DECISION_CERTAINTY}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run)
+            USING (document_id), unnest($items) AS asked(item) WHERE certain[item] IS NOT NULL
+            """,
+            {"run": run_id, "role": role, "items": list(items)},
         )
 
     def words(self, run_id: str) -> npt.NDArray[np.int64]:

@@ -31,8 +31,11 @@ _WEIGHTS: dict[Reason, int] = {
     "samples": 16, "near": 14, "disagree": 12, "classifier": 8,
 }  # fmt: skip
 _URGENCY = " + ".join(f"{_WEIGHTS[reason]} * ((reasons >> {bit}) & 1)" for bit, reason in enumerate(REASONS))
-URGENT = f"skipped, {_URGENCY} DESC, certainty NULLS LAST, nth"
-"""SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty."""
+URGENT = f"skipped, {_URGENCY} DESC, least_certain NULLS LAST, nth"
+"""SQL of the order by urgency: skipped documents last, then by weight of the reasons, then by certainty.
+
+That is the lower one of the classifier's certainty and the probability of the words of the run's last decision.
+"""
 
 Sort: TypeAlias = Literal["position", "reasons", "words", "reviewed", "certainty"]
 """``reasons``: most urgent first; ``words``: longest first; ``reviewed``: latest first; ``certainty``: lowest first."""
@@ -42,7 +45,7 @@ _ORDER: dict[Sort, str] = {
     "reasons": URGENT,
     "words": "words DESC, nth",
     "reviewed": "changed_at DESC NULLS LAST, nth",
-    "certainty": "certainty NULLS LAST, nth",
+    "certainty": "least_certain NULLS LAST, nth",
 }
 LINES = """
 base AS ({base}),
@@ -53,12 +56,17 @@ marked AS (
 ),
 sure AS (SELECT document_id, min(certainty) AS certainty FROM certainties WHERE annotator = '{classifier}'
          GROUP BY document_id),
+spoken AS (
+    SELECT document_id, list_min(map_values((arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE))) AS own
+    FROM turns WHERE run_id IS NOT DISTINCT FROM $run AND NOT superseded AND contains(reading, '"certainty":{{"')
+    GROUP BY document_id
+),
 near AS ({near}),
 outdated AS ({outdated}),
 lines AS (
     SELECT base.document_id, nth, words, text, coalesce(review_status.status, '{pending}') AS review_status,
            review_status.unix_time AS changed_at, coalesce(quotes, 0) AS quotes, coalesce(supported, 0) AS supported,
-           certainty, coalesce(skipped, false) AS skipped,
+           certainty, least(certainty, own) AS least_certain, coalesce(skipped, false) AS skipped,
            coalesce(reasons, 0) | if(near.document_id IS NULL, 0, {bit_near})
            | if(certainty < {unsure}, {bit_unsure}, 0)
            | if(outdated.document_id IS NOT NULL AND review_status.status = 'Submitted', {bit_stale}, 0)
@@ -70,6 +78,7 @@ lines AS (
     LEFT JOIN review_status ON review_status.document_id = base.document_id
     LEFT JOIN marked ON marked.document_id = base.document_id
     LEFT JOIN sure ON sure.document_id = base.document_id
+    LEFT JOIN spoken ON spoken.document_id = base.document_id
     LEFT JOIN near ON near.document_id = base.document_id
     LEFT JOIN outdated ON outdated.document_id = base.document_id
 )

@@ -129,6 +129,16 @@ def pieces_of(text, n):
 
 
 # ----------------------------------------------------------------------- state
+def odds(piece):
+    """Return a token with a log probability that depends on its text alone."""
+    return {
+        "token": piece,
+        "logprob": -(sum(piece.encode()) % 50) / 100,
+        "bytes": list(piece.encode()),
+        "top_logprobs": [],
+    }
+
+
 class Stats:
     def __init__(self):
         self.calls = self.ok = self.cancelled = self.connections = 0
@@ -242,6 +252,7 @@ class Job:
         "text",
         "tpt",
         "usage",
+        "want_logprobs",
         "want_usage",
     )
 
@@ -256,6 +267,7 @@ class Job:
         self.model = body.get("model", "mock")
         self.stream = bool(body.get("stream", api == "ollama"))
         self.want_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+        self.want_logprobs = bool(body.get("logprobs"))
         messages = body.get("messages") or []
         raw = dumps(messages)
         self.digest = hashlib.blake2b(raw, digest_size=16).digest()
@@ -403,7 +415,7 @@ class Job:
                         {
                             "index": 0,
                             "finish_reason": "stop",
-                            "logprobs": None,
+                            "logprobs": {"content": [odds(self.text)]} if self.want_logprobs else None,
                             "message": {"role": "assistant", "content": self.text, "refusal": None},
                         }
                     ],
@@ -482,7 +494,10 @@ class Job:
             self.post = b'},"done":false}\n'
 
     def event(self, piece):
-        return chunk(self.pre + dumps(piece) + self.post)
+        post = self.post
+        if self.want_logprobs and self.api == "openai":
+            post = post.replace(b"null", dumps({"content": [odds(piece)]}), 1)
+        return chunk(self.pre + dumps(piece) + post)
 
     def close_stream(self):
         if self.api == "openai":

@@ -19,9 +19,17 @@ from core.services.session import ProjectSession
 from core.stats.iterations import Repeated
 from core.stats.metrics import MAIN_PER_LABEL, Metric, metrics
 
-TITLES: dict[Kind, str] = {"votes": "Calibration of the votes", "classifier": "Calibration of the classifier"}
-AXES: dict[Kind, str] = {"votes": "certainty: share of votes", "classifier": "certainty: the classifier's own"}
-HONEST: dict[Kind, str] = {"votes": "a share of votes", "classifier": "its certainty"}
+TITLES: dict[Kind, str] = {
+    "votes": "Calibration of the votes",
+    "classifier": "Calibration of the classifier",
+    "logprobs": "Calibration of the model",
+}
+AXES: dict[Kind, str] = {
+    "votes": "certainty: share of votes",
+    "classifier": "certainty: the classifier's own",
+    "logprobs": "certainty: probability of the label's words",
+}
+HONEST: dict[Kind, str] = {"votes": "a share of votes", "classifier": "its certainty", "logprobs": "its certainty"}
 RUNS = 6  # iterations whose own scores are shown
 
 

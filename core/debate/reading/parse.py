@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook
@@ -100,7 +100,9 @@ def read(text: str, form: ReplyForm, codebook: Codebook, *, finish_reason: str =
         reading = reader.announced() or (reader.unannounced() if form != "text" else None)
     except Unreadable as failure:
         return Reading(unknown=_storable(failure.unknown), problem=failure.problem)
-    return reading or reader.undecided() or Reading(problem=CUT if cut else NO_DECISION)
+    if reading is not None:
+        return replace(reading, start=len(text) - len(page.text) + reader.start)
+    return reader.undecided() or Reading(problem=CUT if cut else NO_DECISION)
 
 
 def mentions(text: str, codebook: Codebook) -> frozenset[str]:
@@ -133,6 +135,7 @@ class _Reader:
         self.page, self.form, self.codebook, self.cut = page, form, codebook, cut
         self.names = names_of(codebook)
         self.items = (CHOICE_ITEM,) if form == "choice" else tuple(label.id for label in codebook.labels)
+        self.start = 0
         self.open = self._left_open()
 
     def announced(self) -> Reading | None:
@@ -143,15 +146,20 @@ class _Reader:
         found.sort(key=lambda candidate: candidate.start)
         if self.cut and self.page.torn > (found[-1].start if found else -1):
             raise Unreadable(CUT)
-        readings = (self._block(each) if isinstance(each, Block) else self._marker(each) for each in reversed(found))
-        return next((reading for reading in readings if reading is not None), None)
+        for each in reversed(found):
+            self.start = each.start
+            if (reading := self._block(each) if isinstance(each, Block) else self._marker(each)) is not None:
+                return reading
+        return None
 
     def unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""
         blocks = [block for block in self.page.blocks if not is_reported(self.page, block.start)]
         for block in reversed(blocks):
+            self.start = block.start
             if (reading := self._ballot(block)) is not None:
                 return reading
+        self.start = 0
         if self.form == "ratings":
             rated, end = unmarked_ratings(self.page, self.codebook, self.names)
             return None if end < 0 or (self.cut and end >= len(self.page.text)) else self._all_rated(rated, end)
@@ -444,6 +452,7 @@ class _Reader:
                 if item is not None:
                     if _asks(text):
                         return None
+                    self.start = self.start if found else begin
                     found[item], end = None, end or line.end
                     break
         return self._chosen(*(found | others), end=end) if found else None

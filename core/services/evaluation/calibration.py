@@ -1,4 +1,4 @@
-"""Calibration of the certainty of a run: the share of votes, or the certainty of the classifier."""
+"""Calibration of the certainty of a run: the share of votes, of the classifier, or of the model's own words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
 
-Kind: TypeAlias = Literal["votes", "classifier"]
+Kind: TypeAlias = Literal["votes", "classifier", "logprobs"]
 LEAST_VOTES = 3
 """Minimum number of answers for which a share of votes counts as certainty."""
 READ_AGAIN = 3_000
@@ -29,7 +29,7 @@ READ_AGAIN = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """Calibration of the certainty of values: a share of votes, or the certainty of the classifier.
+    """Calibration of the certainty of values: a share of votes, of the classifier, or from log probabilities.
 
     ``voters`` describes the voters. ``why_not`` is the reason for a missing calibration, empty otherwise.
     """
@@ -47,7 +47,8 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
 
     If the classifier decides, the certainty is the classifier's own. Otherwise the certainty is the share of votes: of
     the iterations if there are at least three, else of the last agents who answered in parallel (at least three).
-    Ratings have no calibration.
+    Without votes it is the probability that the deciding model gave to the words of its decision, if its server
+    reports log probabilities. Ratings have no calibration.
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
@@ -65,7 +66,17 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         return _calibrate(
             session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members)
         )
-    why = "No certainty is available. Run three iterations, or three agents in parallel, to use their votes."
+    decider, items = stages.decider(run), codebook.items
+    sure = np.full_like(own.reference, np.nan)
+    found = session.store.evaluations.decision_certainty(run.run_id, decider, items)
+    sure[found["row"], found["column"]] = found["value"]
+    if not np.isnan(sure).all():
+        spoken = f"log probabilities of {decider.replace('_', ' ')}"
+        return _calibrate(session, run, reference, "logprobs", spoken, own.of(VERDICT), sure)
+    why = (
+        "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
+        "model on the Models page: if its server reports log probabilities, they are used."
+    )
     return Certainty("votes", "", None, None, why)
 
 
