@@ -84,7 +84,7 @@ def test_core_imports_go_one_way(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", _modules("app"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_app_holds_widgets_and_nothing_else(path: Path) -> None:
+def test_app_imports_no_core_internals(path: Path) -> None:
     forbidden = {"duckdb", "openai", "ollama", "sklearn", "aiohttp"}
     packages = {"store", "engine", "llm", "ingest", "export", "classifier", "baseline"}
     for name in _imports(path):
@@ -94,7 +94,7 @@ def test_app_holds_widgets_and_nothing_else(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", _modules("app"), ids=lambda path: str(path.relative_to(ROOT)))
-def test_app_asks_services_and_never_the_store_of_a_session(path: Path) -> None:
+def test_app_uses_services_and_never_the_store_of_a_session(path: Path) -> None:
     reached = [
         node.lineno
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -153,7 +153,7 @@ def _tracked() -> list[str]:
     return listed.stdout.splitlines()
 
 
-def test_top_level_is_the_agreed_one() -> None:
+def test_top_level_has_only_agreed_entries() -> None:
     tops = {name.split("/")[0] for name in _tracked()}
     assert {top for top in tops if not top.startswith(".")} <= TOP_LEVEL
 

@@ -1,4 +1,4 @@
-"""A real workspace in folders of its own, and the screens of Prepare drawn by Streamlit's own test runner."""
+"""A real workspace in temporary folders, and pages drawn by Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def studio(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]
         made.close()
 
 
-def open_room(room: str) -> AppTest:
-    """A tab that looks at a room."""
+def open_page(name: str) -> AppTest:
+    """Open a page in a new browser tab."""
     at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
-    return at if room == "home" else at.switch_page(f"screens/{room}/page.py").run()
+    return at if name == "home" else at.switch_page(f"screens/{name}/page.py").run()
 
 
 def html(at: AppTest) -> str:

@@ -1,4 +1,4 @@
-"""What the browser's address names: F5 and a bookmark come back to it, and later steps are the tab's own."""
+"""State in the browser's address: restored by a reload or a bookmark, and not shared between tabs."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ def begun(**address):
     return app.run()
 
 
-def test_a_new_tab_looks_at_the_run_that_the_address_names():
+def test_new_tab_opens_the_run_in_the_address():
     assert begun(run="r0002").text[0].value == "looks at r0002"
     assert begun().text[0].value == "looks at None"
 
 
-def test_document_compared_runs_and_reference_are_named_too():
+def test_address_sets_document_compared_runs_and_reference():
     assert begun(document="d7", runs="r0001,r0003", reference="reviewed").text[1].value == "d7 r0001,r0003 reviewed"
     assert begun().text[1].value == "None  gold"
 
 
-def test_a_view_that_there_is_is_followed():
+def test_existing_view_in_the_address_is_opened():
     from app.state import EvaluateState, ReviewState
 
     assert begun(tab="debate").session_state[EvaluateState.tab.key] == "debate"
@@ -49,26 +49,26 @@ def test_a_view_that_there_is_is_followed():
     assert ReviewState.view.key not in begun(view="Nonsense").session_state
 
 
-def test_what_the_address_names_of_another_project_is_not_followed():
+def test_address_of_another_project_is_ignored():
     assert begun(project="hotels", run="r0002").text[0].value == "looks at r0002"
     app = begun(project="banks", run="r0002", document="d7")
     assert [text.value for text in app.text] == ["looks at None", "None  gold"]
 
 
-def test_the_address_of_a_tab_that_is_open_changes_nothing():
+def test_address_is_ignored_after_the_first_run_of_a_tab():
     """A rerun may carry the address of a moment ago."""
     app = begun(run="r0002")
     app.button[0].click().run()
     assert app.run().text[0].value == "looks at r0009"
 
 
-def test_another_project_has_not_the_run_of_the_address():
+def test_changing_the_project_clears_the_run_of_the_address():
     app = begun(run="r0002")
     app.button[1].click().run()
     assert app.run().text[0].value == "looks at None"
 
 
-def test_a_runs_name_cannot_end_the_script_that_writes_it():
+def test_run_name_in_a_script_is_escaped():
     body = begun().get("html")[0].proto.body
     assert body.count("</script>") == 1
     assert r"r\u003c/script>1" in body

@@ -1,4 +1,4 @@
-"""The live route: the events that it sends, and that a reader who comes back gets only what is missing."""
+"""The live route: the events that it sends, and reconnecting with cursors."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in message["events"] if event["kind"] == "turn"]
 
 
-def test_first_a_snapshot_then_batches(inside: TestClient, source: Source) -> None:
+def test_snapshot_is_followed_by_batches(inside: TestClient, source: Source) -> None:
     source.state.publish(RunStatus(RUN, "running", 9, 0, 0, 0, 1, 0, 0, 0, 0, 0.0, 0.0, 0.0, None))
     source.state.publish(TurnStarted(Turn(RUN, "d1", 0, "extractor", MODEL)))
     source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
@@ -92,7 +92,7 @@ def test_first_a_snapshot_then_batches(inside: TestClient, source: Source) -> No
         assert [(turn["offset"], turn["text"]) for turn in turns(batch)] == [(5, " world")]
 
 
-def test_a_reader_that_comes_back_with_cursors_gets_only_the_rest(inside: TestClient, source: Source) -> None:
+def test_reconnecting_with_cursors_sends_only_missing_text(inside: TestClient, source: Source) -> None:
     source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
     with connect(inside) as socket:
         instance = watch(socket)["instance"]
@@ -105,7 +105,7 @@ def test_a_reader_that_comes_back_with_cursors_gets_only_the_rest(inside: TestCl
         assert (turn["offset"], turn["text"]) == (0, "Hello world")
 
 
-def test_a_debate_that_the_board_no_longer_holds_comes_from_the_store(inside: TestClient) -> None:
+def test_debate_no_longer_in_memory_is_read_from_the_store(inside: TestClient) -> None:
     with connect(inside) as socket:
         snapshot = watch(socket, "old")
         assert snapshot["document"]["fields"] == {"text": "old text"}
@@ -113,7 +113,7 @@ def test_a_debate_that_the_board_no_longer_holds_comes_from_the_store(inside: Te
         assert snapshot["events"][-1]["kind"] == "verdict"
 
 
-def test_finished_debates_are_asked_for_by_page(inside: TestClient) -> None:
+def test_finished_debates_are_requested_by_page(inside: TestClient) -> None:
     with connect(inside) as socket:
         watch(socket, None)
         socket.send_json({"type": "finished", "query": "tub", "status": "verdict", "offset": 50})
@@ -122,13 +122,13 @@ def test_finished_debates_are_asked_for_by_page(inside: TestClient) -> None:
         assert page["rows"][0]["text_start"] == "tub/verdict/50/50"
 
 
-def test_an_unknown_run_is_said_to_be_gone(inside: TestClient) -> None:
+def test_unknown_run_is_reported_as_gone(inside: TestClient) -> None:
     with connect(inside) as socket:
         socket.send_json({"type": "watch", "run": "nobody", "focus": None})
         assert socket.receive_json() == {"type": "gone", "run": "nobody"}
 
 
-def test_words_that_are_no_unicode_do_not_break_the_wire(inside: TestClient, source: Source) -> None:
+def test_lone_surrogates_do_not_break_the_connection(inside: TestClient, source: Source) -> None:
     source.state.publish(Delta(RUN, "d1", 0, 0, "half a pair \ud83d"))
     with connect(inside) as socket:
         assert turns(watch(socket))[0]["text"] == "half a pair \ud83d"
@@ -149,7 +149,7 @@ def test_words_that_are_no_unicode_do_not_break_the_wire(inside: TestClient, sou
         "[" * 50_000,
     ],
 )
-def test_what_is_not_the_protocol_closes_the_socket(inside: TestClient, message: str) -> None:
+def test_invalid_message_closes_the_socket(inside: TestClient, message: str) -> None:
     with connect(inside) as socket:
         socket.send_text(message)
         with pytest.raises(WebSocketDisconnect) as closed:

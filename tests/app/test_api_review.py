@@ -1,4 +1,4 @@
-"""The route of Review: who gets in, that an act is on disk once it is answered, and told again does nothing."""
+"""The review route: access, actions stored before the answer, and repeated actions ignored."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def events(project):
         {"host": "evil.example"},
     ],
 )
-def test_only_a_page_of_this_studio_may_ask(client, change):
+def test_requests_from_other_pages_are_refused(client, change):
     client.headers.update(change)
     answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "query": "progress"})
     assert answer.status_code in (403, 421)
@@ -106,12 +106,12 @@ def test_only_a_page_of_this_studio_may_ask(client, change):
         "[" * 50_000,
     ],
 )
-def test_what_is_not_the_protocol_is_refused(client, project, body):
+def test_invalid_request_is_refused(client, project, body):
     assert client.post(review.REVIEW, content=body).status_code == 400
     assert events(project) == []
 
 
-def test_an_edit_is_on_disk_when_it_is_answered(client, project):
+def test_edit_is_stored_before_the_answer(client, project):
     answer = act(client, "set", "d1", item="a", value=True, seconds=3.5)
     assert answer["saved"].startswith("Saved ")
     value, status = sorted(events(project), key=lambda event: event.seq)
@@ -123,10 +123,10 @@ def test_an_edit_is_on_disk_when_it_is_answered(client, project):
     assert (row["v_a"], row["_status"], "e" in row["m_a"]) == ("1", "Draft", True)
 
 
-def test_an_act_that_is_told_again_is_done_once(client, project):
-    told = {"action": "set", "document": "d1", "item": "a", "value": True, "id": "life:1"}
-    assert post(client, actions=[told])["answers"][0]["saved"]
-    assert post(client, actions=[told])["answers"][0]["saved"]
+def test_repeated_action_is_applied_once(client, project):
+    actions = {"action": "set", "document": "d1", "item": "a", "value": True, "id": "life:1"}
+    assert post(client, actions=[actions])["answers"][0]["saved"]
+    assert post(client, actions=[actions])["answers"][0]["saved"]
     assert len(project.store.events.all(kinds=["review"])) == 1
     back = {"action": "undo", "id": "life:2"}
     first, second = post(client, actions=[back])["answers"][0], post(client, actions=[back])["answers"][0]
@@ -134,29 +134,29 @@ def test_an_act_that_is_told_again_is_done_once(client, project):
     assert len(project.store.events.all(kinds=["undo"])) == 1
 
 
-def test_fifty_acts_in_one_breath_are_fifty_events_in_order(client, project):
-    told = [
+def test_fifty_actions_in_one_request_are_stored_in_order(client, project):
+    actions = [
         {"action": "set", "document": f"d{n % 4}", "item": "a", "value": n % 2 == 0, "id": f"b:{n}"} for n in range(50)
     ]
-    post(client, actions=told)
+    post(client, actions=actions)
     found = project.store.events.all(kinds=["review"])[::-1]
-    assert [(event.document_id, event.after) for event in found] == [(t["document"], t["value"]) for t in told]
+    assert [(event.document_id, event.after) for event in found] == [(t["document"], t["value"]) for t in actions]
 
 
-def test_an_act_that_cannot_be_done_says_why_and_hinders_no_other(client, project):
-    told = [
+def test_refused_action_gives_a_reason_and_does_not_stop_others(client, project):
+    actions = [
         {"action": "submit", "document": "d4", "id": "c:1"},
         {"action": "set", "document": "d4", "item": "a", "value": 7, "id": "c:2"},
         {"action": "flag", "document": "d4", "value": True, "id": "c:3"},
     ]
-    refused, wrong, done = post(client, actions=told)["answers"]
+    refused, wrong, done = post(client, actions=actions)["answers"]
     assert "d4 has no value yet for Alpha" in refused["problem"]
     assert "cannot have the value" in wrong["problem"]
     assert done["touched"] == ["d4"]
     assert [event.kind for event in events(project)] == ["mark"]
 
 
-def test_a_submission_keeps_how_the_document_came(client, project):
+def test_submission_stores_how_the_document_was_sampled(client, project):
     draw = {"how": "drawn", "probability": 0.025, "remaining": 8, "frame": 1, "document_id": "d0"}
     act(client, "submit", "d0", sampling=draw, seconds=12)
     act(client, "submit", "d1")
@@ -193,7 +193,7 @@ def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, p
     assert queue.review_settings(session).blind is True
 
 
-def test_notes_tags_and_skips(client, project):
+def test_notes_tags_and_skips_are_stored(client, project):
     act(client, "note", "d1", value="a fee is no price")
     act(client, "tags", "d1", value=["edge case", "subjective"])
     assert "no such tag" in act(client, "tags", "d1", value=["boring"])["problem"]
@@ -208,7 +208,7 @@ def test_notes_tags_and_skips(client, project):
     assert ask(client, "queue", filters={"sort": "queue"})["rows"][0]["id"] == first
 
 
-def test_everyone_has_a_queue_and_decisions_of_their_own(client):
+def test_every_reviewer_has_their_own_queue_and_decisions(client):
     act(client, "set", "d1", item="a", value=True)
     act(client, "submit", "d1")
     mine = ask(client, "document", document="d1")["document"]
@@ -221,7 +221,7 @@ def test_everyone_has_a_queue_and_decisions_of_their_own(client):
     assert [row["id"] for row in again["rows"]] == ["d1"]
 
 
-def test_a_second_reader_sees_nothing_of_the_first_before_submitting(client):
+def test_second_reviewer_sees_nothing_of_the_first_before_submitting(client):
     """Bob decides d1 after Ann. Verdict, gold, reasons, notes, flags and history are hidden in Focus and Grid."""
 
     def bob(**message):
@@ -258,12 +258,12 @@ def test_a_second_reader_sees_nothing_of_the_first_before_submitting(client):
     assert ask(client, "document", document="d1")["document"]["comment"] == "a fee is no price"
 
 
-def test_a_run_that_is_not_open_is_said_to_be_gone(client):
+def test_run_that_is_not_open_is_reported_as_gone(client):
     answer = client.post(review.REVIEW, json={"run": "r9@x", "actor": "ann", "query": "progress"})
     assert answer.json() == {"gone": True}
 
 
-def test_history_progress_and_guideline(client):
+def test_history_progress_and_guideline_are_returned(client):
     act(client, "set", "d1", item="a", value=True, seconds=4)
     act(client, "submit", "d1", seconds=9)
     entries = ask(client, "history", document="d1")["entries"]

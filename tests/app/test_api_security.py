@@ -91,7 +91,7 @@ def test_a_wrong_token_gives_no_cookie(outside: TestClient, token: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/review", "/_stcore/health", "/_stcore/host-config", "/static/x.js", "/moot/x"])
-def test_without_the_cookie_every_path_is_refused(outside: TestClient, path: str) -> None:
+def test_every_path_is_refused_without_the_cookie(outside: TestClient, path: str) -> None:
     for method in ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"):
         assert outside.request(method, path, headers={"origin": BASE}).status_code == 403
     answer = outside.get(path, headers={"cookie": "moot_session_8501=forged; moot_session_8502=secret"})
@@ -99,7 +99,7 @@ def test_without_the_cookie_every_path_is_refused(outside: TestClient, path: str
     assert "Open the address that moot printed" in answer.text
 
 
-def test_without_the_cookie_every_socket_is_refused(outside: TestClient) -> None:
+def test_every_socket_is_refused_without_the_cookie(outside: TestClient) -> None:
     for headers in ({"origin": BASE}, {"origin": BASE, "cookie": "moot_session_8501=forged"}, {}):
         with pytest.raises(WebSocketDisconnect):
             connect(outside, **headers)
@@ -117,12 +117,12 @@ def test_a_socket_of_the_studio_is_accepted(inside: TestClient) -> None:
 
 
 @pytest.mark.parametrize("origin", FOREIGN)
-def test_another_origin_cannot_ask_or_change(inside: TestClient, origin: str) -> None:
+def test_requests_from_another_origin_are_refused(inside: TestClient, origin: str) -> None:
     for method in ("GET", "POST", "PUT", "DELETE"):
         assert inside.request(method, "/", headers={"origin": origin}).status_code == 403
 
 
-def test_a_change_without_an_origin_is_refused(inside: TestClient) -> None:
+def test_post_without_an_origin_is_refused(inside: TestClient) -> None:
     assert inside.get("/").status_code == 200
     assert inside.post("/").status_code == 403
 
@@ -139,7 +139,7 @@ def test_a_change_without_an_origin_is_refused(inside: TestClient) -> None:
         ("cross-site", "empty", 403),
     ],
 )
-def test_another_page_may_link_here_but_not_embed(inside: TestClient, site: str, dest: str, status: int) -> None:
+def test_other_pages_may_link_but_not_embed(inside: TestClient, site: str, dest: str, status: int) -> None:
     answer = inside.get("/", headers={"sec-fetch-site": site, "sec-fetch-dest": dest})
     assert answer.status_code == status
 
@@ -154,11 +154,11 @@ def test_another_host_is_refused_everywhere(inside: TestClient, access: security
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost:8501", "LOCALHOST", "[::1]:8501"])
-def test_hosts_of_this_machine(host: str) -> None:
+def test_local_hosts_are_recognised(host: str) -> None:
     assert security.is_local(host)
 
 
-def test_pages_may_load_nothing_from_elsewhere(inside: TestClient) -> None:
+def test_pages_may_not_load_anything_from_other_hosts(inside: TestClient) -> None:
     headers = inside.get("/").headers
     assert "default-src 'self'" in headers["content-security-policy"]
     assert headers["x-frame-options"] == "SAMEORIGIN"

@@ -1,4 +1,4 @@
-"""What is said of ambiguous and normal documents; a vote is needed to tell them apart."""
+"""Summaries of ambiguous and normal documents."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ from app.screens.evaluate.by_ambiguity import part_words
         ({"documents": 0, "share": None, "scores": None}, "0 documents"),
     ],
 )  # fmt: skip
-def test_documents_their_share_and_the_figures_that_are_known(part: dict[str, object], words: str) -> None:
+def test_summary_has_the_count_the_share_and_known_scores(part: dict[str, object], words: str) -> None:
     assert part_words(part) == words

@@ -1,4 +1,4 @@
-"""The route of the components' modules."""
+"""The route that serves the components' JavaScript modules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def client() -> Iterator[TestClient]:
         yield client
 
 
-def test_serves_modules_as_javascript_that_browsers_keep(client: TestClient) -> None:
+def test_serves_modules_as_cacheable_javascript(client: TestClient) -> None:
     answer = client.get(components.module_address("live_run"))
     assert answer.status_code == 200
     assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
@@ -55,5 +55,5 @@ def test_modules_import_only_each_other(name: str) -> None:
     assert {address.removeprefix("./") for address in imported} <= set(MODULES)
 
 
-def test_names_the_module_in_the_loader_of_the_grid() -> None:
+def test_grid_loader_names_its_module() -> None:
     assert f'"{components.module_address("review_grid")}"' in components.review_grid_loader()

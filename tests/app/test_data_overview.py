@@ -1,4 +1,4 @@
-"""The gold chart: a bar for each label, however many raters there are."""
+"""The gold chart: one bar per label for any number of raters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> list:
     return calls
 
 
-def test_a_label_has_one_row_whoever_labelled(drawn):
+def test_gold_chart_has_one_row_per_label(drawn):
     for raters in (1, 2, 9):
         overview.gold_chart(bars(raters), key="g")
     assert len({spec["height"] for spec, _ in drawn}) == 1
@@ -31,14 +31,14 @@ def test_a_label_has_one_row_whoever_labelled(drawn):
     assert [len(spec["layer"]) for spec, _ in drawn] == [2, 3, 3], "raters have marks of their own"
 
 
-def test_the_bar_is_the_mean_of_the_raters_shares():
+def test_bar_is_the_mean_share_of_the_raters():
     rows = [{"name": "L0", "share": share} for share in (0.1, 0.2, 0.6)] + [{"name": "L1", "share": 0.9}]
-    told = overview.rater_mean("L0", rows)
-    assert told["mean"] == pytest.approx(0.3)
-    assert told["words"] == "30%, 10% to 60%"
+    mean = overview.rater_mean("L0", rows)
+    assert mean["mean"] == pytest.approx(0.3)
+    assert mean["words"] == "30%, 10% to 60%"
     assert overview.rater_mean("L1", rows)["words"] == "90%"
 
 
-def test_many_labels_stand_closer(drawn):
+def test_many_labels_get_narrower_rows(drawn):
     overview.gold_chart(bars(1, labels=40), key="g")
     assert drawn[0][0]["height"] < 40 * 20

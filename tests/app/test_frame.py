@@ -1,4 +1,4 @@
-"""The frame and the small views, drawn by Streamlit's own test runner."""
+"""The frame around the pages and small widgets, drawn by Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_names_are_escaped(studio: AppTest) -> None:
     assert "Run &lt;img" in html(studio)
 
 
-def test_a_project_that_another_studio_holds_is_explained(studio: AppTest) -> None:
+def test_project_open_in_another_studio_is_explained(studio: AppTest) -> None:
     studio.run()
     studio.sidebar.selectbox[0].select_index(1).run()
     text = html(studio)
@@ -107,7 +107,7 @@ def test_a_project_that_another_studio_holds_is_explained(studio: AppTest) -> No
     assert "close it there" in text
 
 
-def test_turning_to_another_project_forgets_what_belonged_to_the_first(studio: AppTest) -> None:
+def test_changing_the_project_clears_state_of_the_first(studio: AppTest) -> None:
     studio.session_state["run_id"] = "r1"
     studio.session_state["project"] = Path("/p/hotel-aspects.duckdb")
     studio.run()
@@ -116,7 +116,7 @@ def test_turning_to_another_project_forgets_what_belonged_to_the_first(studio: A
     assert "run_id" not in studio.session_state
 
 
-def test_small_views_escape_what_they_are_given() -> None:
+def test_widgets_escape_their_values() -> None:
     def page() -> None:
         from app.widgets.alerts import notice, raw_text
         from app.widgets.empty_state import empty
@@ -137,7 +137,7 @@ def test_small_views_escape_what_they_are_given() -> None:
     assert HOSTILE not in html(app)
 
 
-def test_an_empty_state_says_which_button_was_pressed() -> None:
+def test_empty_state_returns_the_pressed_button() -> None:
     def page() -> None:
         import streamlit as st
 

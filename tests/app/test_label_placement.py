@@ -1,4 +1,4 @@
-"""Where names of points stand: none over another, over a point, or cut by the edge, while there is room."""
+"""Placement of point labels: no overlap with labels or points and no clipping while there is room."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ def assert_clear(points, words, spots, width):
     assert all(left >= 0 and right <= width and top >= 0 and bottom <= HEIGHT for left, right, top, bottom in placed)
 
 
-def test_a_lonely_point_has_its_name_on_the_right():
+def test_label_of_a_single_point_is_on_its_right():
     assert beside([(0.3, 0.5)], ["r0001"], height=HEIGHT) == [Spot(10, 0, "left")]
 
 
-def test_at_the_right_edge_the_name_stands_on_the_left():
+def test_label_at_the_right_edge_is_on_the_left():
     assert beside([(0.99, 0.5)], ["r0001"], height=HEIGHT)[0].align == "right"
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_six_points_in_one_place_have_six_names_that_can_be_read(width):
+def test_labels_of_six_equal_points_do_not_overlap(width):
     points, words = [(0.5, 0.5)] * 6, [f"r000{n}" for n in range(6)]
     spots = beside(points, words, height=HEIGHT, widths=WIDTHS)
     placed = list(boxes(points, words, spots, width))
     assert not any(overlap(one, other) for one, other in combinations(placed, 2))
 
 
-def test_a_name_that_had_to_go_far_is_joined_to_its_point():
+def test_distant_label_is_connected_with_its_point():
     spots = beside([(0.5, 0.5)] * 8, ["a/long-model-name"] * 8, height=HEIGHT)
     assert [spot.stem for spot in spots[:2]] == [False, False]
     assert any(spot.stem for spot in spots)
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 0.9), st.floats(0.1, 0.9)), max_size=6, unique=True))
-def test_a_handful_of_runs_is_always_clear_of_one_another(points):
+def test_labels_of_few_runs_never_overlap(points):
     words = [f"r000{n}" for n in range(len(points))]
     spots = beside(points, words, height=HEIGHT, widths=WIDTHS)
     for width in WIDTHS:
@@ -67,7 +67,7 @@ def test_a_handful_of_runs_is_always_clear_of_one_another(points):
 
 
 def test_long_model_names_keep_clear_of_each_other():
-    """Two models in three seats each, near one another, as Evaluate shows them."""
+    """Two models in three roles each, near one another, as Evaluate shows them."""
     points = [(0.55, 0.40), (0.57, 0.41), (0.56, 0.38), (0.82, 0.20), (0.83, 0.22), (0.84, 0.21)]
     words = ["openai/gpt-4.1-mini"] * 3 + ["ollama/llama3.2"] * 3
     spots = beside(points, words, height=HEIGHT, widths=WIDTHS)
@@ -75,12 +75,12 @@ def test_long_model_names_keep_clear_of_each_other():
         assert_clear(points, words, spots, width)
 
 
-def test_points_of_one_name_that_stand_together_are_named_once():
+def test_neighbouring_points_of_one_name_are_labelled_once():
     points = [(0.5, 0.5), (0.51, 0.5), (0.52, 0.5), (0.9, 0.1), (0.51, 0.51)]
     assert once(points, ["a", "a", "a", "a", "b"], height=HEIGHT) == [0, 3, 4]
     assert once([], [], height=HEIGHT) == []
 
 
-def test_words_keep_off_points_that_have_none():
+def test_labels_avoid_unlabelled_points():
     [spot] = beside([(0.5, 0.5)], ["r0001"], height=HEIGHT, others=[(0.55, 0.5)])
     assert spot.align == "right"

@@ -61,7 +61,7 @@ def submit(at: AppTest, label: str) -> AppTest:
     return next(button for button in at.form_submit_button if button.label == label).click().run()
 
 
-def test_a_price_is_typed_shown_counted_with_and_forgotten(workspace: Workspace, session: ProjectSession) -> None:
+def test_price_is_entered_used_and_removed(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.example/v1")
     planning.save_plan(session, planning.Plan().with_same_model(FAR))
     at = screen()
@@ -89,7 +89,7 @@ def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monke
     assert at.selectbox(key="role-judge-model").options == ["gpt-4.1-mini"]
 
 
-def test_limits_are_typed_shown_and_in_force(workspace: Workspace, session: ProjectSession) -> None:
+def test_limits_are_entered_shown_and_applied(workspace: Workspace, session: ProjectSession) -> None:
     at = screen()
     at.number_input(key="limit-openai-requests_per_minute").set_value(500)
     at.number_input(key="limit-openai-at_once").set_value(4)
@@ -113,9 +113,7 @@ def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     assert models.model_presets() == {}
 
 
-def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
-    workspace: Workspace, session: ProjectSession
-) -> None:
+def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace, session: ProjectSession) -> None:
     with ollama() as server:
         models.add(workspace, "ollama", server.url.removesuffix("/v1"))
         planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="ollama", model=THINKER)))
@@ -136,7 +134,7 @@ def test_what_a_model_can_do_is_found_out_and_stands_under_its_role_model(
         assert (kept.on_long, kept.silence) == ("cut", 600.0)
 
 
-def test_each_failure_is_named_with_its_remedy_and_no_key(
+def test_each_failure_is_shown_with_its_remedy_and_without_the_key(
     workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("MOOT_FAR_API_KEY", KEY)
@@ -166,7 +164,7 @@ def test_each_failure_is_named_with_its_remedy_and_no_key(
     assert not [path for path in files if KEY[:12].encode() in path.read_bytes()]
 
 
-def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Workspace, session: ProjectSession) -> None:
+def test_run_page_counts_replies_cut_by_the_output_limit(workspace: Workspace, session: ProjectSession) -> None:
     cut = sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))
     with Scripted(debating(judge=cut)) as server:
         models.add(workspace, "far", server.url)
@@ -177,9 +175,7 @@ def test_replies_that_their_limit_cut_are_told_on_the_run_screen(workspace: Work
     assert "2 of 4 replies" in shown
 
 
-def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(
-    workspace: Workspace, session: ProjectSession
-) -> None:
+def test_failed_preflight_is_shown_and_no_run_starts(workspace: Workspace, session: ProjectSession) -> None:
     with Scripted(answer(401, "who are you")) as server:
         models.add(workspace, "near", server.url)
         planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="near", model="m")))
@@ -189,7 +185,7 @@ def test_nobody_there_is_named_on_the_run_screen_and_nothing_starts(
     assert session.store.runs.all() == []
 
 
-def test_a_price_that_nobody_knows_asks_first(
+def test_unknown_price_asks_for_confirmation(
     workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # a person takes longer than this test
@@ -205,7 +201,7 @@ def test_a_price_that_nobody_knows_asks_first(
     assert "unreachable" in html(at)
 
 
-def test_a_comparison_with_an_unknown_price_asks_first_too(workspace: Workspace, session: ProjectSession) -> None:
+def test_comparison_with_an_unknown_price_asks_for_confirmation(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.invalid/v1")
     planning.add_to_comparison(session, planning.Plan())
     planning.add_to_comparison(session, planning.Plan().with_same_model(FAR))

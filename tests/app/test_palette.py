@@ -1,4 +1,4 @@
-"""Colours for both themes at once, and writing on shaded cells: the ink that stands out more."""
+"""Colours for both themes, and the more legible text colour on shaded cells."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ def test_contrast_of_known_pairs():
     assert contrast("#123456", "#123456") == 1
 
 
-def test_a_blend_begins_and_ends_at_its_colours():
+def test_blend_starts_and_ends_with_its_colours():
     assert blend("#000000", "#ffffff", 0) == "#000000"
     assert blend("#000000", "#fff", 1) == "#ffffff"
     assert blend("#000000", "#ffffff", 0.5) == "#808080"
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_every_shade_of_a_matrix_can_be_read(dark):
+def test_text_is_legible_on_every_shade_of_a_matrix(dark):
     shades = palette(dark)
     grounds = [blend(shades["bg2"], shades["bar"], step / 20) for step in range(21)]
     assert all(contrast(legible(ground, shades), ground) > 3.9 for ground in grounds)
 
 
-def test_a_colour_for_both_themes_becomes_that_of_one_where_css_is_unknown():
+def test_colour_for_both_themes_is_resolved_for_one_theme():
     shade = colours()["tx2"]
     assert shade == f"light-dark({palette(False)['tx2']},{palette(True)['tx2']})"
     words = f'{{"color": "{shade}", "fill": "{both(lambda shades: shades["bg"])}"}}'

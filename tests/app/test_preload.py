@@ -1,4 +1,4 @@
-"""What the studio loads ahead is there, and is what later pages would wait for."""
+"""Preloading of slow libraries."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ assert all(name in sys.modules for name in {SLOW!r})
 """
 
 
-def test_the_slow_libraries_are_loaded_when_asked_and_not_before() -> None:
+def test_slow_libraries_are_loaded_on_request_only() -> None:
     subprocess.run([sys.executable, "-c", ASK], check=True, timeout=60)

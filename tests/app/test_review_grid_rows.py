@@ -1,4 +1,4 @@
-"""Columns of the grid: those who gave labels, and nobody else."""
+"""Columns of the grid: only roles that gave labels."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def rows(*said: dict) -> list:
     return [SimpleNamespace(roles=dict.fromkeys(ROLES) | each) for each in said]
 
 
-def test_a_role_that_never_gives_labels_takes_no_column():
+def test_role_without_labels_has_no_column():
     assert speakers(rows({}, {"general_public": {"label": "x"}}), ROLES) == {"general_public": "General public"}
 
 
-def test_nobody_is_dropped_where_nobody_could_be_read():
+def test_all_roles_have_columns_if_none_could_be_read():
     assert speakers(rows({}, {}), ROLES) == ROLES
     assert speakers([], ROLES) == ROLES
 
@@ -50,9 +50,9 @@ def needed(codebook: Codebook) -> int:
 
 
 @pytest.mark.parametrize(("kind", "labels"), [("multilabel", 5), ("multilabel", 8), ("choice", 8), ("rating", 4)])
-def test_a_row_fits_a_small_screen(kind, labels):
+def test_row_fits_a_small_screen(kind, labels):
     assert needed(book(kind, labels)) <= SMALL
 
 
-def test_names_of_many_labels_stand_upright():
+def test_names_of_many_labels_are_vertical():
     assert head(book("multilabel", 8)) > head(book("multilabel", 6)) == 52

@@ -1,4 +1,4 @@
-"""Codebook on a real workspace: every edit is kept as a draft, what cannot be kept stays in its field."""
+"""The Codebook page on a real workspace: edits become a draft, invalid input stays in its field."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.documents import Document
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.session import ProjectSession
-from tests.app.studio import HOSTILE, button, html, open_room, studio
+from tests.app.studio import HOSTILE, button, html, open_page, studio
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")
 PRICE, FOOD = (label.id for label in BOOK.labels)
@@ -35,8 +35,8 @@ def names(session: ProjectSession) -> tuple[str, ...]:
     return codebooks.standing(session).codebook.names
 
 
-def test_from_a_template_to_version_1(session: ProjectSession) -> None:
-    at = open_room("codebook")
+def test_template_becomes_version_1(session: ProjectSession) -> None:
+    at = open_page("codebook")
     assert "Start from a template" in html(at)
     at.button(key="use-restaurant_aspects").click().run()
     assert "v1 draft" in html(at)
@@ -47,8 +47,8 @@ def test_from_a_template_to_version_1(session: ProjectSession) -> None:
     assert [each.note for each in codebooks.history(session)] == ["to begin with"]
 
 
-def test_the_first_label(session: ProjectSession) -> None:
-    at = open_room("codebook")
+def test_first_label_is_added_and_named(session: ProjectSession) -> None:
+    at = open_page("codebook")
     at.button(key="label-add").click().run()
     (label,) = codebooks.standing(session).codebook.labels
     at.text_input(key=f"label-name-{label.id}").set_value("Noise").run()
@@ -57,8 +57,8 @@ def test_the_first_label(session: ProjectSession) -> None:
 
 
 @pytest.mark.parametrize(("typed", "why"), [("food", "already"), ("none", "reserved"), ("", "needs a name")])
-def test_a_name_that_cannot_be_stays_in_its_field(saved: ProjectSession, typed: str, why: str) -> None:
-    at = open_room("codebook")
+def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why: str) -> None:
+    at = open_page("codebook")
     field = f"label-name-{PRICE}"
     at.text_input(key=field).set_value(typed).run()
     assert why in html(at).split("moot-wrong")[-1]
@@ -73,7 +73,7 @@ def test_a_name_that_cannot_be_stays_in_its_field(saved: ProjectSession, typed: 
 
 
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
-    at = open_room("codebook")
+    at = open_page("codebook")
     at.multiselect(key=f"label-keywords-{PRICE}").set_value(["cheap", "bill"]).run()
     at.text_input(key=f"label-include-{PRICE}-new").set_value("worth the money").run()
     at.text_area(key=f"label-include-{PRICE}-0").set_value("worth every penny").run()
@@ -87,22 +87,22 @@ def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Proj
     assert at.text_input(key="book-unit").value == "review"
 
 
-def test_move_and_delete(saved: ProjectSession) -> None:
-    at = open_room("codebook")
+def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
+    at = open_page("codebook")
     at.button(key="label-down").click().run()
     assert names(saved) == ("Food", "Price")
     at.button(key="label-delete").click().run()
     assert len(names(saved)) == 1
 
 
-def test_in_your_data_and_no_markup_from_documents(saved: ProjectSession) -> None:
-    shown = html(open_room("codebook"))
+def test_keyword_matches_escape_documents(saved: ProjectSession) -> None:
+    shown = html(open_page("codebook"))
     assert "Keyword matches</td><td>1</td><td>of 1 documents" in shown
     assert "<img src=x" not in shown
 
 
 def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> None:
-    at = open_room("codebook")
+    at = open_page("codebook")
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: a}, {name: A}]", "text/yaml")).run()
     assert "two labels have the same name" in html(at)
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: price}, {name: Staff}]", "text/yaml")).run()
@@ -112,7 +112,7 @@ def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> Non
 
 
 def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
-    at = open_room("codebook")
+    at = open_page("codebook")
     at.selectbox(key="book-kind").set_value("rating").run()
     at.number_input(key="book-min").set_value(9).run()
     assert "min must be below" in html(at)
@@ -124,12 +124,12 @@ def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
 
 def test_warns_of_a_label_without_words(session: ProjectSession) -> None:
     codebooks.save(session, load_yaml("labels: [{name: Other}]"))
-    assert "The built-in model cannot find this label" in html(open_room("codebook"))
+    assert "The built-in model cannot find this label" in html(open_page("codebook"))
 
 
 def test_compares_versions(saved: ProjectSession) -> None:
     codebooks.save(saved, codebooks.change_label(BOOK, PRICE, name="Cost"), "renamed")
-    at = open_room("codebook")
+    at = open_page("codebook")
     button(at, "Compare")
     shown = html(at)
     assert "<del>Price</del> <ins>Cost</ins>" in shown

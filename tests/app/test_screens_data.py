@@ -1,4 +1,4 @@
-"""Data on a real workspace: bring, check, import, look."""
+"""The Data page on a real workspace: choose a file, check, import, browse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from core.codebook import load_yaml
 from core.services import projects
 from core.services.session import ProjectSession
-from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_room, studio, until_shown
+from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
 
 CSV = f"""id,text,Food,Service
 a,the soup was good,1,no
@@ -31,11 +31,11 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 
 
 def bring(content: bytes, name: str = "soup.csv") -> AppTest:
-    at = open_room("data")
+    at = open_page("data")
     return at.file_uploader[0].set_value((name, content, "text/csv")).run()
 
 
-def test_from_a_file_to_documents(session: ProjectSession) -> None:
+def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     at = bring(CSV)
     shown = html(at)
     assert "Rows read: 7, kept: 5, rejected: 2" in shown
@@ -53,7 +53,7 @@ def test_from_a_file_to_documents(session: ProjectSession) -> None:
     assert latest.codebook.names == ("Food",)  # too much of Service is no gold value to take it for a label unasked
 
 
-def test_choices_change_what_would_be_kept(session: ProjectSession) -> None:
+def test_row_options_change_the_preview(session: ProjectSession) -> None:
     at = bring(CSV)
     assert "Duplicate texts: 1" in html(at)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
@@ -67,7 +67,7 @@ def test_choices_change_what_would_be_kept(session: ProjectSession) -> None:
     assert "Import your texts" in html(at)
 
 
-def test_gold_that_nobody_understands_gets_a_meaning(session: ProjectSession) -> None:
+def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = bring(CSV)
     assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
@@ -80,7 +80,7 @@ def test_gold_that_nobody_understands_gets_a_meaning(session: ProjectSession) ->
     ]  # fmt: skip
 
 
-def test_gold_by_two_raters(session: ProjectSession) -> None:
+def test_gold_of_a_second_rater_is_mapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
     food = at_label(session, "Food")
     at = bring(b"id,text,Food,second\na,soup one,1,0\nb,soup two,0,0\n")
@@ -101,7 +101,7 @@ def at_label(session: ProjectSession, name: str) -> str:
     return label.id
 
 
-def test_read_otherwise(session: ProjectSession) -> None:
+def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
     at = bring("text;n\nBär über Köln;1\n".encode("latin-1"), "b.csv")
     assert at.selectbox(key="map-text").value == "text"
     at.selectbox(key="read-delimiter").set_value(",").run()
@@ -114,15 +114,15 @@ def test_read_otherwise(session: ProjectSession) -> None:
     ("content", "words"),
     [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not text")],
 )
-def test_files_that_cannot_be_read(session: ProjectSession, content: bytes, words: str) -> None:
+def test_unreadable_file_is_explained(session: ProjectSession, content: bytes, words: str) -> None:
     at = bring(content)
     assert words in html(at)
     assert "Import your texts" in html(at)
 
 
-def test_by_path(session: ProjectSession, tmp_path: Path) -> None:
+def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"text\none two\n")
-    at = open_room("data")
+    at = open_page("data")
     at.text_input(key="data-path").set_value(str(tmp_path / "no.csv"))
     button(at, "Read")
     assert "does not exist" in html(at)
@@ -131,7 +131,7 @@ def test_by_path(session: ProjectSession, tmp_path: Path) -> None:
     assert "x.csv, not imported yet" in html(at)
 
 
-def test_more_data_for_a_project_that_has_some(session: ProjectSession) -> None:
+def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
     button(bring(b"id,text\n1,one\n2,two\n"), "Import 2")
     at = bring(b"id,text\n2,zwei\n3,drei\n")
     assert "already has a document &#x27;2&#x27; with a different text" in html(at)
@@ -142,7 +142,7 @@ def test_more_data_for_a_project_that_has_some(session: ProjectSession) -> None:
     assert html(at).count("moot-line") >= 2  # both imports are listed
 
 
-def test_search_and_pages(session: ProjectSession) -> None:
+def test_documents_are_searched_and_paged(session: ProjectSession) -> None:
     rows = "".join(f"d{n},text number {n}\n" for n in range(120))
     at = button(bring(b"id,text\n" + rows.encode()), "Import 120")
     assert "1 to 50 of 120" in html(at)
@@ -152,7 +152,7 @@ def test_search_and_pages(session: ProjectSession) -> None:
     assert "No document matches the search." in html(at)
 
 
-def test_gold_mapped_anew(session: ProjectSession) -> None:
+def test_gold_is_remapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     at = bring(CSV)
     at.segmented_control(key="gold_kind").set_value("none").run()
@@ -164,12 +164,12 @@ def test_gold_mapped_anew(session: ProjectSession) -> None:
     assert session.store.documents.with_gold() == 5
 
 
-def test_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_page_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with studio(tmp_path, monkeypatch):
-        assert "No project is open" in html(open_room("data"))
+        assert "No project is open" in html(open_page("data"))
 
 
-def test_rating_gold_in_words_is_given_points_and_rows_belong_together(session: ProjectSession) -> None:
+def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("{kind: rating, labels: [{name: Clarity}], scale: {min: 1, max: 3}}"))
     clarity = at_label(session, "Clarity")
     at = bring(b"text,Clarity,chat,turn\nnow we talk,high,a,2\nhello there,2,a,1\nwho knows,unsure,b,1\n")
@@ -189,13 +189,13 @@ def test_rating_gold_in_words_is_given_points_and_rows_belong_together(session: 
     assert [one.gold.get("gold", {}).get(clarity) for one in found] == [2, 3, None]
 
 
-def test_a_reload_comes_back_to_the_file_that_was_read(session: ProjectSession) -> None:
+def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     at = bring(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
     address = next(body for body in at.get("html") if '"import_id": "' in body.proto.body).proto.body
     id = address.split('"import_id": "')[1].split('"')[0]
 
-    again = open_room("data")  # another tab: it is told of the file
+    again = open_page("data")  # another tab: it is told of the file
     assert "soup.csv was read at" in html(again)
     button(again, "Continue")
     assert "Rows read: 7, kept: 4, rejected: 3" in html(again)
@@ -207,4 +207,4 @@ def test_a_reload_comes_back_to_the_file_that_was_read(session: ProjectSession) 
     button(reloaded, "Cancel")
     assert "Import your texts" in html(reloaded)
     assert "Import your texts" in html(at.run())  # in the first tab too: there is one file, not a copy a tab
-    assert "soup.csv" not in html(open_room("data"))
+    assert "soup.csv" not in html(open_page("data"))

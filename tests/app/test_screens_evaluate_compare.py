@@ -1,4 +1,4 @@
-"""The views of Evaluate and the Compare screen drawn by AppTest, for each kind of label."""
+"""The tabs of Evaluate and the Compare page drawn by AppTest, for each kind of codebook."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def two_runs(project):
         ("models", ["Model per role", "at least three people", "Drift"]),
     ],
 )
-def test_views_of_a_multilabel_run(session, project, view, words):
+def test_tabs_of_a_multilabel_run(session, project, view, words):
     two_runs(project)
     shown = texts(draw(session, "evaluate", evaluate_tab=view))
     for each in words:
@@ -104,7 +104,7 @@ def test_views_of_a_multilabel_run(session, project, view, words):
 
 @pytest.mark.parametrize("view", ["scores", "debate", "errors", "stability", "models"])
 @pytest.mark.parametrize("kind", ["choice", "rating"])
-def test_views_of_the_other_kinds(session, project, view, kind):
+def test_tabs_of_choice_and_rating_runs(session, project, view, kind):
     if kind == "choice":
         gold = {"d0": {"label": "s"}, "d1": {"label": "p"}, "d2": {"label": "s"}}
         said = {id: ({"label": "s"}, {"label": "s"}) for id in gold}
@@ -118,7 +118,7 @@ def test_views_of_the_other_kinds(session, project, view, kind):
         assert "Confusion matrix" in shown
 
 
-def test_key_numbers_are_those_of_the_report(session, project):
+def test_key_metrics_equal_those_of_the_report(session, project):
     run_id, _ = two_runs(project)
     app = draw(session, "evaluate", run_id=run_id)
     strip = next(
@@ -134,7 +134,7 @@ def test_key_numbers_are_those_of_the_report(session, project):
     assert shown["Exact match"] == report["subset_accuracy"]
 
 
-def test_a_run_without_a_single_verdict_says_what_it_lacks(session, project):
+def test_run_without_verdicts_shows_empty_states(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
     for view in ("scores", "debate", "errors", "stability", "models"):
@@ -172,8 +172,8 @@ def test_the_drawer_of_compare_shows_both_runs(session, project):
     assert [run["id"] for run in drawer["runs"]] == [first, second]
 
 
-def test_a_chart_is_offered_as_a_picture():
-    """What the SVG button gives, on the very converter that is installed with Moot."""
+def test_chart_is_downloadable_as_svg():
+    """The output of the SVG button, with the installed converter."""
     alt = pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     import pandas as pd
@@ -221,7 +221,7 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
     assert drawn[0].startswith("<svg")
 
 
-def test_names_of_points_that_are_near_one_another_stand_apart(monkeypatch):
+def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     """Four runs with nearly one cost and quality: each name at a height or side of its own in the drawn picture."""
     pytest.importorskip("vl_convert")
     import re
@@ -239,7 +239,7 @@ def test_names_of_points_that_are_near_one_another_stand_apart(monkeypatch):
     assert len(set(marks)) == 4
 
 
-def test_the_groups_of_a_panel_can_be_drawn(monkeypatch):
+def test_panel_groups_chart_can_be_drawn(monkeypatch):
     pytest.importorskip("vl_convert")
     from app.screens.evaluate import panel_ablation
     from app.widgets import charts

@@ -1,4 +1,4 @@
-"""Home on a real workspace."""
+"""The Home page on a real workspace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from core.services import preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
-from tests.app.studio import HOSTILE, button, html, open_room, studio, until_shown
+from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
         yield made
 
 
-def test_the_first_minute(workspace: Workspace) -> None:
-    at = open_room("home")
+def test_first_visit_opens_a_sample(workspace: Workspace) -> None:
+    at = open_page("home")
     shown = html(at)
     assert "Let models debate the label" in shown
     assert "96 reviews, 5 labels, several per text" in shown
@@ -32,22 +32,22 @@ def test_the_first_minute(workspace: Workspace) -> None:
     assert "96 documents" in shown
 
 
-def test_a_codebook_that_rates_has_dimensions(workspace: Workspace) -> None:
-    at = open_room("home")
+def test_rating_codebook_counts_dimensions(workspace: Workspace) -> None:
+    at = open_page("home")
     at.button(key="open-story-questions").click().run()
     assert "4 dimensions, v1" in html(at)
 
 
-def test_a_step_leads_to_its_room(workspace: Workspace) -> None:
+def test_step_opens_its_page(workspace: Workspace) -> None:
     projects.create_project(workspace, "empty")
-    at = open_room("home")
+    at = open_page("home")
     at.button(key="go-data").click().run()
     assert "Import your texts" in html(at)
 
 
-def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspace) -> None:
+def test_uploaded_file_opens_the_data_page_in_a_new_project(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
-    at = open_room("home")
+    at = open_page("home")
     at.file_uploader[0].set_value(("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")).run()
     shown = html(at)
     assert "my soups.csv, not imported yet" in shown
@@ -59,17 +59,17 @@ def test_a_file_leads_into_data_and_into_a_project_of_its_own(workspace: Workspa
     assert workspace.sessions()[0].store.documents.count() == 96
 
 
-def test_a_file_that_cannot_be_read_is_explained_where_it_was_given(workspace: Workspace) -> None:
+def test_unreadable_file_is_explained_at_the_upload(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
-    at = open_room("home")
+    at = open_page("home")
     at.file_uploader[0].set_value(("bad.csv", bytes(range(256)) * 20, "text/csv")).run()
     assert "bad.csv is not text: it holds binary data." in html(at)
     assert "Let models debate" in html(at)
 
 
-def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
+def test_new_project_and_invalid_names(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
-    at = open_room("home")
+    at = open_page("home")
     at.text_input(key="data_new_project").set_value("a/b")
     button(at, "Create")
     assert "&#x27;a/b&#x27; is not a valid file name." in html(at)
@@ -80,12 +80,12 @@ def test_new_projects_and_names_that_cannot_be(workspace: Workspace) -> None:
     assert "Next steps" in shown  # in Data, where its documents come in
 
 
-def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
+def test_recent_projects_are_listed(workspace: Workspace, tmp_path: Path) -> None:
     sample_projects.ensure_sample(workspace)
     broken = tmp_path / "<b>broken.duckdb"
     broken.write_bytes(b"no database at all " * 500)
     preferences.save(preferences.load().with_recent(broken))
-    at = open_room("home")
+    at = open_page("home")
     shown = html(at)
     assert "not open" in shown
     assert "10 kB" in shown
@@ -96,19 +96,19 @@ def test_recent_projects(workspace: Workspace, tmp_path: Path) -> None:
     assert "Next steps in hotel-aspects" in shown
 
 
-def test_no_hostile_name_becomes_markup(workspace: Workspace) -> None:
+def test_hostile_names_are_escaped(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     session = workspace.sessions()[0]
     book = session.store.codebooks.latest()
     assert book is not None
     session.store.codebooks.save(book.codebook.model_copy(update={"name": HOSTILE}))
-    assert "<img src=x" not in html(open_room("home"))
-    assert "<img src=x" not in html(open_room("codebook"))
+    assert "<img src=x" not in html(open_page("home"))
+    assert "<img src=x" not in html(open_page("codebook"))
 
 
 def test_a_project_is_renamed_deleted_and_restored(workspace: Workspace) -> None:
     projects.create_project(workspace, "letters")
-    at = open_room("home")
+    at = open_page("home")
     at.text_input(key="rename-0").set_value("notes")
     next(each for each in at.form_submit_button if each.label == "Rename").click().run()
     assert "letters is now notes" in html(at)

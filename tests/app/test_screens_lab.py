@@ -1,4 +1,4 @@
-"""Lab on a real workspace: what is edited is kept, tried and promoted, and what cannot be tried says why."""
+"""The Lab page on a real workspace: edits are kept, tested and promoted; refusals give a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.session import ProjectSession
-from tests.app.studio import HOSTILE, button, html, open_room, studio, until_shown
+from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
 from tests.core.services.sessions import BOOK, make, until
 
 
@@ -37,26 +37,26 @@ def judge_slot() -> templates.Slot:
     return next(slot for slot in templates.slots("ecj") if slot.key == "judge")
 
 
-def test_what_is_missing_is_said(session: ProjectSession) -> None:
-    assert "No documents yet" in html(open_room("lab"))
+def test_lab_names_missing_documents_and_codebook(session: ProjectSession) -> None:
+    assert "No documents yet" in html(open_page("lab"))
     session.store.documents.add([Document("a", {"text": "x"})])
-    assert "No codebook is saved yet" in html(open_room("lab"))
+    assert "No codebook is saved yet" in html(open_page("lab"))
 
 
-def test_it_says_when_the_baseline_stands_in_for_the_model_of_a_run(filled: ProjectSession) -> None:
-    assert "Tests use the built-in word-list baseline" in html(open_room("lab"))
+def test_use_of_the_baseline_for_tests_is_stated(filled: ProjectSession) -> None:
+    assert "Tests use the built-in word-list baseline" in html(open_page("lab"))
     mini = RoleModel(connection="openai", model="gpt-4.1-mini", base_url="https://api.openai.com/v1")
     (run,) = make(filled)
     settings = run.settings.model_copy(update={"role_models": dict.fromkeys(run.settings.role_models, mini)})
     other = filled.store.runs.create(settings, ["d0"])
-    at = open_room("lab")
+    at = open_page("lab")
     assert f"These results say nothing about gpt-4.1-mini, which {other.title} used." in html(at)
     at = button(at, f"Use the models of {other.title}")
     assert "stands in for a model" not in html(at)
 
 
-def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> None:
-    at = open_room("lab")
+def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> None:
+    at = open_page("lab")
     assert "No tests yet" in html(at)
     label = BOOK.labels[1]
     at.session_state["lab_label"] = label.id
@@ -75,11 +75,11 @@ def test_a_definition_is_changed_tried_and_promoted(filled: ProjectSession) -> N
     assert at.button(key="lab-promote").disabled
 
 
-def test_a_prompt_is_saved_promoted_and_taken_back(filled: ProjectSession) -> None:
+def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     slot = judge_slot()
     now = templates.template_status(filled, slot, "ecj")
     templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
-    at = open_room("lab")
+    at = open_page("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
@@ -93,11 +93,11 @@ def test_a_prompt_is_saved_promoted_and_taken_back(filled: ProjectSession) -> No
     assert templates.promoted_templates(filled) == {}
 
 
-def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: ProjectSession) -> None:
+def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSession) -> None:
     slot = judge_slot()
     now = templates.template_status(filled, slot, "ecj")
     templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
-    at = open_room("lab")
+    at = open_page("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
     line = now.text.count("\n") + 1
@@ -108,10 +108,10 @@ def test_a_draft_with_an_error_is_told_at_its_line_and_not_tried(filled: Project
     assert filled.store.lab.trials() == []
 
 
-def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: ProjectSession) -> None:
+def test_held_out_score_is_counted_and_lists_no_documents(filled: ProjectSession) -> None:
     book = codebooks.standing(filled).codebook
     codebooks.keep(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
-    at = open_room("lab")
+    at = open_page("lab")
     held = len(samples.held_out_sample(filled).ids)
     assert f"Held-out split of {held}: scored 0 times" in html(at)
     at.button(key="lab-look").click().run()
@@ -122,7 +122,7 @@ def test_a_look_at_the_held_out_split_is_counted_and_lists_nobody(filled: Projec
     assert trial.held_out
 
 
-def test_suggestions_are_taken_one_by_one(filled: ProjectSession) -> None:
+def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     label = BOOK.labels[1]
     made = [
         Document(f"s{n}", {"text": f"The porter helped, day {n}."}, gold={"gold": {label.id: True}}) for n in range(9)
@@ -130,7 +130,7 @@ def test_suggestions_are_taken_one_by_one(filled: ProjectSession) -> None:
     filled.store.documents.add(made)
     book = codebooks.standing(filled).codebook
     codebooks.keep(filled, codebooks.change(book, guideline="Only the hotel."))
-    at = open_room("lab")
+    at = open_page("lab")
     until(lambda: not trials.is_trial_active(filled, filled.store.lab.trials()[-1]))
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
@@ -142,12 +142,12 @@ def test_suggestions_are_taken_one_by_one(filled: ProjectSession) -> None:
     assert not any(each.key == take.key for each in at.button)
 
 
-def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_that_is_opened(
+def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(
     filled: ProjectSession,
 ) -> None:
     (run,) = make(filled)
     filled.start_or_resume(run.run_id).result(30)
-    at = open_room("lab")
+    at = open_page("lab")
     at.button(key="lab-try").click().run()
     box = next(value for value in html(at).split("<div") if "Nothing has changed" in value)
     assert "moot-notice info" in box
@@ -157,12 +157,12 @@ def test_trying_what_was_not_changed_is_no_error_and_suggestions_follow_the_run_
     assert at.selectbox(key="lab_errors_run").value == run.run_id
 
 
-def test_a_sweep_whose_budget_is_spent_goes_on_with_the_one_that_is_typed(filled: ProjectSession) -> None:
+def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSession) -> None:
     role_models = [RoleModel(connection="builtin", model="lexical"), RoleModel(connection="builtin", model="other")]
     spec = SweepSpec("ecj", {}, role_models, {}, size=8, budget_usd=0.5)
     row = filled.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
     filled.store.lab.update_sweep(row.sweep, {"spent": True}, "paused", "$0.5 of the budget of $0.5 is spent")
-    at = open_room("lab")
+    at = open_page("lab")
     raised = at.number_input(key=f"sweep-raise-{row.sweep}")
     assert raised.value == 1.0
     raised.set_value(3.0).run()

@@ -1,4 +1,4 @@
-"""The Models screen on a real project, drawn by Streamlit's own test runner."""
+"""The Models page on a real project, drawn by Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def html(at: AppTest) -> str:
     return "\n".join(element.value for element in at.get("html"))
 
 
-def test_everybody_sits_on_the_builtin_at_first(session: ProjectSession) -> None:
+def test_every_role_uses_the_builtin_model_at_first(session: ProjectSession) -> None:
     at = screen()
     assert [at.selectbox(key=f"role-{role}-model").value for role in ("extractor", "critic", "judge")] == [
         "lexical"
@@ -60,7 +60,7 @@ def test_everybody_sits_on_the_builtin_at_first(session: ProjectSession) -> None
     assert at.number_input(key="pace").value == 40
 
 
-def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     at = screen()
@@ -83,7 +83,7 @@ def test_a_role_model_is_kept_at_once(session: ProjectSession, monkeypatch: pyte
     assert again.number_input(key="role-critic-temperature").value == 0.2
 
 
-def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None:
+def test_same_model_for_all_roles_in_one_click(session: ProjectSession) -> None:
     planning.save_plan(
         session, planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
     )
@@ -94,7 +94,7 @@ def test_the_same_model_everywhere_in_one_click(session: ProjectSession) -> None
     assert at.selectbox(key="role-extractor-model").value == "gpt-4.1"
 
 
-def test_the_protocol_decides_which_role_models_there_are(session: ProjectSession) -> None:
+def test_protocol_determines_the_roles(session: ProjectSession) -> None:
     at = screen()
     at.get_by_key("models-protocol").set_value("single").run()
     assert planning.load_plan(session).protocol == "single"
@@ -103,14 +103,14 @@ def test_the_protocol_decides_which_role_models_there_are(session: ProjectSessio
         at.selectbox(key="role-judge-model")
 
 
-def test_the_pace_is_kept(session: ProjectSession) -> None:
+def test_pace_is_saved(session: ProjectSession) -> None:
     at = screen()
     at.number_input(key="pace").set_value(0).run()
     assert planning.load_plan(session).pace == 0.0
     assert "Instant." in html(at)
 
 
-def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, session: ProjectSession) -> None:
+def test_connection_is_added_tested_assigned_and_removed(workspace: Workspace, session: ProjectSession) -> None:
     with mock_llm() as url:
         at = screen()
         at.text_input(key="add-name").set_value("local")
@@ -126,7 +126,7 @@ def test_a_connection_is_added_tested_seated_and_removed(workspace: Workspace, s
         assert "Connection local does not exist" in html(at)
 
 
-def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(session: ProjectSession) -> None:
+def test_invalid_address_is_refused_and_kept_in_the_form(session: ProjectSession) -> None:
     at = screen()
     at.text_input(key="add-name").set_value("local")
     at.text_input(key="add-url").set_value("ftp://nowhere")
@@ -135,13 +135,13 @@ def test_an_address_that_cannot_be_one_is_refused_and_kept_in_the_form(session: 
     assert at.text_input(key="add-url").value == "ftp://nowhere"
 
 
-def test_a_server_that_is_not_there_says_so(session: ProjectSession) -> None:
+def test_unreachable_server_is_reported(session: ProjectSession) -> None:
     at = screen()
     at.button(key="test-llamacpp").click().run()
     assert "cannot be reached" in html(at)
 
 
-def test_a_key_is_never_shown_and_without_a_keyring_its_variable_is_named(session: ProjectSession) -> None:
+def test_key_is_never_shown_and_its_variable_is_named_without_a_keyring(session: ProjectSession) -> None:
     at = screen()
     field = next(one for one in at.text_input if one.label == "Key for openai")
     field.set_value("s3cret")

@@ -1,4 +1,4 @@
-"""Review, Evaluate and Export drawn by AppTest on a small project; what the grid says is put in by hand."""
+"""Review, Evaluate and Export drawn by AppTest on a small project; messages of the grid are simulated."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def texts(app):
         ("export", "Nothing to export yet"),
     ],
 )
-def test_without_a_run(screen, name, head):
+def test_pages_without_a_run(screen, name, head):
     assert head in texts(screen(name))
 
 
 @pytest.mark.parametrize("name", ["review", "evaluate", "export"])
-def test_without_a_project(name):
+def test_pages_without_a_project(name):
     context.install(SimpleNamespace(sessions=tuple, recent=tuple))
     try:
         app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=30).run()
@@ -73,7 +73,7 @@ def test_without_a_project(name):
         context.install(None)
 
 
-def test_no_reference_to_compare_with(screen, project, session):
+def test_evaluate_without_a_reference(screen, project, session):
     run_id = sample_world.build(project)
     project.store.documents.replace_gold({})
     app = screen("evaluate")
@@ -135,7 +135,7 @@ def ticked(run_id, actor, *ids):
     return {"review_view": "Grid", f"review__grid__{run_id}__{actor}": {"selected": list(ids), "row": ids[0]}}
 
 
-def test_undo_and_redo_buttons(screen, project, session):
+def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
     review.edit(session, run_id, "d1", "a", True)
@@ -146,7 +146,7 @@ def test_undo_and_redo_buttons(screen, project, session):
     assert queue.review_row(session, run, "d1").values["a"] is True
 
 
-def test_bulk_edit_and_submit(screen, project, session):
+def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
     app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
@@ -157,14 +157,14 @@ def test_bulk_edit_and_submit(screen, project, session):
     assert [queue.review_row(session, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
-def test_what_cannot_be_submitted_says_why(screen, project):
+def test_refused_submission_gives_a_reason(screen, project):
     run_id = sample_world.build(project)
     app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d4"))
     app.button(key="review-bulk-submit").click().run()
     assert "d4 has no value yet for Alpha" in texts(app)
 
 
-def test_filters_reach_the_file(screen, project):
+def test_search_filters_the_review_rows(screen, project):
     sample_world.build(project)
     app = screen("review", review_view="Grid")
     app.text_input(key="review-search").set_value("number 3").run()
@@ -175,7 +175,7 @@ def test_filters_reach_the_file(screen, project):
     assert "8 documents" in texts(app)
 
 
-def test_a_document_that_another_screen_asked_for(screen, project):
+def test_document_requested_by_another_page_is_opened(screen, project):
     sample_world.build(project)
     app = screen("review", review_requested_document="d2")
     (drawn,) = [

@@ -51,20 +51,20 @@ def put_paused(session: ProjectSession, run_id: str, reason: StopCode, words: st
     session.project._writer.do(set_state(run_id, "paused", StopReason(reason, words), 1.0))  # type: ignore[union-attr]
 
 
-def test_without_documents_it_leads_to_data(session: ProjectSession) -> None:
+def test_run_page_without_documents_links_to_data(session: ProjectSession) -> None:
     at = screen()
     assert "No documents yet" in html(at)
     assert "Open Data" in labels(at)
 
 
-def test_without_labels_it_leads_to_the_codebook(session: ProjectSession) -> None:
+def test_run_page_without_labels_links_to_the_codebook(session: ProjectSession) -> None:
     fill(session, book=Codebook())
     at = screen()
     assert "No labels yet" in html(at)
     assert "Open Codebook" in labels(at)
 
 
-def test_before_the_first_run(session: ProjectSession) -> None:
+def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     fill(session, documents=12)
     shown = html(at := screen())
     assert "No verdicts yet" in shown
@@ -75,12 +75,12 @@ def test_before_the_first_run(session: ProjectSession) -> None:
     assert "<td>36</td>" in shown  # 12 documents times 3 asks
 
 
-def test_a_label_without_words_is_warned_of(session: ProjectSession) -> None:
+def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     assert "has no word that the word-list baseline could look for" in html(screen())
 
 
-def test_settings_are_kept_in_the_project_at_once(session: ProjectSession) -> None:
+def test_settings_are_saved_in_the_project_at_once(session: ProjectSession) -> None:
     fill(session, documents=12)
     at = screen()
     at.number_input(key="run-concurrency").set_value(3).run()
@@ -94,7 +94,7 @@ def test_settings_are_kept_in_the_project_at_once(session: ProjectSession) -> No
     assert planning.load_plan(session).limit is None
 
 
-def test_start_watch_and_done(session: ProjectSession) -> None:
+def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=0.0))
     at = screen()
@@ -124,7 +124,7 @@ def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> Non
     assert "it needs a description" in html(at)
 
 
-def test_a_comparison_is_put_together_and_started(session: ProjectSession) -> None:
+def test_comparison_is_assembled_and_started(session: ProjectSession) -> None:
     fill(session, documents=12)
     at = screen()
     at.button(key="compare-add").click().run()
@@ -146,7 +146,7 @@ def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pyt
     assert len(session.store.runs.all()) == 1
 
 
-def test_a_preflight_that_fails_starts_nothing(session: ProjectSession) -> None:
+def test_failed_preflight_starts_no_run(session: ProjectSession) -> None:
     fill(session)
     planning.save_plan(
         session, planning.Plan().with_role_model("critic", RoleModel(connection="llamacpp", model="none"))
@@ -160,7 +160,7 @@ def test_a_preflight_that_fails_starts_nothing(session: ProjectSession) -> None:
     assert session.store.runs.all() == []
 
 
-def test_pausing_going_on_and_a_second_tab(session: ProjectSession) -> None:
+def test_run_is_paused_and_resumed_from_a_second_tab(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=25.0, concurrency=2))
     at = screen()
@@ -182,7 +182,7 @@ def test_pausing_going_on_and_a_second_tab(session: ProjectSession) -> None:
     assert "Resume" in labels(at)
 
 
-def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
+def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=5.0, concurrency=1, iterations=3))
     at = screen()
@@ -199,7 +199,7 @@ def test_the_queue_is_shown_and_can_be_left(session: ProjectSession) -> None:
     assert "ECJ, built-in lexical" in html(at)
 
 
-def test_an_interrupted_run(session: ProjectSession) -> None:
+def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     fill(session)
     (run,) = make(session)
     put_paused(session, run.run_id, "interrupted", "interrupted")
@@ -209,7 +209,7 @@ def test_an_interrupted_run(session: ProjectSession) -> None:
     until(lambda: session.state(run.run_id) == "done", 30)
 
 
-def test_a_budget_that_was_reached_is_raised(session: ProjectSession) -> None:
+def test_spent_budget_is_raised(session: ProjectSession) -> None:
     fill(session)
     (run,) = make(session, planning.Plan(budget_usd=3.0))
     put_paused(session, run.run_id, "budget", "the budget of $3 is spent")

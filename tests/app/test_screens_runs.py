@@ -8,7 +8,7 @@ from app.screens.runs import table
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL
-from tests.app.studio import button, html, open_room, studio
+from tests.app.studio import button, html, open_page, studio
 from tests.core.services.sessions import fill, make
 
 
@@ -27,7 +27,7 @@ def finished(session, **plan):
 
 
 def open_runs(*selected: str):
-    at = open_room("runs")
+    at = open_page("runs")
     at.session_state["runs_selected"] = selected
     return at.run()
 
@@ -36,11 +36,11 @@ def rows_of(session) -> tuple[LeaderboardRow, ...]:
     return leaderboard(session, "gold")
 
 
-def test_without_a_run_it_says_what_to_do(session):
-    assert "No runs yet" in html(open_room("runs"))
+def test_runs_page_without_runs_names_the_next_step(session):
+    assert "No runs yet" in html(open_page("runs"))
 
 
-def test_the_table_has_each_run_with_what_differs_marked(session):
+def test_table_lists_runs_and_marks_differences(session):
     finished(session)
     finished(session, params={"extra_rounds": 1})
     finished(session, protocol="single")
@@ -66,14 +66,14 @@ def test_one_selected_run_shows_its_configuration(session):
     assert "1 selected" in html(at)
 
 
-def test_two_selected_runs_show_what_differs(session):
+def test_two_selected_runs_show_their_differences(session):
     one, two = finished(session), finished(session, params={"extra_rounds": 1})
     shown = html(open_runs(one.run_id, two.run_id))
     assert "default → extra rounds 1" in shown
     assert f"{two.title} against {one.title}" in shown
 
 
-def test_a_deleted_run_comes_back_with_undo(session):
+def test_undo_restores_a_deleted_run(session):
     run = finished(session)
     at = button(open_runs(run.run_id), "Delete")
     assert "No runs yet" in html(at)
@@ -83,15 +83,15 @@ def test_a_deleted_run_comes_back_with_undo(session):
     assert "1 run, 1 experiment" in html(at)
 
 
-def test_an_archived_run_is_offered_nowhere_else(session):
+def test_archived_run_is_hidden_on_other_pages(session):
     run, other = finished(session), finished(session, protocol="single")
     at = button(open_runs(run.run_id), "Archive")
     assert "1 run archived." in html(at)
-    assert run.title not in html(open_room("evaluate"))
-    assert other.title in html(open_room("evaluate"))
+    assert run.title not in html(open_page("evaluate"))
+    assert other.title in html(open_page("evaluate"))
 
 
-def test_the_lab_opens_with_the_models_and_parameters_of_a_run(session):
+def test_lab_opens_with_models_and_parameters_of_a_run(session):
     run = finished(session, params={"extra_rounds": 1})
     session.store.settings.set(planning.PLAN_SETTING, None)
     button(open_runs(run.run_id), "Open in Lab")

@@ -1,4 +1,4 @@
-"""How long a person waits, in a real browser: ``python -m tests.benchmarks.browser [--documents 100000]``.
+"""Waiting times in a real browser: ``python -m tests.benchmarks.browser [--documents 100000]``.
 
 From the press to what it changed on the screen, in milliseconds: the first look, and the median of those after it. On
 the sample project for the Lab, on a project of that many documents (``tests.benchmarks.review``) for Review and
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 120_000
 SETTLING = 6000
-"""Milliseconds that a person looks at the first page."""
+"""Milliseconds that a person spends on the first page."""
 EDITS = 7
 
 
@@ -51,9 +51,9 @@ def browsing(folder: Path, *options: str) -> Iterator[Page]:
         chromium.close()
 
 
-def visit(page: Page, room: str) -> None:
-    """Press a room's name."""
-    page.get_by_test_id("stSidebar").get_by_role("link", name=room, exact=True).click()
+def visit(page: Page, name: str) -> None:
+    """Click the name of a page in the sidebar."""
+    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
 def timed(name: str, bound: int, *acts: Callable[[], object]) -> None:

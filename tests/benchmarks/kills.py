@@ -1,4 +1,4 @@
-"""What a kill -9 costs: the same run is killed at random moments and resumed, until it is done.
+"""The cost of kill -9: the same run is killed at random moments and resumed until it is done.
 
 Counts at each kill the calls that the server had answered and that were not on disk yet, checks that nothing else is
 ever asked again and that every document ends with one verdict, and takes the time in which the killed file opens.

@@ -1,4 +1,4 @@
-"""How quick Review is with many documents: ``python -m tests.benchmarks.review [--documents 100000]``.
+"""Speed of Review with many documents: ``python -m tests.benchmarks.review [--documents 100000]``.
 
 A project with that many documents, a debate of three roles on each, gold on a third, and reviews on a fiftieth is made
 in a temporary folder, straight in SQL. Then each thing that a person does is timed (median of three, milliseconds)

@@ -1,4 +1,4 @@
-"""How close to the ideal a run gets: N documents x 3 chained streamed calls on the mock server.
+"""Throughput of a run relative to the ideal: N documents x 3 chained streamed calls on the mock server.
 
 The ideal is ``calls x hold / slots``. Beside Moot the same calls go out over bare aiohttp, which is what this machine
 and the mock can do at all, and over the openai package's AsyncOpenAI; both without debates, parsing or a store. Only
@@ -145,7 +145,7 @@ def watcher(session: ProjectSession, run_id: str) -> Iterator[None]:
 
 
 def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tuple[ProjectSession, str]:
-    """A project with a run of ECJ debates at the connection "mock" that has not begun; the desk and the run's name."""
+    """Return the session and the id of a new run of ECJ debates on the connection "mock"."""
     session = workspace.open(path)
     texts = (
         Document(str(i), {"text": f"Text {i}: the staff and the room and the food. " * 8}, i) for i in range(documents)

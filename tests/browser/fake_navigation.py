@@ -1,4 +1,4 @@
-"""The real frame around two pages: the board on the played run, and one with all the small views to look at."""
+"""The real frame around two pages: the live run on simulated debates, and one with all small widgets."""
 
 from typing import cast
 
@@ -42,7 +42,7 @@ def other() -> None:
         )
         tags(CODEBOOK.labels)
         tags(CODEBOOK.labels[:2], absent=True)
-        empty("No verdicts yet", "84 documents, 5 labels and 3 seats are ready.", ["Start with 10", "All"], key="a")
+        empty("No verdicts yet", "84 documents, 5 labels and 3 roles are ready.", ["Start with 10", "All"], key="a")
         with st.container(horizontal=True):
             empty("Nothing waits for you", "All 120 in the queue are decided.", sign="check", key="b")
             empty("No truth", "No gold column.", sign="bars", key="c")

@@ -1,4 +1,4 @@
-"""A studio with nothing behind it: invented debates at a given pace, to look at the frame and the board.
+"""A studio with simulated debates at a given pace, to look at the frame and the live run.
 
     python tests/browser/fake_run.py [--port 8599] [--speed 1] [--documents 100] [--slots 20]
 
@@ -189,7 +189,7 @@ class FakeSession:
     def open(self, path: Path, *, create: bool = True) -> FakeSession:
         return self
 
-    # -- the desk
+    # -- the session
     def active_runs(self) -> Sequence[str]:
         return [RUN] if self.state == "running" else []
 

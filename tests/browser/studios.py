@@ -1,4 +1,4 @@
-"""The real studio in a process of its own, for tests in a real browser."""
+"""The real studio in a separate process, for tests in a real browser."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def foreign_page() -> Iterator[int]:
         server.shutdown()
 
 
-def test_a_browser_without_the_cookie_gets_no_page(browser: Browser, running: Studio) -> None:
+def test_browser_without_the_cookie_is_refused(browser: Browser, running: Studio) -> None:
     context = browser.new_context()
     page = context.new_page()
     for path in ("/", "/review", "/models", "/_stcore/host-config", "/_stcore/health", "/app/static/logo-icon.svg"):
@@ -95,7 +95,7 @@ def test_a_browser_without_the_cookie_gets_no_page(browser: Browser, running: St
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-def test_a_page_of_another_port_reads_and_changes_nothing(
+def test_page_of_another_port_cannot_read_or_change_anything(
     browser: Browser, running: Studio, foreign_page: int, host: str
 ) -> None:
     context = browser.new_context()
@@ -121,7 +121,7 @@ def test_the_token_is_not_in_the_address_or_the_session_history(browser: Browser
     context.close()
 
 
-def test_moot_opens_the_browser_without_the_token_in_a_command_line_or_the_history(tmp_path: Path) -> None:
+def test_token_is_in_neither_the_browsers_command_line_nor_its_history(tmp_path: Path) -> None:
     """The browser that moot opens is chromium with a profile of its own, started through a script."""
     profile, seen = tmp_path / "profile", tmp_path / "arguments.txt"
     opener = tmp_path / "open-browser"
@@ -165,7 +165,7 @@ def _text(path: Path) -> str:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="needs root to act as another user")
-def test_another_user_gets_nothing(running: Studio) -> None:
+def test_another_user_of_the_machine_is_refused(running: Studio) -> None:
     attack = f"""
 import glob, json, sys, urllib.error, urllib.request
 def status(path, **headers):

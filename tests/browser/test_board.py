@@ -1,4 +1,4 @@
-"""The board in a real browser, on a played run: nothing that a person does may lose or double a word."""
+"""The live run in a real browser, on a simulated run: no action may lose or repeat text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def words(page: Page) -> str:
     )
 
 
-def heard(page: Page, before: str) -> None:
+def assert_text_kept(page: Page, before: str) -> None:
     """Wait until the debate shows at least what it showed before, from its first word on."""
     for _ in range(100):
         if len(words(page)) >= len(before):
@@ -77,10 +77,10 @@ def heard(page: Page, before: str) -> None:
     assert len(after) >= len(before)
 
 
-def test_the_form_of_the_debate_marks_who_has_the_floor(page: Page) -> None:
-    speaking(page)
+def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
+    wait_for_text(page)
     page.wait_for_selector(".diagram .diagram-node.active")
-    assert page.locator(".diagram .diagram-node.active").first.get_attribute("title").endswith(": speaking")  # type: ignore[union-attr]
+    assert page.locator(".diagram .diagram-node.active").first.get_attribute("title").endswith(": wait_for_text")  # type: ignore[union-attr]
     page.wait_for_selector(".verdict .badge")
     assert [role_model.get_attribute("title") for role_model in page.locator(".diagram .diagram-node").all()] == [
         "Extractor", "Critic", "Judge",
@@ -88,42 +88,42 @@ def test_the_form_of_the_debate_marks_who_has_the_floor(page: Page) -> None:
     assert page.locator(".diagram .vote").count() == 3
 
 
-def speaking(page: Page) -> None:
+def wait_for_text(page: Page) -> None:
     """Look at a debate that has just begun, and stay there."""
     page.locator(".tile", has=page.locator(".avatar.extractor")).last.click()
     page.wait_for_selector(".turn.active .reply:not(:empty)")
 
 
-def hears_more(page: Page, before: str) -> None:
+def wait_for_more_text(page: Page, before: str) -> None:
     """Wait for another word or the ruling: whoever speaks next may take a moment to begin."""
     for _ in range(200):
         if len(words(page)) > len(before) or page.locator(".verdict:not(.hidden)").count():
             return
         page.wait_for_timeout(50)
-    pytest.fail("no further word was heard")
+    pytest.fail("no further word was assert_text_kept")
 
 
-def test_words_arrive_by_themselves(page: Page) -> None:
-    speaking(page)
+def test_text_is_streamed_without_interaction(page: Page) -> None:
+    wait_for_text(page)
     before = words(page)
-    hears_more(page, before)
+    wait_for_more_text(page, before)
     after = words(page)
     assert after.replace("|", "").startswith(before.replace("|", "")[:40])
 
 
-def test_a_reload_loses_nothing(page: Page) -> None:
-    speaking(page)
-    hears_more(page, words(page))
+def test_reload_keeps_the_text(page: Page) -> None:
+    wait_for_text(page)
+    wait_for_more_text(page, words(page))
     shown, before = focus(page), words(page)
     page.reload()
     page.wait_for_selector(".turns .reply:not(:empty)")
     assert focus(page) == shown
-    heard(page, before)
+    assert_text_kept(page, before)
     assert page.get_by_role("button", name=f"Pinned {shown}").is_visible()
 
 
-def test_a_second_tab_looks_at_something_else(context: BrowserContext, page: Page, studio: str) -> None:
-    speaking(page)
+def test_second_tab_has_its_own_focus(context: BrowserContext, page: Page, studio: str) -> None:
+    wait_for_text(page)
     shown = focus(page)
     other = context.new_page()
     other.goto(studio)
@@ -132,11 +132,11 @@ def test_a_second_tab_looks_at_something_else(context: BrowserContext, page: Pag
     other.wait_for_selector(".turns .reply")
     assert focus(other) != shown
     assert focus(page) == shown
-    hears_more(page, words(page))
+    wait_for_more_text(page, words(page))
 
 
-def test_another_page_and_back_loses_nothing(page: Page) -> None:
-    speaking(page)
+def test_visiting_another_page_keeps_the_text(page: Page) -> None:
+    wait_for_text(page)
     shown, before = focus(page), words(page)
     page.get_by_role("link", name="Other").click()
     page.get_by_text("every small view once").wait_for()
@@ -144,12 +144,10 @@ def test_another_page_and_back_loses_nothing(page: Page) -> None:
     page.get_by_role("link", name="Run").click()
     page.wait_for_selector(".turns .reply:not(:empty)")
     assert focus(page) == shown
-    heard(page, before)
+    assert_text_kept(page, before)
 
 
-def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
-    context: BrowserContext, studio: str, page: Page
-) -> None:
+def test_reconnecting_sends_cursors_and_repeats_no_text(context: BrowserContext, studio: str, page: Page) -> None:
     page.close()
     page = context.new_page()
     sent: list[dict[str, Any]] = []
@@ -164,11 +162,11 @@ def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
     page.route_web_socket(re.compile("/moot/live"), between)
     page.goto(studio)
     page.wait_for_selector(".tile .id")
-    speaking(page)
-    hears_more(page, words(page))
+    wait_for_text(page)
+    wait_for_more_text(page, words(page))
     first, known = words(page), len(sent)
     wires[-1].close(code=1012)
-    hears_more(page, first)
+    wait_for_more_text(page, first)
     for _ in range(200):
         if len(wires) > 1 and any(message["type"] == "watch" for message in sent[known:]):
             break
@@ -181,7 +179,7 @@ def test_a_lost_connection_comes_back_with_cursors_and_doubles_no_word(
     assert text.count(opening) == 1
 
 
-def test_a_tile_and_the_arrow_keys_change_the_debate(page: Page) -> None:
+def test_tiles_and_arrow_keys_change_the_debate(page: Page) -> None:
     page.wait_for_selector(".turns .reply")
     tile = page.locator(".tile:not(.selected)").nth(2)
     wanted = tile.locator(".id").inner_text()
@@ -196,7 +194,7 @@ def test_a_tile_and_the_arrow_keys_change_the_debate(page: Page) -> None:
     expect(pinned).not_to_be_visible()
 
 
-def test_hostile_text_stays_text(page: Page) -> None:
+def test_hostile_text_is_escaped(page: Page) -> None:
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
     page.get_by_role("button", name=re.compile("Finished")).press("Enter")  # it moves as its count grows
@@ -219,7 +217,7 @@ def test_hostile_text_stays_text(page: Page) -> None:
     assert page.evaluate("window.__owned") is None
 
 
-def test_a_finished_debate_plays_again(page: Page) -> None:
+def test_finished_debate_can_be_replayed(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
     page.locator(".finished-row").first.click()
     page.locator(".verdict:not(.hidden)").wait_for()
@@ -232,7 +230,7 @@ def test_a_finished_debate_plays_again(page: Page) -> None:
     assert words(page) == whole
 
 
-def test_a_page_whose_cookie_is_no_longer_valid_says_so(context: BrowserContext, studio: str, page: Page) -> None:
+def test_page_with_an_expired_cookie_shows_a_message(context: BrowserContext, studio: str, page: Page) -> None:
     page.route_web_socket(re.compile("/moot/live"), lambda socket: socket.close(code=1006))
     page.reload()
     page.wait_for_selector(".live-run")
@@ -241,7 +239,7 @@ def test_a_page_whose_cookie_is_no_longer_valid_says_so(context: BrowserContext,
     assert page.locator(".tile .id").count() == 0
 
 
-def test_the_page_asks_nobody_else_for_anything(context: BrowserContext, studio: str) -> None:
+def test_page_requests_nothing_from_other_hosts(context: BrowserContext, studio: str) -> None:
     page = context.new_page()
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -251,13 +249,13 @@ def test_the_page_asks_nobody_else_for_anything(context: BrowserContext, studio:
     assert [url for url in asked if not url.startswith((studio, "data:", "blob:"))] == []
 
 
-def test_nothing_of_streamlits_own_frame_shows(page: Page) -> None:
+def test_streamlits_own_menus_are_hidden(page: Page) -> None:
     for part in ("stStatusWidget", "stAppDeployButton", "stMainMenu", "stDecoration"):
         assert not page.get_by_test_id(part).is_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_board_follows_the_theme(page: Page, scheme: Any) -> None:
+def test_live_run_follows_the_theme(page: Page, scheme: Any) -> None:
     page.emulate_media(color_scheme=scheme)
     ink = {"light": "rgb(26, 31, 40)", "dark": "rgb(230, 233, 238)"}[scheme]
     expect(page.locator(".live-run")).to_have_css("color", ink)

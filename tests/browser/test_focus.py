@@ -51,7 +51,7 @@ def done(page: Page, count: int, total: int = COUNT) -> None:
     page.locator(".keys", has_text=f"{count} of {total} done").wait_for()
 
 
-def test_thirty_by_keyboard_fifty_in_the_grid_and_a_crash(browser: Browser, tmp_path: Path) -> None:
+def test_reviews_by_keyboard_and_grid_survive_a_crash(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "forty.duckdb"
     with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
         pool.submit(fill, path).result()
@@ -89,7 +89,7 @@ def test_thirty_by_keyboard_fifty_in_the_grid_and_a_crash(browser: Browser, tmp_
         assert spent[0][0] > 0
 
 
-def test_no_key_is_lost_at_80_ms_a_key(browser: Browser, tmp_path: Path) -> None:
+def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> None:
     """A hundred documents, each with a label changed and submitted, typed without looking, a checkbox in focus."""
     path = tmp_path / "fast.duckdb"
     count, digits = 120, [n % len(ITEMS) + 1 for n in range(100)]

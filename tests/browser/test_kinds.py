@@ -1,4 +1,4 @@
-"""Review of ratings in a real browser: a mean between two steps, and digits that rate one dimension after another."""
+"""Review of ratings in a real browser: a mean between two steps, and rating dimensions by digits."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def fill(path: Path) -> None:
         asyncio.run(debates())
 
 
-def test_a_mean_between_two_steps_is_said_and_digits_begin_at_the_first_dimension(browser: Browser, tmp_path: Path):
+def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(browser: Browser, tmp_path: Path):
     from playwright.sync_api import expect
 
     path = tmp_path / "jokes.duckdb"

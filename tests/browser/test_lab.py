@@ -29,8 +29,8 @@ def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         context.close()
 
 
-def visit(page: Page, room: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=room, exact=True).click()
+def visit(page: Page, name: str) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
 def counted(page: Page) -> tuple[int, int]:
@@ -39,9 +39,9 @@ def counted(page: Page) -> tuple[int, int]:
     return int(broken or 0), int(fixed or 0)
 
 
-def settled(page: Page, told: str) -> None:
-    """Wait until what the trial did is shown, told in these words."""
-    page.locator(".st-key-lab-did").get_by_text(told).wait_for()
+def settled(page: Page, text: str) -> None:
+    """Wait until the result of the trial is shown in these words."""
+    page.locator(".st-key-lab-did").get_by_text(text).wait_for()
     page.locator(".trial-results .summary").wait_for()
 
 
@@ -51,7 +51,7 @@ def at_rest(page: Page) -> None:
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
 
-def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
+def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> None:
     from playwright.sync_api import expect
 
     # five documents; then a definition loses its keywords, and what that breaks is there without a click
@@ -93,7 +93,7 @@ def test_from_a_word_to_a_run_that_cites_it(page: Page) -> None:
     page.get_by_text("codebook v2").first.wait_for()
 
 
-def test_every_change_has_its_outcome_and_a_prompt_is_refused_at_its_line_and_stopped_when_it_loops(page: Page) -> None:
+def test_changes_are_tested_and_invalid_or_looping_prompts_refused(page: Page) -> None:
     from playwright.sync_api import expect
 
     # each change of a definition has an outcome of its own, without a click

@@ -1,5 +1,5 @@
 """The main job, from the first minute to the export, as a person without a key does it: a file of their own comes in,
-aspects are defined, models are seated, debates are watched, a verdict is corrected, the figures follow, the result is
+aspects are defined, models are assigned, debates are watched, a verdict is corrected, the figures follow, the result is
 taken away."""
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 REVIEWS = """ref;review;Cleanliness;Service
-a1;"The room was spotless; the staff were kind.";1;1
+a1;"The name was spotless; the staff were kind.";1;1
 a2;"Dirty sheets; nobody at the desk cared.";1;1
 a3;"We walked to the sea.";0;0
 a4;"A rude porter.";0;1
@@ -44,15 +44,15 @@ def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
         context.close()
 
 
-def visit(page: Page, room: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=room, exact=True).click()
+def visit(page: Page, name: str) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
 def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_from_a_file_to_the_export(page: Page, tmp_path: Path) -> None:
+def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
     # the sample project is open, and says what is next

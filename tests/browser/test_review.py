@@ -51,8 +51,8 @@ def page(browser: Browser, entrance: str) -> Iterator[Page]:
     context.close()
 
 
-def visit(page: Page, room: str) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name=room).click()
+def visit(page: Page, name: str) -> None:
+    page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
 
 
 def review(page: Page) -> None:
@@ -65,7 +65,7 @@ def cell(page: Page, document: str, label: str) -> Locator:
     return page.frame_locator("iframe").locator(f'[row-id="{document}"] [col-id="v_{label}"]')
 
 
-def said(page: Page, document: str, label: str, what: str) -> None:
+def expect_value(page: Page, document: str, label: str, what: str) -> None:
     """Wait until the cell says it: present, absent or ?."""
     from playwright.sync_api import expect
 
@@ -82,65 +82,65 @@ def status(page: Page, document: str, what: str) -> None:
     expect(page.frame_locator("iframe").locator(f'[row-id="{document}"] [col-id="_status"]')).to_have_text(what)
 
 
-def test_an_edit_stays_after_reload_and_can_be_undone(page):
+def test_edit_survives_a_reload_and_can_be_undone(page):
     review(page)
-    said(page, "d1", "a", "absent")
+    expect_value(page, "d1", "a", "absent")
     cell(page, "d1", "a").click()
-    said(page, "d1", "a", "present")
+    expect_value(page, "d1", "a", "present")
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
     page.reload()
     review(page)
-    said(page, "d1", "a", "present")
+    expect_value(page, "d1", "a", "present")
     status(page, "d1", "Draft")
     page.get_by_role("button", name="Undo").click()
-    said(page, "d1", "a", "absent")
+    expect_value(page, "d1", "a", "absent")
     status(page, "d1", "Pending")
     page.get_by_role("button", name="Redo").click()
-    said(page, "d1", "a", "present")
+    expect_value(page, "d1", "a", "present")
     page.reload()
     review(page)
-    said(page, "d1", "a", "present")
+    expect_value(page, "d1", "a", "present")
 
 
-def test_quick_clicks_are_all_kept(page):
+def test_quick_clicks_are_all_stored(page):
     review(page)
     for label in ("a", "b", "a"):  # the third takes the first back
         cell(page, "d3", label).click(no_wait_after=True)
     cell(page, "d0", "b").click(no_wait_after=True)
-    said(page, "d3", "a", "absent")
-    said(page, "d3", "b", "present")
+    expect_value(page, "d3", "a", "absent")
+    expect_value(page, "d3", "b", "present")
     status(page, "d0", "Draft")
     page.wait_for_timeout(2500)  # later answers of the store change nothing
-    said(page, "d3", "a", "absent")
-    said(page, "d3", "b", "present")
-    said(page, "d0", "b", "present")
+    expect_value(page, "d3", "a", "absent")
+    expect_value(page, "d3", "b", "present")
+    expect_value(page, "d0", "b", "present")
     page.reload()
     review(page)
-    said(page, "d3", "b", "present")
-    said(page, "d0", "b", "present")
+    expect_value(page, "d3", "b", "present")
+    expect_value(page, "d0", "b", "present")
 
 
-def test_going_on_at_once_loses_nothing(page):
+def test_leaving_the_page_at_once_keeps_the_edit(page):
     review(page)
-    said(page, "d7", "b", "?")
+    expect_value(page, "d7", "b", "?")
     cell(page, "d7", "b").click(no_wait_after=True)
     visit(page, "Evaluate")
     page.locator(".metrics").wait_for()
     review(page)
-    said(page, "d7", "b", "present")
+    expect_value(page, "d7", "b", "present")
 
 
-def test_the_keyboard(page):
+def test_labels_are_set_by_keyboard(page):
     review(page)
     cell(page, "d2", "b").click()
-    said(page, "d2", "b", "absent")
+    expect_value(page, "d2", "b", "absent")
     page.keyboard.press("Space")
-    said(page, "d2", "b", "present")
+    expect_value(page, "d2", "b", "present")
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Space")
-    said(page, "d2", "a", "absent")
+    expect_value(page, "d2", "a", "absent")
     page.keyboard.press("2")
-    said(page, "d2", "b", "absent")
+    expect_value(page, "d2", "b", "absent")
     status(page, "d2", "Draft")
     page.keyboard.press("Enter")
     status(page, "d2", "Submitted")
@@ -148,7 +148,7 @@ def test_the_keyboard(page):
     status(page, "d2", "Draft")
 
 
-def test_hurried_keys_each_reach_the_row_they_were_meant_for(page):
+def test_quick_keys_apply_to_the_intended_rows(page):
     """Keys pressed without a pause, as a slow machine hands them on: submitting moves to the next row at once."""
     review(page)
     rows = ("d0", "d1", "d2", "d3")
@@ -159,23 +159,23 @@ def test_hurried_keys_each_reach_the_row_they_were_meant_for(page):
         page.keyboard.press("Enter")
     for row in rows:
         status(page, row, "Submitted")
-        said(page, row, "a", "absent" if before[row] == "true" else "present")
+        expect_value(page, row, "a", "absent" if before[row] == "true" else "present")
     for _ in rows:  # each label and each submission is an act of its own
         page.keyboard.press("Backspace")
         page.keyboard.press("Backspace")
     for row in rows:
-        said(page, row, "a", "present" if before[row] == "true" else "absent")
+        expect_value(page, row, "a", "present" if before[row] == "true" else "absent")
 
 
 def test_an_unreadable_label_can_be_decided(page):
     review(page)
-    said(page, "d4", "a", "?")
+    expect_value(page, "d4", "a", "?")
     cell(page, "d4", "a").click()
-    said(page, "d4", "a", "present")
+    expect_value(page, "d4", "a", "present")
     status(page, "d4", "Draft")
 
 
-def test_hostile_texts_are_shown_and_not_obeyed(page):
+def test_hostile_text_is_shown_and_not_executed(page):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
     review(page)
@@ -187,7 +187,7 @@ def test_hostile_texts_are_shown_and_not_obeyed(page):
     assert not [url for url in asked if "evil.example" in url]
 
 
-def test_what_is_settled_changes_evaluate(page):
+def test_submitted_reviews_change_evaluate(page):
     from playwright.sync_api import expect
 
     visit(page, "Evaluate")
@@ -195,7 +195,7 @@ def test_what_is_settled_changes_evaluate(page):
     expect(page.get_by_text("Reviewed")).to_have_count(0)  # with gold alone there is nothing to choose
     review(page)
     cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
-    said(page, "d5", "a", "absent")
+    expect_value(page, "d5", "a", "absent")
     page.keyboard.press("Enter")
     status(page, "d5", "Submitted")
     visit(page, "Evaluate")
@@ -207,10 +207,10 @@ def test_what_is_settled_changes_evaluate(page):
     alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present")).click()
     page.locator(".document-list tr", has_text="d5").click()
     page.get_by_role("button", name="Open in Review").click()
-    said(page, "d5", "a", "absent")
+    expect_value(page, "d5", "a", "absent")
 
 
-def test_reload_and_back_come_to_the_same_document(page):
+def test_reload_and_back_keep_the_document(page):
     from playwright.sync_api import expect
 
     visit(page, "Review")
@@ -260,20 +260,20 @@ def test_reload_and_back_come_to_the_same_document(page):
     expect(debate).to_be_checked()
 
 
-def test_the_grid_says_nothing_while_its_page_is_left(browser, entrance):
+def test_grid_sends_nothing_while_its_page_is_left(browser, entrance):
     """What is said of the old page after the click would run when the new page is drawn, and wipe it."""
     from playwright.sync_api import expect
     from streamlit.proto.BackMsg_pb2 import BackMsg
 
     held: list[str | bytes] = []
-    told: list[str | bytes] = []
+    sent: list[str | bytes] = []
     lines: list[WebSocketRoute] = []
     away = False
 
     def between(line: WebSocketRoute) -> None:
         server = line.connect_to_server()
         lines.append(line)
-        line.on_message(lambda message: (told.append(message), server.send(message)))
+        line.on_message(lambda message: (sent.append(message), server.send(message)))
         server.on_message(lambda message: held.append(message) if away else line.send(message))
 
     context = browser.new_context(viewport={"width": 1280, "height": 800})
@@ -285,13 +285,13 @@ def test_the_grid_says_nothing_while_its_page_is_left(browser, entrance):
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     before = cell(page, "d1", "a").get_by_role("checkbox").get_attribute("aria-checked")
     cell(page, "d1", "a").click()
-    said(page, "d1", "a", "absent" if before == "true" else "present")
+    expect_value(page, "d1", "a", "absent" if before == "true" else "present")
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
     away = True  # the browser does not hear yet that there is another page
-    told.clear()
+    sent.clear()
     visit(page, "Evaluate")
     page.wait_for_timeout(1500)  # longer than the grid waits before it says what there was
-    words = [BackMsg.FromString(word).rerun_script for word in told if isinstance(word, bytes)]
+    words = [BackMsg.FromString(word).rerun_script for word in sent if isinstance(word, bytes)]
     leaving = next(n for n, word in enumerate(words) if not word.fragment_id)  # before it, the page was not left yet
     assert words[leaving + 1 :] == [], "nothing after the word that leaves the page"
     away = False

@@ -52,7 +52,7 @@ def ended(page: Page) -> int:
     return int(page.evaluate(ENDED))
 
 
-def test_start_switch_reload_pause_and_done(page: Page, running: Studio) -> None:
+def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) -> None:
     from playwright.sync_api import expect
 
     page.get_by_text("No verdicts yet").wait_for()
@@ -93,7 +93,7 @@ def test_start_switch_reload_pause_and_done(page: Page, running: Studio) -> None
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
 
-def test_a_crash_loses_nothing_that_was_heard(page: Page, running: Studio) -> None:
+def test_crash_keeps_every_stored_reply(page: Page, running: Studio) -> None:
     page.get_by_role("link", name="Models", exact=True).click()
     pace = page.get_by_role("spinbutton", name="Pace (words per second)")
     pace.fill("40")  # after the first run, the built-in model is instant

@@ -98,7 +98,7 @@ def test_two_runs_open_in_compare_in_the_order_of_selection(page: Page) -> None:
     expect(page.get_by_role("heading", name=f"{names[1]} against {names[0]}")).to_be_visible()
 
 
-def test_a_click_on_a_heading_sorts(page: Page) -> None:
+def test_click_on_a_heading_sorts(page: Page) -> None:
     names = page.locator(".leaderboard tbody .name button")
     page.get_by_role("button", name="Name").click()
     expect(page.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "ascending")

@@ -53,7 +53,7 @@ def stats(url: str) -> dict[str, Any]:
         return told
 
 
-def test_a_killed_worker_loses_nothing_and_doubles_nothing(tmp_path: Path, cluster: str) -> None:
+def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) -> None:
     write(tmp_path, *(f"Text {index}: the staff were friendly." for index in range(DOCUMENTS)))
     killed: list[int] = []
 

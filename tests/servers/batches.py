@@ -1,4 +1,4 @@
-"""A server with OpenAI's Files and Batches that answers like an annotator, and as badly as it is told to.
+"""A server with OpenAI's Files and Batches that answers like an annotator, with configurable faults.
 
 ``python batches.py --port N``: a batch ends at its second look. ``POST /config`` changes what goes wrong: ``lose``
 (share of rows without a line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share that runs out

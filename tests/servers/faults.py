@@ -1,4 +1,4 @@
-"""Every way in which a chat server fails, as behaviours of ``Scripted``, each with words of the remedy that is told."""
+"""Every way in which a chat server fails, as behaviours of ``Scripted``, each with words of its remedy."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ STOPPING: dict[str, tuple[Behaviour, str]] = {
     "unauthorised": (answer(401), "Check the key"),
     "no such model": (answer(404, "The model `m` does not exist"), "Choose a model that the server lists"),
 }
-"""Kind -> behaviour and remedy, of what stops a run before it starts."""
+"""Kind -> behaviour and remedy of failures that stop a run before it starts."""
 OF_THE_DOCUMENT: dict[str, tuple[Behaviour, str]] = {
     "context too long": (answer(400, "maximum context length is 9 tokens"), "on_long"),
     "refused": (answer(400, "content_filter"), "another model"),
 }
-"""The same of what one document meets and the next may not."""
+"""The same for failures of single documents."""
 LASTING: dict[str, tuple[Behaviour, str]] = {
     "rate limited": (answer(429, "slow down", **{"retry-after": "0"}), "Lower the calls at once"),
     "quota spent": (answer(429, "You exceeded your current quota"), "Add credit"),
@@ -58,4 +58,4 @@ LASTING: dict[str, tuple[Behaviour, str]] = {
     "timed out": (sending(hang=True), "silence"),
     "stalled": (sending(HALF, hang=True), "Fewer calls at once"),
 }
-"""The same of what pauses a run when it lasts."""
+"""The same for failures that pause a run when they last."""

@@ -1,4 +1,4 @@
-"""Ollama's API as far as other mocks lack it: thinking, show, ps, and a list with sizes and families."""
+"""The parts of Ollama's API that other mocks lack: thinking, show, ps, and a list with sizes and families."""
 
 from __future__ import annotations
 

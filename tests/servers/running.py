@@ -1,4 +1,4 @@
-"""Real servers as subprocesses, started once and stopped for certain."""
+"""Real servers as subprocesses, started once and always stopped."""
 
 from __future__ import annotations
 

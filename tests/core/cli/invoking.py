@@ -1,4 +1,4 @@
-"""``moot`` called in this process, so that a whole run takes a fraction of a second and its waits can be shortened."""
+"""Call ``moot`` in this process, so that a whole run is quick and its waits can be shortened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine's ports in memory, and a model that answers from a script."""
+"""In-memory stores for the engine, and a model that answers from a script."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Labe
 ROLE_MODEL = RoleModel(connection="fake", model="m")
 
 Script = Callable[[Request, Document, int], str | Exception]
-"""(ask, document, how many times this very request was made before) -> reply text or error."""
+"""(request, document, number of earlier identical requests) -> reply text or error."""
 
 
 def settings(protocol: str = "ecj", **changes: object) -> RunSettings:

@@ -1,4 +1,4 @@
-"""Workbooks by hand: no writer for them is among the dependencies."""
+"""Workbooks written by hand: no dependency writes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A project with some documents on a desk, for the tests of the rooms."""
+"""A session of a project with some documents, for tests of services."""
 
 from __future__ import annotations
 

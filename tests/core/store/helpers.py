@@ -1,4 +1,4 @@
-"""Small worlds for the store's tests: codebooks, documents, and debates written through the engine's ports."""
+"""Fixtures for the store's tests: codebooks, documents, and debates written as the engine does."""
 
 from __future__ import annotations
 
