@@ -9,12 +9,12 @@ options are numbered instead of lettered, so that the reader of single-choice re
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from core import prompts
 from core.authors.questions import Feature, Message, Prediction, Question, context, format_conversation, make_question
-from core.authors.selection import Example
+from core.authors.selection import Example, Learned, most_uncertain
 from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
 from core.debate.reading import parse
@@ -34,6 +34,11 @@ EXAMPLES_SHOWN = 8
 MAX_OPTION_CHARACTERS = 80
 
 Templates = Mapping[str, Template]
+
+
+def load_templates() -> dict[str, Template]:
+    """Return the shipped prompts."""
+    return prompts.shipped_templates(TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,54 @@ def write_questions(
             prediction = predictions.get(feature.item, Prediction())
             made.append(make_question(text.document_id, feature, words, options, prediction, seed=seed))
     return tuple(made)
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What was decided about a text before anything was asked; ``questions`` is empty if nothing is to be asked."""
+
+    relevant: tuple[str, ...] = ()
+    predictions: Mapping[str, Prediction] = field(default_factory=dict)
+    selected: tuple[str, ...] = ()
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of the selection: k selected features, m asked ones, and the least relevant ones for a taskable text.
+
+    With ``predictors_first``, k predictors are selected before they run, and only these run: the variant for expensive
+    predictors in footnote 3 of Ma et al. 2025.
+    """
+
+    k: int = 6
+    m: int = 3
+    min_relevant: int = 1
+    predictors_first: bool = False
+
+
+def prepare_questions(
+    text: Text, features: Sequence[Feature], learned: Learned, templates: Templates, limits: Limits, *, seed: int = 0
+) -> Step[Preparation]:
+    """Run the relevance filter, the predictors, the selector and the question writer on a text.
+
+    Source: Ma et al. 2025, figure 2 and sections 3.1 to 3.4.1.
+    """
+    relevant = yield from find_relevant(text, features, templates)
+    items = tuple(feature.item for feature in relevant)
+    if len(relevant) < max(1, limits.min_relevant):
+        return Preparation(items)
+    if limits.predictors_first:
+        unknown = dict.fromkeys(items, Prediction("unknown", 0.5))
+        chosen = {score.item for score in learned.selector.select(unknown, limits.k)}
+        relevant = tuple(feature for feature in relevant if feature.item in chosen)
+    predictions = yield from predict(text, relevant, learned.examples, templates)
+    scores = learned.selector.select(predictions, limits.k)
+    selected = tuple(score.item for score in scores)
+    by_item = {feature.item: feature for feature in relevant}
+    asked = [by_item[item] for item in most_uncertain(scores, limits.m)]
+    questions = yield from write_questions(text, asked, predictions, learned.examples, templates, seed=seed)
+    return Preparation(items, predictions, selected, questions)
 
 
 @dataclass(frozen=True, slots=True)

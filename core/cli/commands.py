@@ -10,6 +10,7 @@ import click
 
 from core import __version__
 from core.cli.annotate import annotate_command, rerun_command
+from core.cli.authors import authors_command
 from core.cli.console import (
     ErrorReportingGroup,
     help_examples,
@@ -109,6 +110,6 @@ def demo(as_json: bool) -> None:
 
 for _command in (
     annotate_command, rerun_command, evaluate_command, compare_command, runs_command, export_command, import_command,
-    models_command, doctor_command,
+    models_command, doctor_command, authors_command,
 ):  # fmt: skip
     main.add_command(_command)

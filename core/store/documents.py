@@ -268,6 +268,11 @@ class Documents:
         return found
 
 
+def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
+    """Add documents inside a transaction of the writer, without an import; return how many did not exist before."""
+    return _add_chunk(cursor, None, *_tables(documents)) if documents else 0
+
+
 def _needle(search: str | None) -> str | None:
     return clean(search).lower() if search else None
 
@@ -316,7 +321,7 @@ def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
         )
 
 
-def _add_chunk(cursor: Cursor, import_id: int, documents: pa.Table, gold: pa.Table) -> int:
+def _add_chunk(cursor: Cursor, import_id: int | None, documents: pa.Table, gold: pa.Table) -> int:
     """Add new documents and return their number. Gold of a repeated id is left to ``_complete_gold``."""
     base = _one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
     with incoming(cursor, documents):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.store.agreement import ReviewerAgreement
+from core.store.authors import AuthorLog
 from core.store.avoided_costs import AvoidedCosts
 from core.store.classifiers import ClassifierStore
 from core.store.codebooks import Codebooks
@@ -36,6 +37,7 @@ class Store:
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
         self.documents = Documents(connection, writer)
+        self.author_log = AuthorLog(connection, writer)
         self.codebooks = Codebooks(connection, writer)
         self.runs = Runs(connection, writer)
         self.transcripts = Transcripts(connection)

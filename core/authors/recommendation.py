@@ -1,0 +1,174 @@
+"""Recommendation from a small catalogue: the downstream task that trains the relevance of features.
+
+One arm chooses the entry that matches the selected features, the other the entry with most keywords in the text. They
+take turns, impression by impression. Sources: Ma et al. 2025, sections 3.3 and 4 (downstream task, baseline by keywords
+at the same time), appendix A.1 (what counts as an impression and as a click).
+Deviations: the paper rewrites an advertisement for the conversation, here the entry's own text is shown. Its baseline
+ran for eight of 27 days beside the selector, here both arms alternate throughout.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from core import yamltext
+from core.authors.questions import Entry, Feature, Impression, Reaction, Submission
+from core.authors.selection import KEYWORDS, SELECTOR, Selector
+from core.codebook import normalise
+from core.errors import UsageError
+
+MERGE_SECONDS = 10.0
+"""Impressions of one author that follow each other faster are one impression (appendix A.1 names no time)."""
+SPAM_SHARE, SPAM_TEXTS = 0.5, 5
+"""Authors with this share of spam or repeated texts, of at least this many, are left out of the click rates."""
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+class CatalogueEntry(BaseModel):
+    """One entry to recommend: keywords for the baseline, and values by the name of their feature for the selector."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    name: str
+    text: str
+    keywords: tuple[str, ...] = ()
+    labels: dict[str, tuple[str, ...]] = {}
+
+    @field_validator("labels", mode="before")
+    @classmethod
+    def _lists(cls, labels: Any) -> Any:
+        if not isinstance(labels, Mapping):
+            return labels
+        return {name: value if isinstance(value, list | tuple) else (str(value),) for name, value in labels.items()}
+
+
+def load_catalogue(text: str, where: str = "the catalogue") -> tuple[CatalogueEntry, ...]:
+    """Return the entries of a catalogue in YAML or JSON: a list of name, text, keywords and labels.
+
+    Raises UsageError naming the first wrong field, and for two entries with one name.
+    """
+    data, _ = yamltext.parse(text, where, UsageError)
+    if not isinstance(data, list):
+        raise UsageError(f"{where}: expected a list of entries.", "Each has a name, a text, keywords and labels.")
+    try:
+        entries = tuple(CatalogueEntry.model_validate(one) for one in data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where_in = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{where}: {where_in}: {first['msg']}.", "Correct it and try again.") from error
+    twice = [name for name, count in Counter(entry.name for entry in entries).items() if count > 1]
+    if twice:
+        raise UsageError(f"{where}: two entries are named '{twice[0]}'.", "Rename one.")
+    return entries
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """An entry with the arm that chose it and the features that it matched (none for keywords)."""
+
+    entry: CatalogueEntry
+    arm: str
+    matches: tuple[str, ...] = ()
+
+
+def recommend(
+    catalogue: Sequence[CatalogueEntry],
+    submission: Submission,
+    features: Sequence[Feature],
+    selector: Selector,
+    *,
+    arm: str,
+) -> Recommendation | None:
+    """Return the entry that an arm chooses for a text; None if nothing matches. Of equal entries the first wins."""
+    if arm == KEYWORDS:
+        words = f" {' '.join(_WORD.findall(submission.text.casefold()))} "
+        hits = [sum(f" {keyword.casefold()} " in words for keyword in entry.keywords) for entry in catalogue]
+        best = max(range(len(hits)), key=hits.__getitem__, default=0)
+        return Recommendation(catalogue[best], arm) if hits and hits[best] else None
+    names = {feature.item: feature.name for feature in features}
+    found: list[tuple[float, Recommendation]] = []
+    for entry in catalogue:
+        wanted = {normalise(name): set(map(normalise, values)) for name, values in entry.labels.items()}
+        matches = tuple(
+            item
+            for item in submission.selected
+            if (prediction := submission.predictions.get(item)) is not None and prediction.value is not None
+            if normalise(prediction.value) in wanted.get(normalise(names.get(item, "")), ())
+        )
+        weight = sum(max(0.0, selector.score(item, submission.predictions[item]).relevance) for item in matches)
+        if matches:
+            found.append((weight, Recommendation(entry, SELECTOR, matches)))
+    return max(found, key=lambda one: one[0])[1] if found else None
+
+
+def next_arm(log: Iterable[Entry]) -> str:
+    """Return the arm whose turn it is: the one with fewer impressions so far, the selector first."""
+    counts = Counter(entry.arm for entry in log if isinstance(entry, Impression))
+    return KEYWORDS if counts[KEYWORDS] < counts[SELECTOR] else SELECTOR
+
+
+@dataclass(frozen=True, slots=True)
+class ClickRate:
+    """Impressions and clicks of one arm on one day (UTC), or over all days (``day`` empty)."""
+
+    day: str
+    arm: str
+    impressions: int
+    clicks: int
+
+    @property
+    def rate(self) -> float | None:
+        """Clicks per impression, which may exceed 1; None without an impression."""
+        return self.clicks / self.impressions if self.impressions else None
+
+
+def click_rates(log: Sequence[Entry]) -> tuple[ClickRate, ...]:
+    """Return the click rates of both arms over all days, then by day.
+
+    Each recommendation shown is one impression, however often the page is drawn again; several clicks on it count
+    separately. Impressions of one author within ``MERGE_SECONDS`` of the one before are merged with it. Authors whose
+    texts are mostly spam are left out. Source: Ma et al. 2025, appendices A.1 and B.2.
+    """
+    spammers = spam_authors(log)
+    impressions: Counter[tuple[str, str]] = Counter()
+    clicks: Counter[tuple[str, str]] = Counter()
+    last: dict[str, float] = {}
+    places: dict[str, tuple[str, str]] = {}
+    for entry in log:
+        if isinstance(entry, Impression) and entry.author not in spammers and entry.document_id not in places:
+            place = places[entry.document_id] = (_day(entry.at), entry.arm)
+            impressions[place] += entry.at - last.get(entry.author, float("-inf")) > MERGE_SECONDS
+            last[entry.author] = entry.at
+        elif isinstance(entry, Reaction) and entry.helpful is None and entry.document_id in places:
+            clicks[places[entry.document_id]] += 1
+    days = sorted({day for day, _ in impressions})
+    rows = []
+    for day in ("", *days):
+        for arm in (SELECTOR, KEYWORDS):
+            own = [place for place in impressions if place[1] == arm and day in ("", place[0])]
+            rows.append(ClickRate(day, arm, sum(map(impressions.get, own)), sum(clicks[place] for place in own)))  # type: ignore[arg-type]
+    return tuple(rows)
+
+
+def spam_authors(log: Iterable[Entry]) -> frozenset[str]:
+    """Return the authors whose texts are mostly spam or repetitions."""
+    texts: Counter[str] = Counter()
+    spam: Counter[str] = Counter()
+    for entry in log:
+        if isinstance(entry, Submission):
+            texts[entry.author] += 1
+            spam[entry.author] += entry.excluded in ("spam", "repeated")
+    return frozenset(one for one, n in texts.items() if n >= SPAM_TEXTS and spam[one] / n >= SPAM_SHARE)
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()

@@ -1,0 +1,127 @@
+"""The command ``authors``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from core.cli.console import (
+    PROJECT_PATH,
+    help_examples,
+    json_option,
+    open_workspace,
+    print_json,
+    print_message,
+    print_table,
+    project_option,
+)
+from core.formatting import format_count, format_money, format_number, format_percent
+
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(
+    "authors",
+    epilog=help_examples(
+        "moot authors --project chats.duckdb --sample",
+        "moot authors --project chats.duckdb --annotate builtin/lexical --predictivity builtin/lexical --json",
+        "moot authors --project chats.duckdb --export labels.csv",
+    ),
+)
+@project_option(required=True)
+@click.option("--sample", is_flag=True, help="First add the sample chats, in a new project with their codebook.")
+@click.option("--import", "chats", type=FILE, help="First import chats with authors' answers (JSON Lines).")
+@click.option("--annotate", "models", multiple=True, metavar="SPEC", help="Let a model answer all questions.")
+@click.option("--copies", type=click.IntRange(1, 20), default=3, show_default=True, help="Annotations per question.")
+@click.option("--predictivity", "predictor", metavar="SPEC", help="Test with a model which labels predict best.")
+@click.option("--export", "output", type=PROJECT_PATH, help="Write all answers with their provenance (.csv, .jsonl).")
+@click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server of models. Repeatable.")
+@json_option
+def authors_command(
+    project: Path,
+    sample: bool,
+    chats: Path | None,
+    models: tuple[str, ...],
+    copies: int,
+    predictor: str | None,
+    output: Path | None,
+    connections: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Compare annotators with the authors who labelled their own texts."""
+    from core.services.authors import files
+    from core.services.authors.report import annotate, author_report, run_predictivity, to_json
+
+    with open_workspace(connections) as workspace:
+        session = workspace.open(project, create=sample)
+        if sample:
+            print_message(f"moot: {format_count(files.load_sample(session), 'sample text')} added")
+        if chats is not None:
+            print_message(f"moot: {format_count(files.import_chats(session, chats), 'text')} imported")
+        for spec in models:
+            print_message(f"moot: {spec} gave {format_count(annotate(session, spec, copies=copies), 'new answer')}")
+        if predictor is not None:
+            print_message(f"moot: {predictor} predicted {format_count(run_predictivity(session, predictor), 'answer')}")
+        if output is not None:
+            print_message(f"moot: answers written to {files.save_labels(session, output)}")
+        report = to_json(author_report(session))
+    if as_json:
+        print_json(report)
+    else:
+        _print_report(report)
+
+
+def _print_report(report: dict[str, Any]) -> None:
+    made = report["collection"]
+    click.echo(
+        f"{format_count(made['texts'], 'text')} by {format_count(made['authors'], 'author')}, "
+        f"{sum(made['excluded'].values())} excluded; {made['asked']} questions: {made['answered']} answered, "
+        f"{made['abstained']} abstentions, {made['declined']} put off "
+        f"(completion {format_percent(made['completion']['value'], 1)})"
+    )
+    print_table(
+        ("label", "asked", "answered", "abstained", "predicted right", "uncertainty"),
+        [
+            (
+                name, str(one["asked"]), str(one["answered"]), str(one["abstained"]),
+                format_percent(one["accuracy"], 1), format_number(one["uncertainty"], 2),
+            )
+            for name, one in report["labels"].items()
+        ],
+    )  # fmt: skip
+    if report["annotators"]:
+        click.echo()
+        print_table(
+            ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
+            [
+                (
+                    name, str(one["labels"]), format_percent(one["accuracy"]["value"], 1),
+                    format_number(one["kappa"], 2), format_number(one["kl_meaning"], 2),
+                    format_number(one["kl_position"], 2), format_number(one["seconds"], 1),
+                    format_money(one["cost_usd"]),
+                )
+                for name, one in report["annotators"].items()
+            ],
+        )  # fmt: skip
+    if report["predictivity"]["sources"]:
+        click.echo(f"\nPredictivity, by {report['predictivity']['model']}:")
+        print_table(
+            ("earlier labels by", "predictions", "accuracy", "std"),
+            [
+                (
+                    name, str(one["predictions"]), format_percent(one["accuracy"], 1),
+                    format_percent(one["deviation"], 1),
+                )
+                for name, one in report["predictivity"]["sources"].items()
+            ],
+        )  # fmt: skip
+    totals = [one for one in report["clicks"] if not one["day"]]
+    if any(one["impressions"] for one in totals):
+        click.echo()
+        for one in totals:
+            click.echo(
+                f"{one['arm']}: {one['clicks']} clicks on {format_count(one['impressions'], 'impression')} "
+                f"({format_percent(one['rate'], 1)})"
+            )

@@ -1,0 +1,1 @@
+"""Author labelling: the writing desk, the comparison of annotators, and files."""

@@ -1,0 +1,376 @@
+"""The writing desk: an author writes a text, is asked about it, and sees what the answers change.
+
+Every step appends to the log of the project, from which all state is computed. Personal data is masked before a text
+reaches the store or a model, so nothing unmasked can be sent or exported later.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.authors import recommendation, requests
+from core.authors.questions import (
+    AUTHOR,
+    MAX_ASKED,
+    MAX_WORD_CHARACTERS,
+    READING_SECONDS,
+    Abstention,
+    Answer,
+    Consent,
+    Entry,
+    Feature,
+    Impression,
+    Message,
+    Question,
+    Reaction,
+    Submission,
+    context,
+    features_of,
+    format_conversation,
+    value_of,
+)
+from core.authors.recommendation import CatalogueEntry
+from core.authors.requests import Text
+from core.authors.screening import Masked, exclusion, mask
+from core.authors.selection import Effect, Learned, replay
+from core.codebook import Codebook, normalise
+from core.debate.turns import Step
+from core.documents import Document, storable
+from core.engine.standalone import Spent, drive
+from core.errors import UsageError
+from core.hashing import digest
+from core.runs import BUILTIN, LONG_MAX_TOKENS, RoleModel, RunSettings
+from core.services.cache import cached_until_commit
+from core.services.runs.planning import DEFAULT_ROLE_MODEL, with_defaults
+from core.services.session import ProjectSession
+
+T = TypeVar("T")
+SETTING = "authors"
+FIELD, CONTEXT_FIELD = "text", "conversation"
+CONSENT = (
+    "You write a text, or hold a short chat with a model. Then you are asked a few questions about what you meant. "
+    "Answering is voluntary: “Not sure”, “None of these” and “Not now” are always there, and you can stop at any time "
+    "without any disadvantage.\n\n"
+    "Your texts and answers are stored in this project file on this computer. If a language model is configured, your "
+    "masked text is sent to it; the built-in model sends nothing. Give a code instead of your name if you like: "
+    "nothing personal is needed. E-mail addresses, phone numbers, card numbers and known names are replaced before a "
+    "text is stored, but not every personal detail can be recognised, so leave out what nobody should read. Whoever "
+    "has the project file can use the texts and answers for research, evaluation and training."
+)
+
+
+class DeskSettings(BaseModel):
+    """Settings of the writing desk, kept in the project."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    model: str = DEFAULT_ROLE_MODEL.spec
+    """Model of all roles: filter, predictors, question writer and chat."""
+    k: int = Field(default=6, ge=1, le=100)
+    """Number of features that are passed on to the recommendation."""
+    m: int = Field(default=3, ge=1, le=MAX_ASKED)
+    """Number of questions about one text."""
+    min_relevant: int = Field(default=1, ge=1, le=100)
+    predictors_first: bool = False
+    reading_seconds: float = Field(default=READING_SECONDS, ge=0, le=60)
+    warm_up: int = Field(default=10, ge=0, le=100_000)
+    """Answers with a value that are collected before anything is recommended."""
+    names: tuple[str, ...] = ()
+    """Names to mask, in addition to the shipped list."""
+    catalogue: str = ""
+    """Entries to recommend, as YAML; empty to recommend nothing."""
+
+    @property
+    def limits(self) -> requests.Limits:
+        """The limits of the selection."""
+        return requests.Limits(self.k, self.m, self.min_relevant, self.predictors_first)
+
+
+def load_settings(session: ProjectSession) -> DeskSettings:
+    """Return the project's settings; defaults for those that are missing or invalid."""
+    try:
+        return DeskSettings.model_validate(session.store.settings.get(SETTING, {}))
+    except ValidationError:
+        return DeskSettings()
+
+
+def save_settings(session: ProjectSession, **changes: object) -> DeskSettings:
+    """Change settings and return them.
+
+    Raises UsageError for an invalid value, an unknown connection and a catalogue that cannot be read.
+    """
+    try:
+        made = DeskSettings.model_validate(load_settings(session).model_dump() | changes)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise UsageError(f"{first['loc'][0]}: {first['msg']}.", "Correct the setting.") from error
+    role_model(session, made.model)
+    if made.catalogue.strip():
+        recommendation.load_catalogue(made.catalogue)
+    session.store.settings.set(SETTING, made.model_dump(mode="json"))
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Everything that the page shows: codebook, features, log, and what was learned."""
+
+    codebook: Codebook
+    version: int
+    features: tuple[Feature, ...]
+    log: tuple[Entry, ...]
+    learned: Learned
+
+    def feature(self, item: str) -> Feature | None:
+        """Return a feature, None if the codebook does not have it any more."""
+        return next((feature for feature in self.features if feature.item == item), None)
+
+    def submissions(self, author: str, conversation: str = "") -> list[Submission]:
+        """Return an author's texts, oldest first; of one conversation if it is named."""
+        return [
+            entry
+            for entry in self.log
+            if isinstance(entry, Submission) and entry.author == author
+            if not conversation or entry.conversation == conversation
+        ]
+
+    def has_consent(self, author: str) -> bool:
+        """Return True if the author agreed to the current text."""
+        return any(
+            isinstance(entry, Consent) and entry.author == author and entry.text == digest(CONSENT)
+            for entry in self.log
+        )
+
+    def question(self, id: str) -> tuple[Question, Submission] | None:
+        """Return a question with its text, None if it does not exist."""
+        submissions = (entry for entry in self.log if isinstance(entry, Submission))
+        pairs = ((question, entry) for entry in submissions for question in entry.questions)
+        return next((pair for pair in pairs if pair[0].id == id), None)
+
+    def answers(self, question_id: str) -> list[Answer]:
+        """Return all answers to a question, oldest first."""
+        return [entry for entry in self.log if isinstance(entry, Answer) and entry.question_id == question_id]
+
+    def effect(self, question_id: str) -> Effect | None:
+        """Return the effect of the author's answer to a question, None before the answer."""
+        return next((effect for effect in self.learned.effects if effect.question.id == question_id), None)
+
+    def impression(self, document_id: str) -> Impression | None:
+        """Return the recommendation shown after a text, None without one."""
+        return next((one for one in self.log if isinstance(one, Impression) and one.document_id == document_id), None)
+
+    def reactions(self, document_id: str) -> list[Reaction]:
+        """Return the reactions to the recommendation shown after a text."""
+        return [one for one in self.log if isinstance(one, Reaction) and one.document_id == document_id]
+
+    def next_question(self, submission: Submission) -> Question | None:
+        """Return the first question about a text without an answer by its author; None once all have one."""
+        return next((one for one in submission.questions if self.effect(one.id) is None), None)
+
+
+@cached_until_commit
+def load_desk(session: ProjectSession) -> Desk:
+    """Return the state of the desk. Raises UsageError before a codebook is saved."""
+    saved = session.store.codebooks.latest()
+    if saved is None:
+        raise UsageError("No codebook is saved yet.", "Save one on the Codebook page, or load the sample chats.")
+    log = tuple(session.store.author_log.entries())
+    return Desk(saved.codebook, saved.version, features_of(saved.codebook), log, replay(log))
+
+
+def give_consent(session: ProjectSession, author: str) -> str:
+    """Record that an author agrees to ``CONSENT``, and return the name or code. Raises UsageError without one."""
+    author = " ".join(author.split())[:60]
+    if not author:
+        raise UsageError("A name or code is missing.", "Any code will do, for example p1.")
+    if not load_desk(session).has_consent(author):
+        session.store.author_log.append([Consent(author, time.time(), digest(CONSENT))])
+    return author
+
+
+def mask_text(session: ProjectSession, text: str) -> Masked:
+    """Return a text as it would be stored."""
+    return mask(storable(text).strip(), load_settings(session).names)
+
+
+def submit(
+    session: ProjectSession, author: str, text: str, *, conversation: str = "", before: Sequence[Message] = ()
+) -> Submission:
+    """Store a text with everything decided about it, and return the entry with its questions.
+
+    Texts excluded by rule are logged with the rule and without their words, and become no document. Raises UsageError
+    without the author's consent, and a ModelError if the model does not answer; nothing is stored then.
+    """
+    desk = load_desk(session)
+    _require_consent(desk, author)
+    settings = load_settings(session)
+    masked = mask_text(session, text)
+    own = desk.submissions(author)
+    number = sum(isinstance(entry, Submission) for entry in desk.log) + 1
+    taken = set(session.store.documents.ids())
+    id = next(id for n in range(number, number + len(taken) + 1) if (id := f"author-{n:04d}") not in taken)
+    rule = exclusion(masked.text, [one.text for one in own])
+    screened_out, made = bool(rule), requests.Preparation()
+    if not screened_out:
+        source = Text(id, masked.text, tuple(before))
+        step = requests.prepare_questions(
+            source, desk.features, desk.learned, requests.load_templates(), settings.limits, seed=len(desk.log)
+        )
+        made, _ = run_step(session, step, desk.codebook, settings.model)
+        if not made.predictions:
+            rule = "nothing relevant"
+    entry = Submission(
+        id, author, time.time(), "" if screened_out else masked.text, conversation or f"chat-{id}", tuple(before),
+        rule, made.relevant, made.predictions, made.selected, made.questions, masked.counts, settings.model,
+        desk.version,
+    )  # fmt: skip
+    documents = [] if screened_out else [document_of(entry, len(own))]
+    session.store.author_log.append([entry], documents=documents)
+    return entry
+
+
+def document_of(entry: Submission, order: int) -> Document:
+    """Return the document of a text, with the conversation before it as context and grouped by conversation."""
+    fields = {FIELD: entry.text}
+    if entry.before:
+        fields[CONTEXT_FIELD] = format_conversation(context(entry.before, "")[:-1])
+    source = {"author": entry.author, "conversation": entry.conversation}
+    return Document(entry.document_id, fields, source=source, group=entry.conversation, order=order)
+
+
+def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
+    """Return the configured model's reply to a text. Raises ModelError."""
+    desk, settings = load_desk(session), load_settings(session)
+    text = Text(submission.document_id, submission.text, submission.before)
+    step = requests.reply_in_chat(text, desk.features, requests.load_templates())
+    reply, _ = run_step(session, step, desk.codebook, settings.model)
+    return Message("assistant", mask(reply.text.strip(), settings.names).text)
+
+
+def answer(
+    session: ProjectSession,
+    question_id: str,
+    by: str,
+    *,
+    choice: str | None = None,
+    abstention: Abstention | None = None,
+    declined: bool = False,
+    seconds: float,
+    group: str = AUTHOR,
+) -> Effect | None:
+    """Record an answer, and return its effect on the uncertainty of the feature (None for other annotators).
+
+    ``seconds`` is the time since the question was shown. An author's answer with a fixed value becomes the document's
+    label by the rater ``author``. Raises UsageError for an unknown question, an answer before the reading time is
+    over, an option that does not exist, a second answer, and an author who answers for somebody else.
+    """
+    desk, settings = load_desk(session), load_settings(session)
+    found = desk.question(question_id)
+    if found is None:
+        raise UsageError(f"There is no question '{question_id}'.", "Reload the page.")
+    question, submission = found
+    if group == AUTHOR and by != submission.author:
+        raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
+    if any(one.group == group and one.by == by for one in desk.answers(question_id)):
+        raise UsageError("This question is already answered.", "Go on with the next one.")
+    if not declined and seconds < settings.reading_seconds:
+        raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")
+    if choice is not None:
+        choice = _checked_choice(question, choice, settings)
+    if sum((choice is not None, abstention is not None, declined)) != 1:
+        raise UsageError("No answer was given.", "Choose an option, abstain, or put the question off.")
+    given = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
+    feature = desk.feature(question.item)
+    value = value_of(feature, given) if feature and group == AUTHOR else None
+    gold = {} if value is None else {(submission.document_id, question.item): value}
+    session.store.author_log.append([given], gold=gold)
+    return load_desk(session).effect(question_id) if group == AUTHOR else None
+
+
+def _checked_choice(question: Question, choice: str, settings: DeskSettings) -> str:
+    if question.options:
+        place = question.position(choice)
+        if place is None:
+            raise UsageError(f"'{choice}' is not an option of this question.", "Choose one of its options.")
+        return question.options[place]
+    words = mask(choice.strip(), settings.names).text.split()
+    if len(words) != 1 or len(words[0]) > MAX_WORD_CHARACTERS or not normalise(words[0]):
+        raise UsageError("The answer is not one word.", f"Write one word of at most {MAX_WORD_CHARACTERS} characters.")
+    return words[0]
+
+
+def recommend(session: ProjectSession, submission: Submission) -> CatalogueEntry | None:
+    """Return what is recommended after a text, recording the impression once; None if nothing is.
+
+    Nothing is recommended in the warm-up phase and without a catalogue. The questions do not depend on it.
+    """
+    desk, settings = load_desk(session), load_settings(session)
+    catalogue = recommendation.load_catalogue(settings.catalogue) if settings.catalogue.strip() else ()
+    known = desk.impression(submission.document_id)
+    if known is not None:
+        return next((entry for entry in catalogue if entry.name == known.entry), None)
+    if not catalogue or submission.excluded or desk.learned.answered < settings.warm_up:
+        return None
+    arm = recommendation.next_arm(desk.log)
+    found = recommendation.recommend(catalogue, submission, desk.features, desk.learned.selector, arm=arm)
+    if found is None:
+        return None
+    shown = Impression(submission.document_id, submission.author, time.time(), found.entry.name, arm, found.matches)
+    session.store.author_log.append([shown])
+    return found.entry
+
+
+def react(session: ProjectSession, submission: Submission, helpful: bool | None = None) -> None:
+    """Record a click on the recommendation after a text, or with ``helpful`` the answer to "Was this helpful?"."""
+    reaction = Reaction(submission.document_id, submission.author, time.time(), helpful)
+    session.store.author_log.append([reaction])
+
+
+# -- models
+
+
+def role_model(session: ProjectSession, spec: str) -> RoleModel:
+    """Return the resolved model of a spec ``connection/model``. Raises UsageError and NoSuchModel."""
+    return with_defaults(session.models, RoleModel.parse(spec), None, LONG_MAX_TOKENS)
+
+
+def model_notice(spec: str) -> str:
+    """Return what a person should know about a model of the desk; empty for a language model."""
+    if spec.partition("/")[0] != BUILTIN:
+        return ""
+    return (
+        "The built-in model is a word list with a small classifier, not a language model. It predicts from the "
+        "codebook's words and from earlier answers, asks plain questions, and cannot hold a conversation."
+    )
+
+
+def run_step(
+    session: ProjectSession, step: Step[T], codebook: Codebook, spec: str, seconds: float = 180.0
+) -> tuple[T, Spent]:
+    """Run a generator of requests with one model for all roles, wait for it, and return its result and cost.
+
+    Raises ModelError. Replies that were paid for before are reused.
+    """
+    settings = RunSettings(
+        protocol=requests.TEMPLATES,
+        codebook=codebook,
+        role_models=dict.fromkeys(requests.ROLES, role_model(session, spec)),
+        templates=requests.load_templates(),
+    )
+    work = drive(step, settings, session.models, session.project.turn_store)
+    return session.engine.submit(work).result(timeout=seconds)
+
+
+def _require_consent(desk: Desk, author: str) -> None:
+    if not desk.has_consent(author):
+        raise UsageError("The author has not agreed yet.", "Read the text on the Writing desk page and agree first.")
+
+
+def model_group(spec: str) -> str:
+    """Return the group of annotators that a model belongs to."""
+    return "built-in" if spec.partition("/")[0] == BUILTIN else "models"

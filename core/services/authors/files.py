@@ -1,0 +1,257 @@
+"""Files of author labelling: import of chats with answers, export of labels with their provenance."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core import resources
+from core.authors.comparison import asked_questions
+from core.authors.questions import (
+    ABSTENTIONS,
+    Abstention,
+    Answer,
+    Consent,
+    Entry,
+    Impression,
+    Message,
+    Prediction,
+    Question,
+    Reaction,
+    Submission,
+    value_of,
+)
+from core.authors.screening import exclusion, mask
+from core.authors.selection import KEYWORDS, SELECTOR
+from core.codebook import normalise
+from core.csv_text import to_csv
+from core.documents import Document, Value
+from core.errors import ExportError, InputError
+from core.hashing import digest
+from core.services.authors.desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
+from core.services.codebooks.codebook import read_codebook
+from core.services.session import ProjectSession, check_output_path
+
+SAMPLE_CHATS, SAMPLE_CODEBOOK, SAMPLE_CATALOGUE = "author_chats.jsonl", "author_chats.yaml", "author_catalogue.yaml"
+COLUMNS = (
+    "question_id", "document_id", "conversation", "author", "text", "label", "question", "options", "predicted",
+    "annotator", "group", "answer", "position", "abstention", "declined", "seconds", "cost_usd", "unix_time", "model",
+    "codebook_version", "masked",
+)  # fmt: skip
+
+
+class _Row(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class _QuestionRow(_Row):
+    label: str
+    question: str
+    options: tuple[str, ...] = ()
+    predicted: str | None = None
+    certainty: float = Field(default=0.5, ge=0, le=1)
+    answer: str = ""
+    seconds: float | None = Field(default=None, ge=0)
+    annotators: dict[str, str] = Field(default_factory=dict)
+
+
+class _MessageRow(_Row):
+    role: str
+    text: str
+
+
+class _ChatRow(_Row):
+    author: str
+    conversation: str
+    at: float
+    messages: tuple[_MessageRow, ...] = Field(min_length=1)
+    questions: tuple[_QuestionRow, ...] = ()
+    recommended: str = ""
+    arm: str = SELECTOR
+    clicks: int = Field(default=0, ge=0)
+
+
+def import_chats(session: ProjectSession, path: Path) -> int:
+    """Import chats with questions and answers from a JSON Lines file, and return the number of texts added.
+
+    A line has ``author``, ``conversation``, ``at`` (Unix time), ``messages`` (role ``author`` or ``assistant``, and
+    text; the last one is the text asked about), ``questions`` (label, question, options, predicted, certainty, answer:
+    an option, a word, an abstention, or empty for "Not now"; seconds; annotators: per group a letter for each
+    annotator, ``-`` for an abstention) and, if something was recommended, ``recommended``, ``arm`` and ``clicks``.
+    Importing a file again adds nothing. Texts are screened and masked like those written on the desk. Raises InputError
+    with the line for anything else, and nothing is stored then.
+    """
+    desk = load_desk(session)
+    names = load_settings(session).names
+    entries: list[Entry] = []
+    documents: list[Document] = []
+    gold: dict[tuple[str, str], Value] = {}
+    known = {entry.document_id for entry in desk.log if isinstance(entry, Submission)}
+    texts: dict[str, list[str]] = {}
+    for number, line in enumerate(_read(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = _ChatRow.model_validate_json(line)
+            chat = _entries(desk, row, names, texts.setdefault(row.author, []))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InputError(f"{path.name}, line {number}: {where}: {first['msg']}.", "Correct the line.") from error
+        except ValueError as error:
+            raise InputError(f"{path.name}, line {number}: {error}.", "Correct the line.") from error
+        submission = next(entry for entry in chat if isinstance(entry, Submission))
+        if submission.document_id in known:
+            continue
+        known.add(submission.document_id)
+        entries += chat
+        if not submission.excluded:
+            documents.append(document_of(submission, len(texts[row.author])))
+            gold |= _gold(desk, chat)
+    session.store.author_log.append(entries, documents=documents, gold=gold)
+    return sum(isinstance(entry, Submission) for entry in entries)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} is not UTF-8 text.", "Save it as UTF-8 JSON Lines.") from error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
+
+
+def _entries(desk: Desk, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
+    """Return the entries of one line. Raises ValueError for unknown labels, roles, answers and annotators."""
+    messages = [_message(one, names) for one in row.messages]
+    if messages[-1].role != "author":
+        raise ValueError("the last message is not the author's")
+    counts = mask(row.messages[-1].text, names).counts
+    text, before = messages[-1].text, tuple(messages[:-1])
+    rule = exclusion(text, earlier)
+    earlier.append(text)
+    id = f"chat-{digest([row.author, row.conversation, [one.text for one in row.messages]], size=6)}"
+    questions, predictions, answers = [], {}, []
+    for asked in () if rule else row.questions:
+        feature = next((one for one in desk.features if normalise(one.name) == normalise(asked.label)), None)
+        if feature is None:
+            raise ValueError(f"the codebook has no label '{asked.label}'")
+        question = Question(f"{id}/{feature.item}", id, feature.item, asked.question, asked.options, asked.predicted)
+        questions.append(question)
+        predictions[feature.item] = Prediction(asked.predicted, asked.certainty)
+        answers += [_author_answer(question, asked, row), *_annotator_answers(question, asked, row.at)]
+    submission = Submission(
+        id, row.author, row.at, "" if rule else text, row.conversation, before, rule, tuple(predictions), predictions,
+        tuple(predictions), tuple(questions), counts, codebook_version=desk.version,
+    )  # fmt: skip
+    made: list[Entry] = [Consent(row.author, row.at, digest(CONSENT)), submission, *answers]
+    if desk.has_consent(row.author) or len(earlier) > 1:
+        made = made[1:]
+    if row.recommended and not rule:
+        if row.arm not in (SELECTOR, KEYWORDS):
+            raise ValueError(f"there is no arm '{row.arm}'")
+        matches = tuple(predictions) if row.arm == SELECTOR else ()
+        made.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
+        made += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
+    return made
+
+
+def _message(row: _MessageRow, names: tuple[str, ...]) -> Message:
+    text = mask(row.text, names).text
+    if row.role == "author":
+        return Message("author", text)
+    if row.role == "assistant":
+        return Message("assistant", text)
+    raise ValueError(f"there is no role '{row.role}'")
+
+
+def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:
+    abstention: Abstention | None = next((one for one in ABSTENTIONS if one == row.answer), None)
+    choice = None if abstention or not row.answer else row.answer
+    if choice is not None and question.options and question.position(choice) is None:
+        raise ValueError(f"'{choice}' is not an option of '{question.text}'")
+    return Answer(
+        question.id, chat.author, chat.at, choice=choice, abstention=abstention, declined=not row.answer,
+        seconds=row.seconds,
+    )  # fmt: skip
+
+
+def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iterator[Answer]:
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(question.options)]
+    for group, given in row.annotators.items():
+        for number, letter in enumerate(given, start=1):
+            if letter != "-" and letter not in letters:
+                raise ValueError(f"'{letter}' is not an option of '{question.text}'")
+            yield Answer(
+                question.id, f"{group} {number}", at, group,
+                choice=None if letter == "-" else question.options[letters.index(letter)],
+                abstention="not sure" if letter == "-" else None,
+            )  # fmt: skip
+
+
+def _gold(desk: Desk, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
+    found: dict[tuple[str, str], Value] = {}
+    for answer in (entry for entry in chat if isinstance(entry, Answer) and entry.group == "author"):
+        document, _, item = answer.question_id.rpartition("/")
+        feature = desk.feature(item)
+        if feature is not None and (value := value_of(feature, answer)) is not None:
+            found[document, item] = value
+    return found
+
+
+def load_sample(session: ProjectSession) -> int:
+    """Import the sample chats with their catalogue, and their codebook if the project has none; return the texts."""
+    folder = resources.folder("sample_data")
+    if session.store.codebooks.latest() is None:
+        session.store.codebooks.save(read_codebook(folder / SAMPLE_CODEBOOK), note="the sample's codebook")
+    if not load_settings(session).catalogue.strip():
+        save_settings(session, catalogue=(folder / SAMPLE_CATALOGUE).read_text(encoding="utf-8"))
+    return import_chats(session, folder / SAMPLE_CHATS)
+
+
+# -- export
+
+
+def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
+    """Return every answer of authors and annotators with its provenance, by question. Texts are masked."""
+    desk = load_desk(session)
+    rows = []
+    for one in asked_questions(desk.log):
+        feature = desk.feature(one.question.item)
+        answers = [one.author] if one.author else []
+        answers += [answer for group in one.annotators.values() for answer in group.values()]
+        for answer in answers:
+            values = (
+                one.question.id, one.source.document_id, one.source.conversation, one.source.author, one.source.text,
+                feature.name if feature else one.question.item, one.question.text, list(one.question.options),
+                one.question.predicted, answer.by, answer.group, answer.choice, one.question.position(answer.choice),
+                answer.abstention, answer.declined, answer.seconds, answer.cost_usd, answer.at, one.source.model,
+                one.source.codebook_version, dict(one.source.masked),
+            )  # fmt: skip
+            rows.append(dict(zip(COLUMNS, values, strict=True)))
+    return rows
+
+
+def export_labels(session: ProjectSession, suffix: str) -> bytes:
+    """Return the answers with their provenance as ``.csv`` (with BOM, formulas escaped) or ``.jsonl``."""
+    rows = label_rows(session)
+    if suffix == ".csv":
+        flat = [{**row, "options": " | ".join(row["options"]), "masked": json.dumps(row["masked"])} for row in rows]
+        return to_csv(flat, COLUMNS).encode()
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def save_labels(session: ProjectSession, path: Path) -> Path:
+    """Write ``export_labels`` to a file, csv or jsonl by its ending. Raises ExportError if it cannot be written."""
+    if path.suffix not in (".csv", ".jsonl"):
+        raise ExportError(f"{path} is neither .csv nor .jsonl.", "Choose one of these endings.")
+    check_output_path(session.path, path)
+    try:
+        path.write_bytes(export_labels(session, path.suffix))
+    except OSError as error:
+        raise ExportError(f"{path} cannot be written: {error.strerror}.", "Choose another folder.") from error
+    return path

@@ -1,0 +1,204 @@
+"""Results of author labelling: collection, annotators against authors, predictivity, click rates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from core.authors import comparison, requests
+from core.authors.comparison import Collection, GroupReport, Predictivity
+from core.authors.questions import Answer, Prediction
+from core.authors.recommendation import ClickRate, click_rates
+from core.codebook import Codebook
+from core.debate.context import run_parallel
+from core.debate.turns import Reply, Step
+from core.services.authors.desk import Desk, load_desk, model_group, run_step
+from core.services.cache import cached_until_commit
+from core.services.session import ProjectSession
+from core.stats.intervals import Estimate, ends
+
+COPIES = 3
+"""Annotations per question by one model, as in the paper (section 5.1)."""
+PREDICTIVITY_SETTING = "authors predictivity"
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureReport:
+    """One feature: what was asked and answered, and how uncertain its predictor is now.
+
+    ``accuracy`` is the share of questions whose predicted value the author confirmed, of those with options.
+    """
+
+    name: str
+    asked: int
+    answered: int
+    abstained: int
+    accuracy: float | None
+    uncertainty: float
+    """Uncertainty of a prediction with a certainty of 0.5."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorReport:
+    """Everything that the page and the command line report."""
+
+    collection: Collection
+    features: tuple[FeatureReport, ...]
+    groups: tuple[GroupReport, ...]
+    predictivity: tuple[Predictivity, ...]
+    predictivity_model: str
+    clicks: tuple[ClickRate, ...]
+
+
+@cached_until_commit
+def author_report(session: ProjectSession) -> AuthorReport:
+    """Return the results of a project. Raises UsageError before a codebook is saved."""
+    desk = load_desk(session)
+    asked = comparison.asked_questions(desk.log)
+    spec, results = _stored_predictivity(session)
+    return AuthorReport(
+        comparison.collection(desk.log), _feature_reports(desk), comparison.group_reports(asked),
+        results, spec, click_rates(desk.log),
+    )  # fmt: skip
+
+
+def _feature_reports(desk: Desk) -> tuple[FeatureReport, ...]:
+    reports = []
+    for feature in desk.features:
+        effects = [effect for effect in desk.learned.effects if effect.question.item == feature.item]
+        given = [effect for effect in effects if effect.loss is not None]
+        chosen = [effect for effect in given if effect.question.options and effect.question.predicted is not None]
+        right = sum(effect.loss == 0 for effect in chosen)
+        doubt = desk.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
+        reports.append(
+            FeatureReport(
+                feature.name, len(effects), len(given), desk.learned.abstentions.get(feature.item, 0),
+                right / len(chosen) if chosen else None, doubt,
+            )
+        )  # fmt: skip
+    return tuple(reports)
+
+
+# -- annotations by models
+
+
+def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES) -> int:
+    """Let a model answer every question with options as its author would, and return the number of new labels.
+
+    Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. Raises
+    UsageError for an unknown model and the ModelError that stopped it; answers so far are stored.
+    """
+    desk, group, made = load_desk(session), model_group(spec), 0
+    for one in comparison.asked_questions(desk.log):
+        names = [f"{spec} #{number}" for number in range(1, copies + 1)]
+        done = one.annotators.get(group, {})
+        if not one.question.options or all(name in done for name in names):
+            continue
+        step = requests.annotate(one.text, one.question, requests.load_templates(), copies=copies)
+        replies, _ = run_step(session, step, one.question.codebook, spec)
+        answers = [
+            Answer(
+                one.question.id, name, time.time(), group, option, seconds=round(reply.seconds, 3),
+                cost_usd=reply.cost_usd,
+            )
+            for name, (option, reply) in zip(names, replies, strict=True)
+            if name not in done
+        ]  # fmt: skip
+        session.store.author_log.append(answers)
+        made += len(answers)
+    return made
+
+
+# -- predictivity
+
+
+def run_predictivity(session: ProjectSession, spec: str, *, repeats: int = comparison.REPEATS) -> int:
+    """Predict answers with a model from earlier answers of each source, store the result, and return the predictions.
+
+    Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
+    """
+    asked = comparison.asked_questions(load_desk(session).log)
+    tasks = comparison.predictivity_tasks(asked, repeats=repeats)
+    chosen: list[str | None] = []
+    templates = requests.load_templates()
+    for codebook, group in _by_codebook(tasks):
+        steps = [
+            requests.annotate(task.question.text, task.question.question, templates, earlier=task.earlier)
+            for task in group
+        ]
+        results, _ = run_step(session, _all(steps), codebook, spec, seconds=3600)
+        chosen += [option for ((option, _),) in results]
+    ordered = [task for _, group in _by_codebook(tasks) for task in group]
+    results_by_source = comparison.predictivity(ordered, chosen)
+    data = {"model": spec, "results": [asdict(one) for one in results_by_source]}
+    session.store.settings.set(PREDICTIVITY_SETTING, data)
+    return len(tasks)
+
+
+Result = tuple[tuple[str | None, Reply], ...]
+
+
+def _all(steps: Sequence[Step[Result]]) -> Step[tuple[Result, ...]]:
+    return (yield from run_parallel(*steps))
+
+
+def _by_codebook(
+    tasks: Sequence[comparison.PredictivityTask],
+) -> list[tuple[Codebook, list[comparison.PredictivityTask]]]:
+    """Return the tasks of each question together: they are read with the question's options as the codebook."""
+    found: dict[str, list[comparison.PredictivityTask]] = {}
+    for task in tasks:
+        found.setdefault(task.question.question.id, []).append(task)
+    return [(group[0].question.question.codebook, group) for group in found.values()]
+
+
+def _stored_predictivity(session: ProjectSession) -> tuple[str, tuple[Predictivity, ...]]:
+    data = session.store.settings.get(PREDICTIVITY_SETTING, {})
+    results = [
+        Predictivity(**{**one, "by_same": {int(n): share for n, share in one["by_same"].items()}})
+        for one in data.get("results", [])
+    ]
+    return data.get("model", ""), tuple(results)
+
+
+# -- JSON
+
+
+def to_json(report: AuthorReport) -> dict[str, Any]:
+    """Return a report as ``moot authors --json`` prints it."""
+    made = report.collection
+    return {
+        "collection": {
+            "texts": made.texts, "authors": made.authors, "excluded": dict(made.excluded), "asked": made.asked,
+            "answered": made.answered, "abstained": made.abstained, "declined": made.declined,
+            "completion": _estimate(made.completion), "abstention": _estimate(made.abstention),
+            "seconds_per_answer": made.seconds,
+        },
+        "labels": {one.name: _fields(one, "name") for one in report.features},
+        "annotators": {
+            one.group: {
+                **_fields(one, "group", "accuracy", "strata"),
+                "accuracy": _estimate(one.accuracy),
+                "by_agreement": [asdict(stratum) for stratum in one.strata],
+            }
+            for one in report.groups
+        },
+        "predictivity": {
+            "model": report.predictivity_model or None,
+            "sources": {
+                one.source: _fields(one, "source")
+                for one in report.predictivity
+            },
+        },
+        "clicks": [{**asdict(one), "rate": one.rate} for one in report.clicks],
+    }  # fmt: skip
+
+
+def _fields(row: Any, *without: str) -> dict[str, Any]:
+    return {key: value for key, value in asdict(row).items() if key not in without}
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return {"value": estimate.value, "interval": ends(estimate.interval)}

@@ -1,0 +1,131 @@
+"""Figures on annotators against authors, by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.authors.comparison import (
+    asked_questions,
+    collection,
+    group_reports,
+    mean_kappa,
+    predictivity,
+    predictivity_tasks,
+)
+from core.authors.questions import Answer, Entry, Impression, Prediction, Question, Reaction, Submission
+from core.authors.recommendation import click_rates, load_catalogue, next_arm, recommend, spam_authors
+from core.authors.selection import KEYWORDS, SELECTOR, Selector
+from core.errors import UsageError
+
+OPTIONS = ("calm", "angry", "sad")
+
+
+def asked(n: int, truth: str | None, *others: str | None, author: str = "ada", group: str = "people") -> list[Entry]:
+    question = Question(f"d{n}/f", f"d{n}", "f", f"Question {n}?", OPTIONS, "calm")
+    answers = [
+        Answer(question.id, f"{group}{m}", 1.0, group, choice, seconds=2.0 * m, cost_usd=0.1)
+        for m, choice in enumerate(others)
+    ]
+    own = Answer(question.id, author, 1.0, choice=truth, abstention=None if truth else "not sure", seconds=6)
+    return [Submission(f"d{n}", author, float(n), f"Text {n}.", "c", questions=(question,)), own, *answers]
+
+
+def test_accuracy_strata_kappa_and_divergence_by_hand() -> None:
+    log = [
+        *asked(1, "calm", "calm", "calm"),  # both right
+        *asked(2, "angry", "calm", "calm", author="bo"),  # both wrong
+        *asked(3, "sad", "sad", "angry"),  # one right
+        *asked(4, None, "calm", "calm"),  # the author abstained: left out
+    ]
+    (report,) = group_reports(asked_questions(log))
+    assert (report.questions, report.labels) == (3, 6)
+    assert report.accuracy.value == pytest.approx(3 / 6)
+    assert [(one.agreeing, one.questions) for one in report.strata] == [(2, 2), (1, 1)]
+    assert report.strata[0].accuracy == pytest.approx(0.5)
+    # Annotators say calm calm sad / calm calm angry: p_o = 2/3, p_e = 4/9 -> kappa = (2/9) / (5/9).
+    assert report.kappa == pytest.approx(0.4)
+    # Authors 1 1 1, annotators 4 1 1, half added: (log(1/3 / 0.6) + 2 log(1/3 / 0.2)) / 3.
+    assert report.kl_position == pytest.approx(0.144622, abs=1e-6)
+    assert report.kl_meaning == pytest.approx(report.kl_position)
+    assert (report.seconds, report.cost_usd) == (1.0, pytest.approx(0.1))
+
+
+def test_completion_counts_abstentions_as_answers() -> None:
+    log = [*asked(1, "calm"), *asked(2, None), *asked(3, "sad")[:1]]
+    made = collection(log)
+    assert (made.asked, made.answered, made.abstained, made.declined) == (3, 1, 1, 0)
+    assert made.completion.value == pytest.approx(2 / 3)
+    assert made.abstention.value == pytest.approx(1 / 2)
+    assert made.seconds == 6
+
+
+def test_nothing_collected_gives_no_figures() -> None:
+    made = collection([])
+    assert (made.asked, made.completion.value, made.seconds) == (0, None, None)
+    assert group_reports(()) == ()
+    assert mean_kappa([[0, None], [1]]) is None
+
+
+def test_predictivity_changes_only_the_labels_between_sources() -> None:
+    log = [entry for n in range(7) for entry in asked(n, "calm" if n % 2 else "sad", "angry")]
+    tasks = predictivity_tasks(asked_questions(log), repeats=2)
+    assert {task.question.question.id for task in tasks} == {"d5/f", "d6/f"}, "five earlier answers are needed"
+    assert {task.source for task in tasks} == {"author", "people", "random"}
+    by_source = {task.source: task for task in tasks if task.question.question.id == "d5/f"}
+    assert [one.answer for one in by_source["author"].earlier] == ["sad", "calm", "sad", "calm", "sad"]
+    assert [one.answer for one in by_source["people"].earlier] == ["angry"] * 5
+    assert by_source["author"].same == 5
+    results = predictivity(tasks, ["calm" if task.source == "author" else None for task in tasks])
+    author, people, _ = results
+    assert (author.accuracy, author.deviation, author.by_same[5]) == (0.5, 0.0, 0.5)
+    assert (people.accuracy, people.unresolved) == (0, 4)
+
+
+def shown(n: int, at: float, arm: str = SELECTOR, author: str = "ada") -> Impression:
+    return Impression(f"d{n}", author, at, "Tent", arm)
+
+
+def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> None:
+    day = 86_400.0
+    log: list[Entry] = [
+        shown(1, day), Reaction("d1", "ada", day + 1), Reaction("d1", "ada", day + 2),
+        Reaction("d1", "ada", day + 3, helpful=True), shown(2, day + 5), shown(3, day + 60, KEYWORDS),
+        shown(4, 2 * day), shown(4, 2 * day + 100),
+    ]  # fmt: skip
+    rates = {(one.day, one.arm): (one.impressions, one.clicks) for one in click_rates(log)}
+    assert rates["", SELECTOR] == (2, 2)
+    assert rates["1970-01-02", SELECTOR] == (1, 2)
+    assert rates["1970-01-02", KEYWORDS] == (1, 0)
+    assert next_arm(log) == KEYWORDS
+
+
+def test_spamming_authors_are_left_out() -> None:
+    texts = [Submission(f"s{n}", "bot", float(n), "", excluded="spam" if n % 2 else "") for n in range(6)]
+    assert spam_authors(texts) == {"bot"}
+    assert not any(one.impressions for one in click_rates([*texts, shown(1, 9.0, author="bot")]))
+    assert spam_authors(texts[:4]) == frozenset()
+
+
+def test_recommends_by_matching_values_or_by_keywords() -> None:
+    from core.authors.questions import Feature
+
+    catalogue = load_catalogue(
+        "- {name: Tent, text: Light., keywords: [walk], labels: {Feeling: [calm]}}\n"
+        "- {name: Rope, text: Long., keywords: [climb], labels: {Feeling: angry}}"
+    )
+    source = Submission("d", "ada", 1.0, "I climb.", predictions={"f": Prediction("Calm", 0.8)}, selected=("f",))
+    features = (Feature("f", "feeling", open="options"),)
+    chosen = recommend(catalogue, source, features, Selector(), arm=SELECTOR)
+    assert chosen is not None
+    assert (chosen.entry.name, chosen.matches) == ("Tent", ("f",))
+    baseline = recommend(catalogue, source, features, Selector(), arm=KEYWORDS)
+    assert baseline is not None
+    assert (baseline.entry.name, baseline.matches) == ("Rope", ())
+    assert recommend(catalogue, Submission("d", "a", 1.0, "Nothing."), features, Selector(), arm=KEYWORDS) is None
+    assert recommend((), source, features, Selector(), arm=SELECTOR) is None
+
+
+@pytest.mark.parametrize("text", ["{}", "- name: A", "- {name: A, text: x}\n- {name: A, text: y}", "- [1"])
+def test_wrong_catalogue_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        load_catalogue(text)

@@ -1,0 +1,213 @@
+"""The writing desk with the built-in model, and with a scripted language model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from core.authors.questions import Message, Submission
+from core.authors.selection import SELECTOR
+from core.codebook import Codebook, Label
+from core.errors import UsageError
+from core.llm.connections import connection
+from core.services.authors import desk
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.servers.scripted import Scripted, saying
+
+BOOK = Codebook(
+    name="Notes",
+    unit="message",
+    labels=(
+        Label(name="Urgent", keywords=("today", "tomorrow")),
+        Label(name="Feeling", description="How do you feel?", open="options", include=("calm", "worried", "proud")),
+        Label(name="Mood", open="word"),
+    ),
+)
+URGENT, FEELING, MOOD = (label.id for label in BOOK.labels)
+TEXT = "I have to hand in the report tomorrow and it is not done."
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    workspace = Workspace()
+    opened = workspace.open(tmp_path / "notes.duckdb")
+    opened.store.codebooks.save(BOOK)
+    yield opened
+    workspace.close()
+
+
+def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
+    with pytest.raises(UsageError, match="not agreed"):
+        desk.submit(session, "ada", TEXT)
+    author = desk.give_consent(session, "  ada ")
+    made = desk.submit(session, author, TEXT)
+    assert not made.excluded
+    assert set(made.relevant) == {URGENT, FEELING, MOOD}
+    assert {question.item for question in made.questions} == {URGENT, FEELING, MOOD}
+    urgent = next(question for question in made.questions if question.item == URGENT)
+    assert set(urgent.options) == {"Yes", "No"}
+    assert urgent.predicted == "Yes"
+    with pytest.raises(UsageError, match="reading time"):
+        desk.answer(session, urgent.id, author, choice="Yes", seconds=4.9)
+    with pytest.raises(UsageError, match="not an option"):
+        desk.answer(session, urgent.id, author, choice="Perhaps", seconds=5)
+    with pytest.raises(UsageError, match="Only the author"):
+        desk.answer(session, urgent.id, "bo", choice="Yes", seconds=5)
+    effect = desk.answer(session, urgent.id, author, choice="yes", seconds=6.5)
+    assert effect is not None
+    assert effect.after < effect.before
+    with pytest.raises(UsageError, match="already answered"):
+        desk.answer(session, urgent.id, author, choice="No", seconds=6)
+    document = session.store.documents.get(made.document_id)
+    assert document is not None
+    assert document.gold == {"author": {URGENT: True}}
+    feeling = next(question for question in made.questions if question.item == FEELING)
+    abstained = desk.answer(session, feeling.id, author, abstention="not sure", seconds=7)
+    assert abstained is not None
+    assert abstained.loss is None
+    assert abstained.before == abstained.after
+    mood = next(question for question in made.questions if question.item == MOOD)
+    with pytest.raises(UsageError, match="one word"):
+        desk.answer(session, mood.id, author, choice="two words", seconds=6)
+    desk.answer(session, mood.id, author, declined=True, seconds=0)
+    after = desk.load_desk(session)
+    assert after.next_question(made) is None
+    assert dict(after.learned.abstentions) == {FEELING: 1, MOOD: 0}
+    assert document.gold["author"].keys() == {URGENT}, "neither an abstention nor a free answer becomes a label"
+
+
+def test_excluded_texts_are_counted_without_their_words(session: ProjectSession) -> None:
+    author = desk.give_consent(session, "ada")
+    made = desk.submit(session, author, "I was diagnosed today and need advice.")
+    assert (made.excluded, made.text, made.questions) == ("sensitive", "", ())
+    assert session.store.documents.count() == 0
+    desk.submit(session, author, TEXT)
+    assert desk.submit(session, author, TEXT.upper()).excluded == "repeated"
+    assert session.store.documents.count() == 1
+
+
+def test_personal_data_never_reaches_the_project(session: ProjectSession) -> None:
+    desk.save_settings(session, names=["Zork"])
+    author = desk.give_consent(session, "ada")
+    made = desk.submit(session, author, "Tell Zork and Emma today: my mail is e@x.org, call +49 30 901820.")
+    assert made.text == "Tell [name] and [name] today: my mail is [email], call [phone]."
+    everything = json.dumps([str(entry) for entry in session.store.author_log.entries()])
+    assert not {"Zork", "Emma", "e@x.org", "901820"} & set(everything.replace("'", " ").split())
+    assert "e@x.org" not in everything
+
+
+def test_conversation_is_context_of_the_document(session: ProjectSession) -> None:
+    author = desk.give_consent(session, "ada")
+    first = desk.submit(session, author, TEXT)
+    reply = desk.reply_in_chat(session, first)
+    assert "not a language model" in reply.text
+    before = (Message("author", first.text), reply)
+    later = "And today I still have no idea."
+    second = desk.submit(session, author, later, conversation=first.conversation, before=before)
+    document = session.store.documents.get(second.document_id)
+    assert document is not None
+    assert document.group == first.conversation
+    assert document.fields["conversation"].startswith("Author: I have to hand in")
+
+
+def test_recommends_after_warm_up_and_alternates(session: ProjectSession) -> None:
+    catalogue = "[{name: Planner, text: Plan the week., keywords: [report], labels: {Urgent: Yes}}]"
+    desk.save_settings(session, warm_up=1, catalogue=catalogue.replace("Yes", '"Yes"'))
+    author = desk.give_consent(session, "ada")
+    first = desk.submit(session, author, TEXT)
+    assert desk.recommend(session, first) is None, "nothing is recommended in the warm-up"
+    urgent = next(question for question in first.questions if question.item == URGENT)
+    desk.answer(session, urgent.id, author, choice="Yes", seconds=6)
+    second = desk.submit(session, author, "The second report is due tomorrow as well.")
+    assert second.questions, "questions do not depend on recommendations"
+    for _ in range(2):
+        entry = desk.recommend(session, second)
+        assert entry is not None
+        assert entry.name == "Planner"
+    shown = desk.load_desk(session).impression(second.document_id)
+    assert shown is not None
+    assert (shown.arm, shown.matches) == (SELECTOR, (URGENT,))
+    desk.react(session, second)
+    desk.react(session, second, helpful=True)
+    assert len(desk.load_desk(session).reactions(second.document_id)) == 2
+    third = desk.submit(session, author, "Tomorrow the third report follows, sadly.")
+    assert desk.recommend(session, third) is not None
+    keywords = desk.load_desk(session).impression(third.document_id)
+    assert keywords is not None
+    assert keywords.arm == "keywords"
+
+
+def test_state_is_replayed_from_the_file(session: ProjectSession) -> None:
+    author = desk.give_consent(session, "ada")
+    made = desk.submit(session, author, TEXT)
+    desk.answer(session, made.questions[0].id, author, abstention="none of these", seconds=5)
+    before = desk.load_desk(session)
+    assert [entry for entry in session.store.author_log.entries() if isinstance(entry, Submission)] == [made]
+    assert desk.replay(session.store.author_log.entries()) == before.learned
+
+
+REPLIES = {
+    "which questions make sense": '{"relevant": [2]}',
+    "guess how the author of a text": '{"value": "Uneasy about time", "certainty": 80}',
+    "write one question": '{"question": "How do you feel?", "options": ["Uneasy about time", "Bored", "Keen", "none"]}',
+    "helpful chat model": "Start with the summary. Ask Emma.",
+}
+
+
+def answering(replies: dict[str, str]) -> Any:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        head = body["messages"][0]["content"]
+        text = next(reply for words, reply in replies.items() if words in head)
+        return await saying(text)(request, body)
+
+    return behave
+
+
+def test_language_model_makes_options_for_the_text(session: ProjectSession) -> None:
+    with Scripted(answering(REPLIES)) as server:
+        session.models.add(connection("local", server.url))
+        desk.save_settings(session, model="local/tiny")
+        author = desk.give_consent(session, "ada")
+        made = desk.submit(session, author, TEXT + " Emma knows.")
+        (question,) = made.questions
+        assert question.item == FEELING
+        assert set(question.options) == {"Uneasy about time", "Bored", "Keen"}, "'none' is no option"
+        assert question.predicted == "Uneasy about time"
+        assert made.predictions[FEELING].certainty == pytest.approx(0.8)
+        assert desk.reply_in_chat(session, made).text == "Start with the summary. Ask [name]."
+        assert not any("Emma" in json.dumps(body) for body in server.requests), "masked before it is sent"
+
+
+def test_unreadable_replies_leave_a_text_without_questions(session: ProjectSession) -> None:
+    with Scripted(answering(dict.fromkeys(REPLIES, "I would rather not say."))) as server:
+        session.models.add(connection("local", server.url))
+        desk.save_settings(session, model="local/tiny")
+        made = desk.submit(session, desk.give_consent(session, "ada"), TEXT)
+        assert (made.excluded, made.questions) == ("nothing relevant", ())
+        assert len(server.requests) == 2, "asked once more, then given up"
+        assert session.store.documents.count() == 1, "the text itself is kept"
+
+
+def test_settings_are_checked(session: ProjectSession) -> None:
+    for changes in ({"m": 5}, {"model": "nowhere/x"}, {"catalogue": "- {name: A}"}, {"catalogue": "just text"}):
+        with pytest.raises(UsageError):
+            desk.save_settings(session, **changes)
+    assert desk.load_settings(session) == desk.DeskSettings()
+
+
+def test_only_open_labels_cannot_run(session: ProjectSession) -> None:
+    from core.errors import CodebookError
+    from core.services.runs import planning
+
+    assert planning.project_settings(session, planning.Plan()).codebook.names == ("Urgent",)
+    session.store.codebooks.save(Codebook(labels=(Label(name="Mood", open="word"),)))
+    with pytest.raises(CodebookError, match="only open labels"):
+        planning.project_settings(session, planning.Plan())

@@ -1,0 +1,136 @@
+"""The report on the sample chats, files, and the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import resources
+from core.errors import ExportError, InputError
+from core.services.authors import files
+from core.services.authors.desk import load_desk
+from core.services.authors.report import annotate, author_report, to_json
+from core.services.evaluation import scores
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+from tests.core.cli.invoking import moot
+
+SAMPLE = resources.folder("sample_data") / files.SAMPLE_CHATS
+
+
+@pytest.fixture(scope="module")
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+            patch.setenv(name, str(tmp_path_factory.mktemp(name)))
+        made = Workspace()
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def session(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> ProjectSession:
+    opened = workspace.open(tmp_path_factory.mktemp("project") / "chats.duckdb")
+    assert files.load_sample(opened) == 43
+    return opened
+
+
+def test_sample_gives_the_figures_of_the_paper(session: ProjectSession) -> None:
+    assert files.load_sample(session) == 0, "a second import adds nothing"
+    report = author_report(session)
+    made = report.collection
+    assert dict(made.excluded) == {"greeting": 1, "spam": 1, "sensitive": 1}
+    assert (made.asked, made.answered, made.abstained, made.declined) == (69, 66, 2, 1)
+    assert made.completion.value == pytest.approx(68 / 69)
+    readers, experts = report.groups
+    assert (readers.group, readers.annotators, readers.labels) == ("readers", 3, 180)
+    assert readers.accuracy.value == pytest.approx(70 / 180)
+    assert readers.accuracy.interval is not None
+    assert sum(stratum.questions for stratum in readers.strata) == 60
+    assert [stratum.agreeing for stratum in experts.strata] == [3, 2, 1][: len(experts.strata)]
+    assert experts.accuracy.value is not None
+    totals = {one.arm: (one.impressions, one.clicks) for one in report.clicks if not one.day}
+    assert totals == {"selector": (8, 6), "keywords": (5, 1)}
+    assert json.loads(json.dumps(to_json(report)))["labels"]["Feeling"]["abstained"] == 2
+
+
+def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> None:
+    run = planning.create_runs(
+        session, planning.project_settings(session, planning.Plan(protocol="single")), session.store.documents.ids()
+    )[0]
+    session.start_or_resume(run.run_id).result(timeout=60)
+    report = scores.to_json(scores.evaluate(session, session.run(run.run_id), "author"))
+    assert set(report["labels"]) == {"Purchase", "Urgent"}
+    assert report["labels"]["Purchase"]["n"] == 12
+
+
+def test_built_in_annotators_answer_once(session: ProjectSession) -> None:
+    assert annotate(session, "builtin/lexical", copies=1) == 63
+    assert annotate(session, "builtin/lexical", copies=1) == 0
+    group = next(one for one in author_report(session).groups if one.group == "built-in")
+    assert (group.labels, group.kappa, group.cost_usd) == (60, None, 0)
+
+
+def test_export_names_where_each_label_comes_from(session: ProjectSession, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in files.export_labels(session, ".jsonl").decode().splitlines()]
+    authors = [row for row in rows if row["group"] == "author"]
+    assert len(authors) == 69
+    assert tuple(authors[0]) == files.COLUMNS
+    first = next(row for row in authors if row["label"] == "Feeling" and row["answer"])
+    assert first["options"][first["position"]] == first["answer"]
+    assert files.save_labels(session, tmp_path / "labels.csv").read_bytes().startswith(b"\xef\xbb\xbfquestion_id,")
+    for path in (tmp_path / "labels.txt", session.path, tmp_path / "missing" / "labels.csv"):
+        with pytest.raises(ExportError):
+            files.save_labels(session, path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{", "line 1"),
+        ('{"author": "a"}', "conversation"),
+        ('{"author": "a", "conversation": "c", "at": 1, "messages": []}', "messages"),
+        ('{"author": "a", "conversation": "c", "at": 1, "messages": [{"role": "bot", "text": "Hi"}]}', "role 'bot'"),
+        (
+            '{"author": "a", "conversation": "c", "at": 1, "messages": [{"role": "author", "text": "Is it a tent?"}], '
+            '"questions": [{"label": "Unknown", "question": "?", "answer": "x"}]}',
+            "no label 'Unknown'",
+        ),
+        (
+            '{"author": "a", "conversation": "c", "at": 1, "messages": [{"role": "author", "text": "Is it a tent?"}], '
+            '"questions": [{"label": "Urgent", "question": "?", "options": ["Yes", "No"], "answer": "Maybe"}]}',
+            "'Maybe' is not an option",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_line_is_named_and_stores_nothing(session: ProjectSession, tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "chats.jsonl"
+    path.write_text(line, encoding="utf-8")
+    before = len(load_desk(session).log)
+    with pytest.raises(InputError, match=words):
+        files.import_chats(session, path)
+    assert len(load_desk(session).log) == before
+
+
+def test_unreadable_files_are_refused(session: ProjectSession, tmp_path: Path) -> None:
+    (tmp_path / "latin.jsonl").write_bytes(b"\xff\xfe\xfa")
+    for name in ("latin.jsonl", "missing.jsonl"):
+        with pytest.raises(InputError):
+            files.import_chats(session, tmp_path / name)
+
+
+def test_command_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    project = tmp_path / "chats.duckdb"
+    moot("authors", "--project", project, code=2)
+    done = moot("authors", "--project", project, "--sample", "--export", tmp_path / "all.jsonl", "--json")
+    assert done.json["collection"]["answered"] == 66
+    assert set(done.json["annotators"]) == {"readers", "experts"}
+    assert (tmp_path / "all.jsonl").exists()
+    assert "readers" in moot("authors", "--project", project).stdout
+    moot("authors", "--project", project, "--annotate", "nowhere/x", code=2)
