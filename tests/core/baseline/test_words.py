@@ -34,7 +34,7 @@ from core.codebook import Codebook, Label
         ("tv", "tvs"),
     ],
 )
-def test_forms_that_count(word: str, found: str) -> None:
+def test_inflected_forms_match(word: str, found: str) -> None:
     assert forms(word) >= set(found.split())
 
 
@@ -44,11 +44,11 @@ def test_forms_that_count(word: str, found: str) -> None:
      ("friend", "friendly"), ("bar", "bare"), ("new", "news"), ("busy", "business"), ("evening", "even"),
      ("building", "build"), ("bed", "b"), ("look", "overlooked"), ("glass", "glas")],
 )  # fmt: skip
-def test_forms_that_do_not(word: str, other: str) -> None:
+def test_other_words_do_not_match(word: str, other: str) -> None:
     assert other not in forms(word)
 
 
-def test_tokens() -> None:
+def test_tokens_of_a_text() -> None:
     text = "Café's $5 wait-staff 食物 Straße"
     assert [word for word, _, _ in tokens(text)] == ["cafe", "s", "$", "5", "wait", "staff", "食", "物", "strasse"]
     assert all(text[start:end] for _, start, end in tokens(text))
@@ -59,7 +59,7 @@ def test_keywords_in_scripts_without_spaces() -> None:
     assert lexicon.usable == (True,)
 
 
-def test_clauses_part_at_marks_and_keep_short_pieces_together() -> None:
+def test_clauses_split_at_punctuation_and_keep_short_pieces_together() -> None:
     text = 'Pizza, pasta, and wine! The room was large enough for us, but the bathroom was in a bad state "yes"\nEnd'
     assert [text[start:end] for start, end in clauses_of(text)] == [
         "Pizza, pasta, and wine",
@@ -75,7 +75,7 @@ def weights(*labels: Label, unit: str = "text") -> list[dict[str, float]]:
     return [{term.text: term.weight for term in terms if term.label == number} for number in range(len(labels))]
 
 
-def test_what_a_definition_gives() -> None:
+def test_words_derived_from_a_definition() -> None:
     (food, _) = weights(
         Label(
             name="A", description="Pizza, fresh fruit and what guests say of the review.", include=("my soup was cold",)
@@ -87,7 +87,7 @@ def test_what_a_definition_gives() -> None:
     assert not {"pizza", "guests", "say", "review", "my", "a"} & set(food)
 
 
-def test_what_a_description_denies_does_not_count() -> None:
+def test_negated_words_of_a_description_are_ignored() -> None:
     (menu,) = weights(
         Label(
             name="List", description="The offer, not the dishes; drinks do not count. Fees are not prices: set meals."
@@ -96,7 +96,7 @@ def test_what_a_description_denies_does_not_count() -> None:
     assert set(menu) == {"list", "offer", "set meals", "set", "meals"}
 
 
-def test_words_shared_between_definitions_or_with_the_unit_count_less() -> None:
+def test_words_shared_with_other_definitions_or_the_unit_weigh_less() -> None:
     one, two, three = weights(
         Label(name="A", description="rooms, lamps, hotels"),
         Label(name="B", description="rooms, chairs"),
@@ -107,7 +107,7 @@ def test_words_shared_between_definitions_or_with_the_unit_count_less() -> None:
     assert "hotels" not in one
 
 
-def test_a_word_with_a_list_of_keywords_beside_it_only_supports() -> None:
+def test_derived_word_only_supports_a_list_of_keywords() -> None:
     keywords = ("candle", "torch", "lantern", "bulb", "flame")
     labels = (Label(name="A", description="lamps", keywords=keywords), Label(name="B", description="doors"))
     terms = {term for found in lexicon_of(Codebook(labels=labels)).index.values() for term in found}
@@ -116,6 +116,6 @@ def test_a_word_with_a_list_of_keywords_beside_it_only_supports() -> None:
     }  # fmt: skip
 
 
-def test_the_subject_of_a_how_clause_counts_less() -> None:
+def test_subject_of_a_how_clause_weighs_less() -> None:
     (label,) = weights(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
     assert label["clean"] == label["dusty"] == label["lamps"] > 0.5 > label["rooms"] == label["halls"]

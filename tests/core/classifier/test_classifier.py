@@ -74,7 +74,7 @@ def test_learns_words_outside_the_word_lists() -> None:
     assert "cobwebs" not in trained.explain(cobwebs, 0, 0.0)
 
 
-def test_a_batch_without_positives_teaches_nothing() -> None:
+def test_single_valued_training_data_does_not_change_predictions() -> None:
     examples = _examples(["a word"] * 50, np.ones(50))
     task = classifier.Task("multilabel", 1)
     for answer in (0.0, 1.0):
@@ -82,7 +82,7 @@ def test_a_batch_without_positives_teaches_nothing() -> None:
         assert trained.predict_proba(examples[:1])[0, 0, 1] == pytest.approx(1 / (1 + np.exp(-2)))
 
 
-def test_corrections_turn_a_listed_word_round_step_by_step() -> None:
+def test_corrections_gradually_outweigh_a_listed_word() -> None:
     """A word that is wrong each time, among as many right ones of another word, loses its label in a few decisions."""
     task = classifier.Task("multilabel", 1)
     wrong, right = (Example("", (2.0,), {word: 1.0}) for word in ("wait", "staff"))
@@ -96,7 +96,7 @@ def test_corrections_turn_a_listed_word_round_step_by_step() -> None:
     assert trained.predict_proba([right])[0, 0, 1] > 0.8
 
 
-def test_vectors_are_features_where_there_are_any() -> None:
+def test_embeddings_are_features_if_present() -> None:
     task = classifier.Task("multilabel", 1)
     here, there = np.array([1.0, 0.0], np.float32), np.array([0.0, 1.0], np.float32)
     examples = [Example("", (0.0,), {}, vector) for vector in (here, there)] * 20
@@ -185,7 +185,7 @@ def test_cross_validation_does_not_predict_training_documents() -> None:
     assert _wrong(classifier.train(task, examples, reference).predict(examples).values, reference) < 0.1
 
 
-def test_more_training_documents_gain_where_there_is_something_to_learn() -> None:
+def test_more_training_documents_improve_learnable_labels() -> None:
     texts, scores, reference = _invented(60)
     task, examples = classifier.Task("multilabel", 2), _examples(texts, scores)
     wrong = [

@@ -1,4 +1,4 @@
-"""Words that errors have in common, and the sentence one of them stands in."""
+"""Words that errors have in common, and the sentences that contain them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MISSED = ["The lift was broken all week.", "A broken lift again!", "Broken lift,
 RIGHT = ["Nice pool.", "The week was fine.", "Quiet floor.", "Good food.", "We liked the pool.", "Fine."]
 
 
-def test_the_phrase_that_errors_share_is_found_and_stands_for_its_words():
+def test_shared_phrase_of_errors_replaces_its_words():
     found = cues(MISSED, RIGHT)
     assert found[0].words in ("broken lift", "broken", "lift")
     top = next(cue for cue in found if "lift" in cue.words or "broken" in cue.words)
@@ -23,11 +23,11 @@ def test_the_phrase_that_errors_share_is_found_and_stands_for_its_words():
 
 
 @pytest.mark.parametrize(("errors", "others"), [([], RIGHT), (["one error"], RIGHT), (["the of", "and a"], ["it is"])])
-def test_too_little_tells_nothing(errors, others):
+def test_too_few_documents_give_no_cues(errors, others):
     assert cues(errors, others) == ()
 
 
-def test_the_sentence_around_a_cue():
+def test_sentence_with_a_cue_is_found_and_shortened():
     assert sentence_with("Nice. The Lift\nwas broken! Bye.", "lift") == "The Lift"
     assert sentence_with("Nice. A broken lift. Bye.", "broken lift") == "A broken lift."
     assert sentence_with("Nothing.", "lift") == ""

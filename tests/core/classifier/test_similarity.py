@@ -1,4 +1,4 @@
-"""Retrieval of precedents: by value, by likeness, without what must not be found."""
+"""Retrieval of examples by value and similarity, with exclusions."""
 
 from __future__ import annotations
 
@@ -34,33 +34,33 @@ def ids(found: Sequence[Precedent]) -> list[str]:
     return [one.document_id for one in found]
 
 
-def test_the_most_similar_with_the_value_come_first() -> None:
+def test_most_similar_documents_with_the_value_come_first() -> None:
     assert ids(index().nearest("Stained sheets.", "clean", True, 3)) == ["b", "a", "d"]
     assert ids(index().nearest("Stained sheets.", "clean", False, 2)) == ["c"], "there is only one"
     assert ids(index().nearest("A porter.", "staff", True, 1)) == ["c"]
 
 
-def test_what_is_excluded_is_never_found() -> None:
+def test_excluded_documents_are_never_found() -> None:
     assert ids(index().nearest(TEXTS["b"], "clean", True, 3, exclude={"b", "d"})) == ["a"]
     assert ids(index().similar(TEXTS["b"], 9, exclude={"b"})) == ["a", "d", "c"]
     assert ids(labelled(TEXTS, VALUES, exclude={"a"})) == ["b", "c", "d"]
 
 
-def test_no_precedent_is_none() -> None:
+def test_search_without_candidates_is_empty() -> None:
     assert index().nearest("x", "clean", True, 0) == ()
     assert index().nearest("x", "price", True, 3) == ()
     assert Index(()).nearest("x", "clean", True, 3) == Index(()).similar("x", 3) == ()
     assert len(Index(())) == 0
 
 
-def test_all_pairs_at_once() -> None:
+def test_examples_for_all_pairs_of_item_and_value() -> None:
     shown = index().shown("The porter was charming.", 1, exclude={"c"})
     assert {pair: ids(found) for pair, found in shown.items()} == {
         ("clean", True): ["d"], ("staff", False): ["a"], ("staff", True): ["d"],
     }  # fmt: skip
 
 
-def test_vectors_from_elsewhere_and_asked_for_once_each() -> None:
+def test_embeddings_are_requested_once_per_text() -> None:
     asked: list[str] = []
 
     def embed(texts: Sequence[str]) -> np.ndarray:
@@ -82,7 +82,7 @@ def test_any_texts_can_be_compared(texts: list[str], asked: str, k: int) -> None
 
 
 @pytest.mark.minilm
-def test_minilm_on_this_machine() -> None:
+def test_minilm_vectors_agree_with_the_model_card() -> None:
     """The figures are those that the model gives for these sentences elsewhere (its card's own example, 0.7553)."""
     from core.llm import embeddings
 

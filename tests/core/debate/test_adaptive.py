@@ -39,18 +39,18 @@ def heard(text: str, kind: str = "multilabel") -> Reply:
         ([f"Undecided: Price\n{SURE}"], "left open"),
     ],
 )
-def test_what_counts_as_sure(texts: list[str], why: str) -> None:
+def test_doubt_of_an_extraction_and_its_reason(texts: list[str], why: str) -> None:
     found = doubt([heard(text) for text in texts], CODEBOOKS["multilabel"])
     assert (why in found) if why else not found
 
 
-def test_a_second_extractor_that_fails_or_a_choice_without_words_is_not_sure() -> None:
+def test_failed_second_extractor_or_unquoted_choice_is_in_doubt() -> None:
     assert doubt([heard(SURE), Reply(error=ReplyError("server fault", "boom"))], CODEBOOKS["multilabel"])
     assert not doubt([heard('Service: "staff were kind"\nThe label is Service', "choice")], CODEBOOKS["choice"])
     assert "has no quote" in doubt([heard("The label is Service", "choice")], CODEBOOKS["choice"])
 
 
-def test_the_sure_are_decided_at_once_the_others_and_the_audited_debated() -> None:
+def test_certain_documents_skip_the_debate_unless_audited() -> None:
     context = context_of(ECJ, adaptive=True, audit=0)
     verdict, requests = play(ECJ, context, lambda _ask, _number: SURE)
     assert ([request.role for request in requests], verdict.path, verdict.values[SERVICE]) == (
@@ -66,7 +66,7 @@ def test_the_sure_are_decided_at_once_the_others_and_the_audited_debated() -> No
     assert plain.path == ""
 
 
-def test_two_extractors_speak_at_once_from_one_template() -> None:
+def test_two_extractors_get_the_same_messages() -> None:
     context = context_of(ECJ, adaptive=True, second=True, audit=0)
     verdict, requests = play(ECJ, context, lambda _ask, _number: says("multilabel"))
     assert [request.role for request in requests] == ["extractor", "extractor_b"]
@@ -74,7 +74,7 @@ def test_two_extractors_speak_at_once_from_one_template() -> None:
     assert (verdict.path, set(verdict.values.values())) == ("short", {False})
 
 
-def test_the_audited_share_is_that_of_the_documents_and_the_same_whenever_it_is_drawn() -> None:
+def test_audited_share_of_documents_is_reproducible() -> None:
     context = context_of(ECJ, adaptive=True, audit=0.2)
     documents = [Document(str(number), DOCUMENT.fields) for number in range(1000)]
 
@@ -87,7 +87,7 @@ def test_the_audited_share_is_that_of_the_documents_and_the_same_whenever_it_is_
     assert 160 <= drawn.count("audited") <= 240, "five deviations around 200"
 
 
-def test_a_run_tells_what_it_left_out_and_what_its_audit_changed(tmp_path: Path) -> None:
+def test_run_reports_skipped_debates_and_audit_changes(tmp_path: Path) -> None:
     write(tmp_path, *(f"{number}: the staff were friendly." for number in range(30)), "Nothing to see here.")
     told = annotate(tmp_path, "--param", "adaptive=true", "--param", "audit=0.3").json
     excluded_label = told["adaptive"]
@@ -104,7 +104,7 @@ def test_a_run_tells_what_it_left_out_and_what_its_audit_changed(tmp_path: Path)
     assert whole["cached_calls"] == told["calls"], "the same asks are the same replies"
 
 
-def test_what_does_not_go_together_is_refused(tmp_path: Path) -> None:
+def test_incompatible_options_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "Text.")
     told = annotate(tmp_path, "--param", "adaptive=yes", "--param", "scope=each", code=2)
     assert "scope=each" in told.stderr

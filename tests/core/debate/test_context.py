@@ -47,7 +47,7 @@ def test_readable_reply_that_was_cut_counts_if_the_second_is_unreadable() -> Non
     assert reply.text == cut.text
 
 
-def test_unreadable_reply_is_asked_for_once_more_with_the_words_that_were_left_over() -> None:
+def test_unreadable_reply_is_asked_for_once_more_naming_unread_words() -> None:
     sent, reply = asked(Reply("Final Decision: Service, Sauna"), Reply(says("multilabel", "Service")))
     assert [request.limit_factor for request in sent] == [1, 1]
     assert '"Sauna"' in sent[1].messages[-1].content

@@ -1,4 +1,4 @@
-"""The courtroom, branch by branch: two answers or more, the bench, precedents, arguments over length."""
+"""The courtroom, branch by branch: two or more answers, judges, precedents, long arguments."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def roles(requests: list[Request]) -> list[str]:
     return [request.role for request in requests if not request.retry]
 
 
-def test_the_stages_of_a_trial() -> None:
+def test_stages_of_a_trial() -> None:
     verdict, requests = play(SPEC, context_of(SPEC, "choice", precedents=SHOWN), court())
     assert roles(requests) == [
         "magistrate", "magistrate", "prosecutor", "defender", "clerk", "clerk", "judge_1", "judge_2", "judge_3",
@@ -63,13 +63,13 @@ def test_the_stages_of_a_trial() -> None:
         assert words in told
 
 
-def test_of_two_labels_the_other_one_is_the_second_answer() -> None:
+def test_second_answer_of_a_binary_choice_is_the_other_label() -> None:
     _, requests = play(SPEC, context_of(SPEC, codebook=BINARY, judges=1), court("S"))
     assert roles(requests) == ["magistrate", "prosecutor", "defender", "judge_1"]
     assert "the label is Price" in requests[2].messages[1].content
 
 
-def test_the_second_answer_is_asked_for_without_the_first() -> None:
+def test_second_answer_is_requested_without_the_first_label() -> None:
     _, requests = play(SPEC, context_of(SPEC, "choice"), court())
     assert requests[1].without == SERVICE
     assert requests[1].is_auxiliary
@@ -93,7 +93,7 @@ def test_the_second_answer_is_asked_for_without_the_first() -> None:
         ("RRS", ROOM, "verdict"),  # a judge may name any label
     ],
 )
-def test_in_parallel_the_majority_of_the_judges_counts(rulings: str, label: str | None, status: str) -> None:
+def test_majority_of_parallel_judges_decides(rulings: str, label: str | None, status: str) -> None:
     context = context_of(SPEC, "choice", bench="parallel", judges=len(rulings))
     verdict, requests = play(SPEC, context, court(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
@@ -111,14 +111,14 @@ def test_in_parallel_the_majority_of_the_judges_counts(rulings: str, label: str 
         ("SS!", None, "failed", 2),
     ],
 )
-def test_in_sequence_the_last_judge_decides(rulings: str, label: str | None, status: str, heard: int) -> None:
+def test_last_judge_in_sequence_decides(rulings: str, label: str | None, status: str, heard: int) -> None:
     verdict, requests = play(SPEC, context_of(SPEC, "choice", judges=3), court(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
     last = next(request for request in requests if request.role == "judge_3")
     assert len(last.replies_to) == 2 + heard
 
 
-def test_one_judge_in_sequence_is_one_judge_in_parallel() -> None:
+def test_single_judge_gets_the_same_messages_in_both_modes() -> None:
     both = [
         play(SPEC, context_of(SPEC, "choice", precedents=SHOWN, judges=1, bench=bench), court("P"))
         for bench in ("sequence", "parallel")
@@ -127,14 +127,14 @@ def test_one_judge_in_sequence_is_one_judge_in_parallel() -> None:
     assert both[0][0] == both[1][0]
 
 
-def test_without_precedents_there_is_nothing_to_write_reasons_for() -> None:
+def test_without_precedents_there_is_no_clerk() -> None:
     verdict, requests = play(SPEC, context_of(SPEC, "choice", shots=3), court())
     assert "clerk" not in roles(requests)
     assert "Precedents:" not in requests[-1].messages[1].content
     assert verdict.status == "verdict"
 
 
-def test_a_reason_belongs_to_its_precedent_and_is_the_same_in_every_debate() -> None:
+def test_reason_of_a_precedent_is_shared_by_debates() -> None:
     context = context_of(SPEC, "choice", precedents=SHOWN)
     _, requests = play(SPEC, context, court())
     clerk = next(request for request in requests if request.role == "clerk")
@@ -146,12 +146,12 @@ def test_a_reason_belongs_to_its_precedent_and_is_the_same_in_every_debate() -> 
     assert requests[-1].messages[1].content.count("Why:") == 1
 
 
-def test_a_document_is_no_precedent_of_its_own() -> None:
+def test_document_is_not_its_own_precedent() -> None:
     own = {("label", SERVICE): (Precedent("1", "The staff.", {"label": SERVICE}),)}
     assert "clerk" not in roles(play(SPEC, context_of(SPEC, "choice", precedents=own), court())[1])
 
 
-def test_an_argument_over_length_is_asked_again_and_then_cut() -> None:
+def test_long_argument_is_requested_again_and_then_cut() -> None:
     long = "It is so. It really is. And more."
     verdict, requests = play(SPEC, context_of(SPEC, "choice"), court(argument=long))
     again = [request for request in requests if request.retry]
@@ -169,11 +169,11 @@ def test_an_argument_over_length_is_asked_again_and_then_cut() -> None:
 
 
 @pytest.mark.parametrize("role", [0, 1, 2, 3])
-def test_without_hearing_or_counsel_there_is_no_trial(role: int) -> None:
+def test_failed_magistrate_or_counsel_fails_the_debate(role: int) -> None:
     assert play(SPEC, context_of(SPEC, "choice"), court(), **{f"n{role}": BOOM})[0].status == "failed"
 
 
-def test_a_first_answer_that_cannot_be_read_is_unresolved() -> None:
+def test_unreadable_first_answer_is_unresolved() -> None:
     verdict, requests = play(SPEC, context_of(SPEC, "choice"), lambda _ask, _number: "Hm.")
     assert verdict.status == "unresolved"
     assert len(requests) == 2
@@ -209,14 +209,14 @@ def test_each_contested_label_has_a_trial() -> None:
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
 
 
-def test_without_doubt_there_is_no_trial() -> None:
+def test_agreement_skips_the_trial() -> None:
     verdict, requests = play(SPEC, context_of(SPEC), multi(("Service",), ("Service",), present=False))
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
     assert len(requests) == 2
 
 
 @given(judges=st.integers(1, 5), every=st.booleans(), second=st.sets(st.sampled_from(["Service", "Price", "Room"])))
-def test_the_number_of_asks_of_labels(judges: int, every: bool, second: set[str]) -> None:
+def test_number_of_requests_for_labels(judges: int, every: bool, second: set[str]) -> None:
     context = context_of(SPEC, judges=judges, trials="all" if every else "disputed")
     _, requests = play(SPEC, context, multi(("Service",), tuple(second), present=True))
     contested = 3 if every else len(second ^ {"Service"})
@@ -225,7 +225,7 @@ def test_the_number_of_asks_of_labels(judges: int, every: bool, second: set[str]
 
 @given(judges=st.integers(1, 5), shots=st.integers(0, 3), there=st.integers(0, 4), binary=st.booleans(),
        bench=st.sampled_from(["sequence", "parallel"]))  # fmt: skip
-def test_the_number_of_asks_of_a_choice(judges: int, shots: int, there: int, binary: bool, bench: str) -> None:
+def test_number_of_requests_for_a_choice(judges: int, shots: int, there: int, binary: bool, bench: str) -> None:
     shown = {
         ("label", label): tuple(Precedent(f"{label}{n}", f"Text {n}", {"label": label}) for n in range(there))
         for label in (SERVICE, PRICE)
@@ -237,7 +237,7 @@ def test_the_number_of_asks_of_a_choice(judges: int, shots: int, there: int, bin
     assert len(requests) == (1 if binary else 2) + 2 + 2 * min(shots, there) + judges  # h + 2 + q + J
 
 
-def test_ratings_have_no_two_answers() -> None:
+def test_ratings_are_not_supported() -> None:
     assert "rating" in SPEC.unsupported
     with pytest.raises(UsageError, match="judges cannot be 6"):
         SPEC.parse_params({"judges": "6"})
@@ -261,11 +261,11 @@ def test_sentences_are_counted(text: str, count: int) -> None:
 
 
 @given(st.text(max_size=400), st.integers(1, 4))
-def test_what_is_cut_fits(text: str, most: int) -> None:
+def test_cut_argument_is_within_the_limit(text: str, most: int) -> None:
     assert fits(cut(text, most), most)
     assert len(cut(text, most)) <= len(text)
 
 
-def test_a_sentence_without_end_is_over_length_too() -> None:
+def test_endless_sentence_is_too_long() -> None:
     assert not fits("and " * 61, 1)
     assert len(cut("and " * 90, 1).split()) == 60

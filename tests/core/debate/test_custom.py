@@ -1,4 +1,4 @@
-"""Protocols from a file: what they may say, on which line they are wrong, and that they run as described."""
+"""Protocols from a file: syntax, errors with their line, and execution as described."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def held(script: str, *answers: Reply | str):
 S, P = says("choice", "Service"), says("choice", "Price")
 
 
-def test_runs_in_described_order() -> None:
+def test_roles_run_in_the_described_order() -> None:
     verdict, requests = held(TALK, S, P, S, S, P)
     assert [request.role for request in requests] == ["one", "two", "one", "two", "last"]
     assert verdict.values == {"label": PRICE}
@@ -49,14 +49,14 @@ def test_runs_in_described_order() -> None:
     assert len(held(TALK, S, P, S, P, S, P, S)[1]) == 7
 
 
-def test_several_that_decide_vote() -> None:
+def test_several_deciding_roles_vote() -> None:
     script = TALK.replace("decides: last", "decides: {vote: [one, two, last]}")
     assert held(script, S, P, S, P, S, P, S)[0].values == {"label": SERVICE}
     assert held(script, S, P, S, P, S, P, BOOM)[0].status == "unresolved"  # a tie of the two that are left
     assert held(script, BOOM)[0].status == "failed"
 
 
-def test_a_fault_counts_where_it_decides() -> None:
+def test_fault_matters_only_in_a_deciding_role() -> None:
     assert held(TALK, BOOM, S, BOOM, S, BOOM, S, S)[0].values == {"label": SERVICE}
     assert held(TALK, S, S, BOOM)[0].status == "failed"
     assert held(TALK, S, S, "Hm.")[0].status == "unresolved"
@@ -101,7 +101,7 @@ def test_error_names_line(change: tuple[str, str], line: int, says: str) -> None
 
 
 @pytest.mark.parametrize("text", ["", "just words", "[]", "name: x", "roles: {}", "roles: 3", "x: &a [*a]"])
-def test_anything_else_is_refused_and_never_raises_otherwise(text: str) -> None:
+def test_any_other_text_raises_usage_error(text: str) -> None:
     with pytest.raises(UsageError):
         read(text)
 

@@ -43,7 +43,7 @@ def held(*rounds: str, **params: object):
         (("SSP", "SSP", "SPP"), PRICE, "no consensus in 2 rounds, the majority counts"),
     ],
 )
-def test_they_talk_until_they_agree(rounds: tuple[str, ...], label: str, how: str) -> None:
+def test_discussion_ends_with_consensus(rounds: tuple[str, ...], label: str, how: str) -> None:
     verdict, requests = held(*rounds)
     assert verdict.values == {"label": label}
     assert verdict.notes[0] == how
@@ -58,7 +58,7 @@ def test_a_tie_is_unresolved(rounds: tuple[str, ...]) -> None:
     assert "a tie" in verdict.reasons["label"]
 
 
-def test_everybody_hears_everybody_under_fixed_letters_oneself_included() -> None:
+def test_every_annotator_sees_all_replies_under_fixed_letters() -> None:
     _, requests = held("SSP", "SSP", "SSP")
     assert len({request.messages for request in requests[:3]}) == 1
     for place, request in enumerate(requests[3:6]):
@@ -72,7 +72,7 @@ def test_everybody_hears_everybody_under_fixed_letters_oneself_included() -> Non
     assert "Round 2:" in requests[6].messages[1].content
 
 
-def test_an_annotator_that_fails_once_stands_by_what_it_said() -> None:
+def test_failed_annotator_keeps_its_earlier_answer() -> None:
     verdict, requests = held("SSP", "!PP", "!PP")
     assert verdict.values == {"label": PRICE}
     assert len(requests) == 9
@@ -80,7 +80,7 @@ def test_an_annotator_that_fails_once_stands_by_what_it_said() -> None:
     assert requests[6].messages[1].content.count("<analysis") == 5
 
 
-def test_the_rest_decide_without_one_that_never_can() -> None:
+def test_other_annotators_decide_without_a_failing_one() -> None:
     verdict, requests = held("SS!", "SS!", "SS!")
     assert verdict.values == {"label": SERVICE}
     assert len(requests) == 3  # two of three agree, the third is not waited for
@@ -88,7 +88,7 @@ def test_the_rest_decide_without_one_that_never_can() -> None:
     assert held("SS-")[0].values == {"label": SERVICE}
 
 
-def test_one_alone_is_no_consensus() -> None:
+def test_single_readable_annotator_is_not_a_consensus() -> None:
     assert held("S!!", "S!!", "S!!")[0].status == "failed"
     assert held("S--", "S--", "S--")[0].status == "unresolved"
     verdict, requests = held("S!!", "SS!")
@@ -96,7 +96,7 @@ def test_one_alone_is_no_consensus() -> None:
     assert len(requests) == 6
 
 
-def test_all_faulty_is_failed_at_once() -> None:
+def test_debate_fails_at_once_if_all_annotators_fail() -> None:
     verdict, requests = held("!!!")
     assert verdict.status == "failed"
     assert len(requests) == 3
@@ -105,7 +105,7 @@ def test_all_faulty_is_failed_at_once() -> None:
     assert len(requests) == 3
 
 
-def test_ratings_agree_within_a_distance_and_take_the_median() -> None:
+def test_ratings_within_the_distance_agree_on_their_median() -> None:
     context = context_of(SPEC, "rating")
 
     def hand(request: Request, _number: int) -> str:
@@ -118,7 +118,7 @@ def test_ratings_agree_within_a_distance_and_take_the_median() -> None:
     assert len(play(SPEC, strict, hand)[1]) == 9
 
 
-def test_labels_are_in_consensus_when_the_whole_lists_are() -> None:
+def test_consensus_on_labels_needs_identical_lists() -> None:
     hand: Hand = lambda request, _: says("multilabel", "Service", *["Price"] * (request.role[-1] == "a"))  # noqa: E731
     verdict, requests = play(SPEC, context_of(SPEC), hand)
     assert len(requests) == 9
@@ -131,7 +131,7 @@ def test_labels_are_in_consensus_when_the_whole_lists_are() -> None:
     most=st.integers(0, 3),
     kind=st.sampled_from(["multilabel", "choice"]),
 )
-def test_the_number_of_asks_is_n_times_one_plus_r(data: st.DataObject, roles: int, most: int, kind: Kind) -> None:
+def test_number_of_requests_is_n_times_one_plus_r(data: st.DataObject, roles: int, most: int, kind: Kind) -> None:
     hand: Hand = lambda _ask, _number: says(kind, data.draw(st.sampled_from(["Service", "Price"])))  # noqa: E731
     verdict, requests = play(SPEC, context_of(SPEC, kind, annotators=roles, rounds=most), hand)
     last = max(request.round for request in requests)

@@ -1,4 +1,4 @@
-"""Extractor, Critic, Judge: who hears whom, and that the judge keeps to what was named."""
+"""Extractor, critic, judge: the inputs of each role, and the judge's restriction to named labels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from tests.core.debate.playing import PRICE, SERVICE, context_of, play, says
 ECJ = PROTOCOLS["ecj"]
 
 
-def test_the_judge_decides_among_what_was_named_only() -> None:
+def test_judge_cannot_add_labels_that_nobody_named() -> None:
     verdict, _ = play(ECJ, context_of(ECJ), n2=says("multilabel", "Service", "Price"))
     assert list(verdict.values.values()) == [True, False, False]
     assert verdict.notes == ("'Price' was named by neither analysis, left out",)
 
 
-def test_a_label_that_the_critic_names_in_words_alone_may_be_added() -> None:
+def test_judge_may_add_a_label_that_the_critic_mentions() -> None:
     verdict, _ = play(
         ECJ,
         context_of(ECJ),
@@ -25,7 +25,7 @@ def test_a_label_that_the_critic_names_in_words_alone_may_be_added() -> None:
     assert not verdict.notes
 
 
-def test_a_choice_that_neither_analysis_made_is_unresolved() -> None:
+def test_choice_named_by_neither_analysis_is_unresolved() -> None:
     verdict, _ = play(ECJ, context_of(ECJ, "choice"), n2=says("choice", "Price"))
     assert verdict.values == {"label": None}
     assert verdict.reasons == {"label": "'Price' was named by neither analysis"}
@@ -33,12 +33,12 @@ def test_a_choice_that_neither_analysis_made_is_unresolved() -> None:
     assert verdict.values == {"label": PRICE}
 
 
-def test_ratings_are_the_judge_s_own() -> None:
+def test_judge_gives_ratings_freely() -> None:
     verdict, _ = play(ECJ, context_of(ECJ, "rating"), n2=says("rating", ratings=2))
     assert set(verdict.values.values()) == {2}
 
 
-def test_others_speak_as_material_in_a_user_message() -> None:
+def test_other_roles_replies_are_quoted_in_the_user_message() -> None:
     _, requests = play(
         ECJ, context_of(ECJ), n0="<think>Secret.</think>\nThe aspects present in this review are: #Service"
     )

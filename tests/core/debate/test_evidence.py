@@ -1,4 +1,4 @@
-"""Quotes in replies, and where they stand in the document."""
+"""Quotes in replies and their positions in the document."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
         ("", []),
     ],
 )
-def test_quotations(text: str, expected: list[tuple[str, str]]) -> None:
+def test_quotations_are_assigned_to_labels(text: str, expected: list[tuple[str, str]]) -> None:
     assert offered(text) == expected
 
 
-def test_the_decision_line_is_no_evidence() -> None:
+def test_decision_line_is_not_evidence() -> None:
     text = (
         'The aspects present in this review are: "Service", "Food".\n'
         '"lost"\n'
@@ -90,7 +90,7 @@ def test_bullets_of_a_decision_are_evidence() -> None:
     assert offered(text) == [("Service", "kind"), ("Food", "eggs")]
 
 
-def test_thinking_is_no_evidence() -> None:
+def test_thinking_is_not_evidence() -> None:
     assert offered('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
 
 
@@ -112,11 +112,11 @@ def test_thinking_is_no_evidence() -> None:
         ('{"labels": [{"label": "Food", "quotes": ["eggs"', []),
     ],
 )
-def test_json_quotations(text: str, expected: list[tuple[str, str]]) -> None:
+def test_quotations_in_json_are_read(text: str, expected: list[tuple[str, str]]) -> None:
     assert offered(text) == expected
 
 
-def test_choice_counts_the_words_for_the_label_chosen() -> None:
+def test_evidence_of_a_choice_is_for_the_chosen_label() -> None:
     reply = '- #License Grant: "may copy"\n- #Governing Law: "laws of Ohio"\n'
     assert offered(reply + "The label is 17", CLAUSES) == [("label", "may copy")]
     assert offered(reply, CLAUSES) == [("label", "may copy"), ("label", "laws of Ohio")]
@@ -161,7 +161,7 @@ REVIEW = {
         ("it isnt cheap: $75", "text", "It isn't cheap: $75", "fuzzy"),
     ],
 )
-def test_locate(quote: str, field: str, found: str, match: str) -> None:
+def test_quote_is_located_exactly_or_approximately(quote: str, field: str, found: str, match: str) -> None:
     name, start, end, how = locate(quote, REVIEW)
     assert (name, REVIEW[name][start:end], how) == (field, found, match)
 
@@ -173,7 +173,7 @@ def test_locate(quote: str, field: str, found: str, match: str) -> None:
         "stuff was kind", "The rooms were spotless and the view was good", "a" * 5000,
     ],
 )  # fmt: skip
-def test_what_is_not_there_is_missing(quote: str) -> None:
+def test_absent_quote_is_missing(quote: str) -> None:
     assert locate(quote, REVIEW) == ("", -1, -1, "missing")
 
 
@@ -182,7 +182,7 @@ def test_whole_words_are_preferred() -> None:
     assert locate("ART", {"text": "A party with art"}) == ("text", 13, 16, "fuzzy")
 
 
-def test_an_ellipsis_reaches_only_so_far() -> None:
+def test_ellipsis_spans_a_limited_distance() -> None:
     fields = {"text": "It began " + "x" * 300 + " and ended. " + "y" * 900 + " later"}
     assert locate("It began ... ended", fields)[:3] == ("text", 0, 319)
     assert locate("It began ... later", fields)[3] == "missing"
@@ -191,17 +191,17 @@ def test_an_ellipsis_reaches_only_so_far() -> None:
     assert locate("It began … ended", late)[1] == 911
 
 
-def test_a_short_document_is_not_looked_for_inside_the_quote() -> None:
+def test_short_document_does_not_match_inside_a_long_quote() -> None:
     assert locate("the room was nice and the bed was good", {"text": "the room"})[3] == "missing"
     assert locate("the room was nice!!", {"text": "the room was nise"}) == ("text", 0, 17, "fuzzy")
 
 
-def test_no_fields() -> None:
+def test_quote_is_missing_without_fields() -> None:
     assert locate("x", {}) == ("", -1, -1, "missing")
     assert locate("x", {"text": ""}) == ("", -1, -1, "missing")
 
 
-def test_gather() -> None:
+def test_evidence_of_a_reply_is_located() -> None:
     text = (
         '- #Service: "kind", “kind”, "KIND"\n- #Food: "kind"\n- #Price: "cheep", "Cheep", "it isn’t cheap"\n'
         "Final Decision: Service"
@@ -231,7 +231,7 @@ def test_gather() -> None:
         'Emoji 😀 first. #Price: "cheep"',
     ],
 )
-def test_gather_locates_quotes_in_the_reply(text: str) -> None:
+def test_quotes_are_located_in_the_reply(text: str) -> None:
     found = locate_evidence(text, HOTEL, REVIEW)
     assert found
     for each in found:
@@ -270,7 +270,7 @@ def test_offsets_always_point_into_the_text(quote: str, first: str, second: str)
 
 @settings(max_examples=300, deadline=None)
 @given(TEXT.filter(str.strip), st.data())
-def test_any_part_of_the_text_is_found_as_it_is(text: str, data: st.DataObject) -> None:
+def test_any_part_of_the_text_is_found_exactly(text: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(text) - 1))
     end = data.draw(st.integers(start + 1, len(text)))
     quote = text[start:end]
@@ -283,7 +283,7 @@ WORD = st.text(st.characters(categories=("Ll", "Lu", "Lo", "Nd")), min_size=2, m
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORD, min_size=3, max_size=12), st.data())
-def test_the_same_words_are_found_however_they_are_written(words: list[str], data: st.DataObject) -> None:
+def test_words_are_found_in_any_spacing_and_unicode_form(words: list[str], data: st.DataObject) -> None:
     text = " ".join(words)
     first = data.draw(st.integers(0, len(words) - 2))
     last = data.draw(st.integers(first + 1, len(words) - 1))
@@ -324,7 +324,7 @@ def test_spans_are_well_formed(text: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(st.characters(exclude_categories=("Cs",)), max_size=40))
-def test_folding_agrees_with_nfkc_and_keeps_the_way_back(text: str) -> None:
+def test_folding_agrees_with_nfkc_and_maps_back(text: str) -> None:
     folded = fold(text)
     plain = text.replace("\ufe0e", "").replace("\ufe0f", "")
     whole = " ".join(unicodedata.normalize("NFKC", plain).casefold().split())
@@ -338,7 +338,7 @@ def test_folding_agrees_with_nfkc_and_keeps_the_way_back(text: str) -> None:
 @pytest.mark.parametrize(
     "piece", ['"', "“", "'a ", 'Food "x" ', '#Food: "abc def ghi jklm"\n', "“a Food” ", '{"labels": [', "… "]
 )
-def test_hostile_replies_take_time_in_proportion(piece: str) -> None:
+def test_hostile_replies_take_linear_time(piece: str) -> None:
     fields = {"text": "the room was nice and tidy " * 4000}
     start = time.process_time()
     locate_evidence(piece * (100_000 // len(piece)), HOTEL, fields)

@@ -1,4 +1,4 @@
-"""Personas out of documents, by canned replies and by the built-in model."""
+"""Personas from documents, by canned replies and by the built-in model."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
     assert [quote.words for quote in schools.personas[0].evidence] == ["correct answers"], "each number counts once"
 
 
-def test_a_name_that_is_taken_is_asked_for_again() -> None:
+def test_duplicate_persona_name_is_requested_again() -> None:
     made, requests = drive(
         [SourceDocument("a.md", TEXT)], lambda request: hand(request, author=json.dumps({"name": "Kim"}))
     )
@@ -92,7 +92,7 @@ def test_a_name_that_is_taken_is_asked_for_again() -> None:
     assert [persona.name for group in made.persona_set.groups for persona in group.personas] == ["Kim", "Kim 2"]
 
 
-def test_one_kind_of_stakeholder_needs_no_merger_and_limits_hold() -> None:
+def test_single_stakeholder_skips_the_merger_and_limits_apply() -> None:
     made, requests = drive(
         [SourceDocument("a.md", TEXT)], lambda request: hand(request, scout=scouted(PARENTS)), dimensions=1
     )
@@ -116,7 +116,7 @@ def test_a_reply_without_json_is_asked_for_once_more(role: str, count: int) -> N
     assert len(made.persona_set.members) == 2
 
 
-def test_what_cannot_be_read_twice_is_done_without_and_noted() -> None:
+def test_reply_unreadable_twice_is_omitted_and_noted() -> None:
     made, _ = drive(
         [SourceDocument("a.md", TEXT)],
         lambda request: hand(request, merger="no", author=Reply(error=ReplyError("x", "y"))),
@@ -136,14 +136,14 @@ def test_reports_that_no_stakeholder_was_found() -> None:
         drive([SourceDocument("a.md", TEXT)], lambda request: hand(request, scout="[]"))
 
 
-def test_long_sources_are_read_in_pieces_that_lose_no_word() -> None:
+def test_long_sources_are_split_without_losing_words() -> None:
     text = "\n\n".join(f"{n} " + "word " * 800 for n in range(9)) + "\n\n" + "endless " * 4000
     pieces = list(persona_extraction.split_source(text))
     assert max(map(len, pieces)) <= persona_extraction.MAX_PIECE_CHARACTERS
     assert "".join(pieces).split() == text.split() or " ".join(pieces).split() == text.split()
 
 
-def test_the_built_in_model_finds_who_wants_what_in_the_sample_sources() -> None:
+def test_builtin_model_extracts_personas_from_the_sample_sources() -> None:
     folder = resources.folder("sample_data") / "panel"
     sources = [SourceDocument(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.*"))
                if path.suffix in (".md", ".txt")]  # fmt: skip

@@ -114,7 +114,7 @@ def test_replay_makes_same_requests_and_verdict(spec: ProtocolSpec, kind: Kind, 
 
 
 @each
-def test_the_unchanging_part_comes_first_and_others_are_never_the_assistant(
+def test_constant_prompt_part_is_first_and_no_message_is_an_assistants(
     spec: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     context = context_of(spec, kind, **given)
@@ -126,7 +126,7 @@ def test_the_unchanging_part_comes_first_and_others_are_never_the_assistant(
 
 
 @pytest.mark.parametrize("spec", PROTOCOLS.values(), ids=lambda spec: spec.name)
-def test_what_it_does_not_do_is_refused_with_a_reason(spec: ProtocolSpec) -> None:
+def test_unsupported_kind_is_refused_with_a_reason(spec: ProtocolSpec) -> None:
     assert spec.kinds.keys() | spec.unsupported.keys() == CODEBOOKS.keys()
     assert all(spec.unsupported.values())
 

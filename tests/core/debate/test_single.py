@@ -27,14 +27,14 @@ BOOM = Reply(error=ReplyError("server fault", "boom"))
         ({"preset": "g-eval"}, 20),
     ],
 )
-def test_the_number_of_asks(kind: Kind, given: dict[str, object], count: int) -> None:
+def test_number_of_requests(kind: Kind, given: dict[str, object], count: int) -> None:
     context = context_of(SPEC, kind, **given)
     _, requests = play(SPEC, context)
     assert len(requests) == count == SPEC.total_requests(context.params, context.codebook).maximum
     assert [request.sample for request in requests] == (list(range(count)) if count > 3 else [0] * count)
 
 
-def test_a_reason_is_asked_for_or_it_is_not() -> None:
+def test_reason_is_requested_depending_on_the_parameter() -> None:
     def system(**given: object) -> str:
         return play(SPEC, context_of(SPEC, **given))[1][0].messages[0].content
 
@@ -44,7 +44,7 @@ def test_a_reason_is_asked_for_or_it_is_not() -> None:
         assert "step by step" in system(method=method)
 
 
-def test_the_majority_of_the_samples_counts_and_a_tie_is_unresolved() -> None:
+def test_majority_of_samples_decides_and_a_tie_is_unresolved() -> None:
     def verdict(*names: str, **answers: Reply | str):
         context = context_of(SPEC, "choice", method="self_consistency", k=len(names))
         return play(SPEC, context, lambda _ask, number: says("choice", names[number]), **answers)[0]
@@ -55,7 +55,7 @@ def test_the_majority_of_the_samples_counts_and_a_tie_is_unresolved() -> None:
     assert verdict("Service", "Price", n1=BOOM).status == "failed"
 
 
-def test_few_shot_shows_what_is_alike_for_each_label_and_does_without() -> None:
+def test_few_shot_shows_similar_examples_per_label_or_none() -> None:
     near = Precedent("7", "They were <document 1> kind.", {SERVICE: True, PRICE: False})
     own = Precedent("1", "The document itself.", {SERVICE: True})
     context = context_of(SPEC, precedents={(SERVICE, True): (own, near), (PRICE, True): ()}, method="few_shot", shots=2)
@@ -68,7 +68,7 @@ def test_few_shot_shows_what_is_alike_for_each_label_and_does_without() -> None:
     assert without[0].status == "verdict"
 
 
-def test_self_refine_reviews_its_draft_and_the_last_answer_counts() -> None:
+def test_self_refine_reviews_its_draft_and_uses_the_last_answer() -> None:
     context = context_of(SPEC, "choice", method="self_refine")
     verdict, requests = play(SPEC, context, n0=says("choice", "Room"), n1="Wrong label.", n2=says("choice", "Price"))
     assert verdict.values == {"label": PRICE}
@@ -77,13 +77,13 @@ def test_self_refine_reviews_its_draft_and_the_last_answer_counts() -> None:
     assert play(SPEC, context, n1=BOOM)[0].status == "failed"
 
 
-def test_the_form_averages_ratings() -> None:
+def test_form_filling_averages_ratings() -> None:
     context = context_of(SPEC, "rating", method="form", k=2)
     verdict, _ = play(SPEC, context, n0=says("rating", ratings=3), n1=says("rating", ratings=4))
     assert set(verdict.values.values()) == {3.5}
 
 
-def test_temperatures_come_from_the_preset_or_the_method() -> None:
+def test_temperature_is_set_by_the_preset_or_the_method() -> None:
     assert SPEC.temperatures(SPEC.parse_params()) == {}
     # Courtroom-LLM has 0.5, Tseng et al. 0.7, G-Eval 1: without a preset, too.
     for method, wanted in (("vote", 0.5), ("self_consistency", 0.7), ("form", 1.0)):

@@ -31,7 +31,7 @@ def test_a_consensus_on_ratings_is_a_distance() -> None:
     assert not in_consensus(votes, RATING, 0.5)
 
 
-def test_labels_are_voted_one_by_one_and_a_tie_is_no_label() -> None:
+def test_labels_are_voted_separately_and_a_tie_is_unresolved() -> None:
     values, reasons = count_votes(lists({SERVICE, PRICE}, {SERVICE}, {SERVICE, PRICE}, set()), MULTI)
     assert values == {SERVICE: True, PRICE: None, ROOM: False}
     assert reasons == {PRICE: "a tie: 2 for present and 2 for absent"}
@@ -61,7 +61,7 @@ def test_ratings_take_the_median_or_the_mean() -> None:
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=9))
-def test_the_median_lies_within_what_was_given(said: list[int]) -> None:
+def test_median_is_within_the_given_ratings(said: list[int]) -> None:
     value = count_votes([{SERVICE: one} for one in said], RATING)[0][SERVICE]
     assert isinstance(value, int | float)
     assert min(said) <= value <= max(said)

@@ -1,4 +1,4 @@
-"""Replies to a choice question as chat models write them: read in the common forms, and never guessed."""
+"""Replies to a choice question as chat models write them: common forms are read and nothing is guessed."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_common_forms_are_read(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", NEVER)
-def test_what_states_no_decision_is_never_a_label(form: str) -> None:
+def test_reply_without_a_decision_is_never_a_label(form: str) -> None:
     for label in LABELS:
         reading = read(fill(form, label), "choice", STANCE)
         assert not reading.values
@@ -187,12 +187,12 @@ def test_what_states_no_decision_is_never_a_label(form: str) -> None:
 @pytest.mark.parametrize(
     "text", ["3", "3.", "Label: 3", "3 - it names a court", "Code: 3", "3: Governing Law", "Governing Law (3)", "[3]"]
 )
-def test_codes_stand_for_labels(text: str) -> None:
+def test_label_codes_are_read(text: str) -> None:
     assert read(text, "choice", CODED).values == {"label": CODED.labels[0].id}
 
 
 @pytest.mark.parametrize(
     "text", ["17 (Governing Law)", "3 of the clauses are about courts.", "It is 3.", "3 or 17", "99", "3.5"]
 )
-def test_numbers_that_are_no_code_of_one_label(text: str) -> None:
+def test_numbers_other_than_codes_are_not_read(text: str) -> None:
     assert not read(text, "choice", CODED).values

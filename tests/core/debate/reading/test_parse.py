@@ -105,7 +105,7 @@ The other aspects—#Price, #Location, #Cleanliness, and #Service—are clearly 
         ("The aspects present in this hotel review are none of the aspects.", set()),
     ],
 )
-def test_decision_lines(text: str, expected: set[str]) -> None:
+def test_decision_lines_are_read(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
@@ -148,7 +148,7 @@ def test_decision_lines(text: str, expected: set[str]) -> None:
         ("Final Decision: Price\r\nBye\r\n", {"Price"}),
     ],
 )
-def test_layout_and_markdown(text: str, expected: set[str]) -> None:
+def test_layout_and_markdown_are_ignored(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
@@ -174,7 +174,7 @@ def test_layout_and_markdown(text: str, expected: set[str]) -> None:
         ('{"labels": ["Food"]} {"labels": ["Price"]}', {"Price"}),
     ],
 )
-def test_json(text: str, expected: set[str]) -> None:
+def test_json_is_read(text: str, expected: set[str]) -> None:
     assert names(text) == expected
 
 
@@ -240,7 +240,7 @@ def test_broken_json_is_no_decision(text: str) -> None:
         CRITIC,
     ],
 )
-def test_what_is_quoted_reported_supposed_or_denied_is_no_decision(text: str) -> None:
+def test_quoted_reported_hypothetical_or_denied_decision_does_not_count(text: str) -> None:
     assert problem(text) == NO_DECISION
     # It neither overrides a decision before it nor stands in for one after it.
     assert names(f"Final Decision: Price\n\n{text}") == {"Price"}
@@ -267,7 +267,7 @@ def test_thinking_is_ignored(text: str, expected: set[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "<think>Final Decision: Food", "<think>x</think>\n"])
-def test_empty(text: str) -> None:
+def test_empty_reply_has_no_decision(text: str) -> None:
     assert problem(text) == EMPTY
 
 
@@ -303,7 +303,7 @@ def test_unknown_names_are_reported_as_written() -> None:
         ("No marker, but #Food is there.", NO_DECISION),
     ],
 )
-def test_problems_say_what_is_wrong(text: str, said: str) -> None:
+def test_problem_describes_the_unread_text(text: str, said: str) -> None:
     assert said in problem(text)
 
 
@@ -333,21 +333,21 @@ def test_problems_say_what_is_wrong(text: str, said: str) -> None:
         ('{"labels": {"Food": true, "Price": null}}', {"Food"}, {"Price"}),
     ],
 )
-def test_what_is_left_open(text: str, expected: set[str], open_items: set[str]) -> None:
+def test_labels_left_open_are_undecided(text: str, expected: set[str], open_items: set[str]) -> None:
     reading = read(text, "labels", HOTEL)
     assert present(reading) == expected
     assert {HOTEL.label(item).name for item in reading.undecided} == open_items
     assert all(reading.undecided.values())
 
 
-def test_reasons_for_what_is_left_open() -> None:
+def test_reasons_of_undecided_labels_are_kept() -> None:
     reading = read("Undecided: #Price\nFinal Decision: none", "labels", HOTEL)
     assert set(reading.undecided.values()) == {"left open by the agent"}
     reading = read('{"labels": [], "undecided": [{"label": "Price", "reason": "thin"}]}', "labels", HOTEL)
     assert set(reading.undecided.values()) == {"thin"}
 
 
-def test_all_left_open_needs_no_decision() -> None:
+def test_reply_that_leaves_all_labels_open_is_readable() -> None:
     reading = read("\n".join(f"Undecided: #{name}" for name in ASPECTS), "labels", HOTEL)
     assert reading.readable
     assert set(reading.undecided) == set(HOTEL.items)
@@ -458,7 +458,7 @@ def test_a_cut_reply_never_falls_back_to_an_earlier_decision(text: str) -> None:
         ("The aspects present in this clause are: #Non-compete", "Non-compete"),
     ],
 )
-def test_choice(text: str, expected: str) -> None:
+def test_choice_is_read(text: str, expected: str) -> None:
     assert choice(text) == expected
 
 
@@ -477,7 +477,7 @@ def test_choice(text: str, expected: str) -> None:
         ("It is 3.", NO_DECISION),
     ],
 )
-def test_no_choice(text: str, said: str) -> None:
+def test_reply_without_a_single_choice_has_a_problem(text: str, said: str) -> None:
     assert said in problem(text, CLAUSES, form="choice")
 
 
@@ -504,14 +504,14 @@ def test_a_label_may_begin_like_a_denial(text: str, expected: str) -> None:
     assert present(listed, aspects) == {"Not relevant", "Food"}
 
 
-def test_choice_left_open() -> None:
+def test_undecided_choice_is_readable() -> None:
     reading = read("No word fits.\nUndecided: #License Grant, #Non-compete", "choice", CLAUSES)
     assert reading.undecided == {"label": "left open by the agent"}
     assert reading.readable
     assert choice("Undecided: #License Grant\nThe label is 3") == "Governing Law"
 
 
-def test_choice_cut() -> None:
+def test_cut_choice_is_read_only_if_complete() -> None:
     assert problem("The label is 1. So the label is 1", CLAUSES, finish_reason="length", form="choice") == CUT
     assert choice("The label is 1\nbeca", finish_reason="length") == "Non-compete"
 
@@ -550,7 +550,7 @@ def ratings(text: str, codebook: Codebook = SUMMARY, **more: str) -> dict[str, o
         ("Final Decision:\nFluency: ４\nEffect Direction: 3\nReason: short\nPIO Consistency: 2", [4, 3, 2]),
     ],
 )
-def test_ratings(text: str, expected: list[float]) -> None:
+def test_ratings_are_read(text: str, expected: list[float]) -> None:
     found = ratings(text)
     assert found == dict(zip(("Fluency", "Effect Direction", "PIO Consistency"), expected, strict=True))
     assert [type(value) for value in found.values()] == [type(value) for value in expected]
@@ -573,14 +573,14 @@ def test_ratings(text: str, expected: list[float]) -> None:
         ("4\nEffect Direction: 3", "rated 4 and 3"),
     ],
 )
-def test_ratings_that_cannot_be_read(said: str, reason: str) -> None:
+def test_unreadable_rating_is_undecided_with_a_reason(said: str, reason: str) -> None:
     text = f"Final ratings:\nFluency: 4\nPIO Consistency: 4\nEffect Direction: {said}"
     reading = read(text, "ratings", SUMMARY)
     assert ratings(text) == {"Fluency": 4, "PIO Consistency": 4}
     assert [reason in why for why in reading.undecided.values()] == [True]
 
 
-def test_ratings_missing_unknown_and_left_open() -> None:
+def test_missing_unknown_and_undecided_ratings_are_reported() -> None:
     reading = read(
         "Undecided: #Fluency\nFinal ratings:\nFluency: 4\nOverall: 3\nEffect Direction: 2", "ratings", SUMMARY
     )
@@ -593,20 +593,20 @@ def test_ratings_missing_unknown_and_left_open() -> None:
     assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY, form="ratings")
 
 
-def test_json_numbers_that_are_none() -> None:
+def test_invalid_json_numbers_are_not_ratings() -> None:
     text = '{"ratings": {"Fluency": true, "Effect Direction": null, "PIO Consistency": NaN}}'
     assert "no dimension has a rating" in problem(text, SUMMARY, form="ratings")
     assert "outside" in problem('{"ratings": {"Fluency": ' + "9" * 5000 + "}}", SUMMARY, form="ratings")
 
 
-def test_ratings_cut() -> None:
+def test_cut_ratings_are_read_only_if_complete() -> None:
     whole = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
     assert problem(whole, SUMMARY, finish_reason="length", form="ratings") == CUT
     assert problem(whole[:-20], SUMMARY, finish_reason="length", form="ratings") == CUT
     assert len(ratings(whole + "\n", finish_reason="length")) == 3
 
 
-def test_text_is_read_by_the_codebook_s_kind() -> None:
+def test_free_text_is_read_by_the_kind_of_codebook() -> None:
     assert present(read("The aspects present in this review are: #Food", "text", HOTEL)) == {"Food"}
     assert read("The label is 3", "text", CLAUSES).values == {"label": CLAUSES.labels[0].id}
     assert read("Final ratings: Fluency: 3", "text", SUMMARY).values == {SUMMARY.items[0]: 3}
@@ -630,7 +630,7 @@ def test_a_unit_may_hold_a_verb() -> None:
         ("", set()),
     ],
 )
-def test_mentions(text: str, expected: set[str]) -> None:
+def test_mentioned_labels_are_found(text: str, expected: set[str]) -> None:
     assert {HOTEL.label(item).name for item in mentions(text, HOTEL)} == expected
 
 
@@ -640,14 +640,14 @@ def test_mentions_in_scripts_without_spaces() -> None:
     assert mentions("AC++ ❤️", codebook) == {codebook.labels[3].id}
 
 
-def test_unknown_names_are_storable_and_few() -> None:
+def test_unknown_names_are_storable_and_limited() -> None:
     reading = read('{"labels": ["\\ud800x", "Food"]}', "labels", HOTEL)
     assert reading.unknown == ("\ufffdx",)
     reading = read("Final Decision: Food, " + ", ".join(f"x{n}" for n in range(1000)), "labels", HOTEL)
     assert len(reading.unknown) == 50
 
 
-def test_no_labels_at_all() -> None:
+def test_codebook_without_labels() -> None:
     codebook = make()
     assert "not in the codebook" in problem("Final Decision: Food", codebook)
     assert read("Final Decision: none", "labels", codebook).readable
@@ -692,7 +692,7 @@ OPEN = st.text(st.characters(exclude_characters='"“”„«»<{[', exclude_cat
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(OPEN | PIECES.filter(lambda piece: not set(piece) & set('"“”„«»<{[U')), max_size=15), st.data())
-def test_whatever_stands_before_it_the_last_line_decides(pieces: list[str], data: st.DataObject) -> None:
+def test_last_line_decides_after_any_text(pieces: list[str], data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.sampled_from(ASPECTS)))
     form = data.draw(st.sampled_from(["Final Decision: {}", "The aspects present in this review are: {}"]))
     text = "".join(pieces) + "\n\n" + form.format(", ".join(sorted(chosen)) or "none") + "\n"
@@ -729,7 +729,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
+def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     start = time.process_time()
     for finish_reason in ("stop", "length"):

@@ -1,4 +1,4 @@
-"""Decisions on several labels in the forms that models fall into: read completely or not at all."""
+"""Decisions on several labels in the forms that models use: read completely or not at all."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def present(text: str, finish_reason: str = "stop") -> set[str]:
         "The meal is praised, the rest is not named.\n\nLabels: Food",
     ],
 )
-def test_label_by_label(text: str) -> None:
+def test_decisions_per_label_are_read(text: str) -> None:
     assert present(text) == {"Food"}
     assert present(text + "\n\nFinal Decision: Service") == {"Service"}, "an announced decision goes first"
 
@@ -81,7 +81,7 @@ def test_label_by_label(text: str) -> None:
         ("- Food\n- Service", {"Food", "Service"}),
     ],
 )
-def test_all_none_and_several(text: str, expected: set[str] | None) -> None:
+def test_all_none_and_several_are_read(text: str, expected: set[str] | None) -> None:
     if expected is None:
         assert reading(text).problem
     else:
@@ -119,20 +119,20 @@ def test_all_none_and_several(text: str, expected: set[str] | None) -> None:
         ("The critic says:\nLabel: Food", NO_DECISION),
     ],
 )
-def test_never_a_guess(text: str, said: str) -> None:
+def test_ambiguous_statements_are_not_guessed(text: str, said: str) -> None:
     found = reading(text)
     assert not found.values
     assert said in found.problem
 
 
-def test_what_is_open_or_contradicted_stays_open() -> None:
+def test_open_or_contradictory_labels_stay_undecided() -> None:
     found = reading('{"Food": true, "Service": null, "Q: Price": "unclear"}')
     assert [STAY.label(item).name for item in found.undecided] == ["Service", "Q: Price"]
     assert set(found.values.values()) == {True}
     assert 'different things about "Food"' in reading("Food: yes\nService: no\nQ: Price: yes\nFood: no").problem
 
 
-def test_only_a_decision_that_was_asked_for_may_go_unannounced() -> None:
+def test_unannounced_decision_counts_only_if_it_was_requested() -> None:
     for text in ("Food: yes\nService: no\nQ: Price: no", "none", '{"Food": true, "Service": false, "Q: Price": false}'):
         assert read(text, "text", STAY).problem == NO_DECISION
 
@@ -147,7 +147,7 @@ def test_only_a_decision_that_was_asked_for_may_go_unannounced() -> None:
         ("Food, Service", False),
     ],
 )
-def test_a_cut_reply(text: str, whole: bool) -> None:
+def test_cut_reply_is_read_only_if_complete(text: str, whole: bool) -> None:
     if whole:
         assert present(text, finish_reason="length") == {"Food"}
     else:
@@ -167,12 +167,12 @@ def test_a_cut_reply(text: str, whole: bool) -> None:
         ('{"labels": [{"label": "Food", "value": true}, {"label": "Service", "value": false}]}', {"Food"}),
     ],
 )
-def test_answers_in_what_is_announced(text: str, expected: set[str]) -> None:
+def test_answers_in_an_announced_list_are_read(text: str, expected: set[str]) -> None:
     """Before, "no" beside a name in JSON, and an empty box without a bullet, counted as present."""
     assert present(text) == expected
 
 
-def test_announced_but_no_answer() -> None:
+def test_announced_values_that_are_not_answers_are_a_problem() -> None:
     for value in ("0.4", "[]", '"yes, but weakly"'):
         assert reading(f'{{"labels": {{"Food": true, "Service": {value}, "Q: Price": false}}}}').problem
 
@@ -192,7 +192,7 @@ def test_announced_but_no_answer() -> None:
         '{"final_decision": "warm"}',
     ],
 )
-def test_choices(text: str) -> None:
+def test_choice_statements_are_read(text: str) -> None:
     assert reading(text, TONE).values == {"label": TONE.labels[0].id}
 
 
@@ -204,7 +204,7 @@ def test_choices(text: str) -> None:
         "It is Warm, I think.",
     ],
 )  # fmt: skip
-def test_no_choice(text: str) -> None:
+def test_statements_without_one_choice_have_a_problem(text: str) -> None:
     found = reading(text, TONE)
     assert not found.values
     assert found.problem
@@ -222,7 +222,7 @@ def test_no_choice(text: str) -> None:
         "| Dimension | Rating |\n|-|-|\n| Fluency | 4 |\n| Effect | 2 |",
     ],
 )
-def test_ratings(text: str) -> None:
+def test_rating_statements_are_read(text: str) -> None:
     assert reading(text, SUMMARY).values == dict(zip(SUMMARY.items, (4, 2), strict=True))
 
 
@@ -239,7 +239,7 @@ def test_ratings(text: str) -> None:
         '{"Fluency": true, "Effect": "good"}',
     ],
 )
-def test_no_ratings(text: str) -> None:
+def test_statements_without_ratings_have_a_problem(text: str) -> None:
     found = reading(text, SUMMARY)
     assert not found.values
     assert found.problem
@@ -254,13 +254,13 @@ def test_no_ratings(text: str) -> None:
         ("yes/no", "none"), ("no one", "none"), ("1.5", "none"), ("10", "none"), ("", "none"), ("yesterday", "none"),
     ],
 )  # fmt: skip
-def test_answers_in_words(words: str, answer: bool | str | None) -> None:
+def test_yes_and_no_in_words_are_read(words: str, answer: bool | str | None) -> None:
     assert sole_answer(words, names_of(STAY)) is answer
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.booleans(), min_size=3, max_size=3), st.sampled_from(["json", "lines", "table"]), st.data())
-def test_every_ballot_is_read_back(reference: list[bool], form: str, data: st.DataObject) -> None:
+def test_any_list_of_yes_and_no_is_read_back(reference: list[bool], form: str, data: st.DataObject) -> None:
     yes, no = data.draw(
         st.sampled_from([("yes", "no"), ("Present", "Absent"), ("TRUE", "FALSE"), ("1", "0"), ("✓", "✗")])
     )
@@ -285,7 +285,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("codebook", [STAY, TONE, SUMMARY], ids=["labels", "choice", "ratings"])
-def test_hostile_text_takes_time_in_proportion(piece: str, codebook: Codebook) -> None:
+def test_hostile_text_takes_linear_time(piece: str, codebook: Codebook) -> None:
     text = piece * (50_000 // len(piece))
     start = time.process_time()
     for finish_reason in ("stop", "length"):
@@ -321,7 +321,7 @@ def test_common_forms_are_read_for_every_subset(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", [*COMMON, *HARD])
-def test_no_form_is_misread_whatever_stands_before_it(form: str) -> None:
+def test_no_form_is_misread_after_any_text(form: str) -> None:
     for present, before in itertools.product(SUBSETS, BEFORE):
         text = before + (COMMON | HARD)[form](present, [name for name in HOTEL.names if name not in present])
         assert decided(text) in (None, set(present)), text
@@ -335,7 +335,7 @@ def test_no_form_is_misread_whatever_stands_before_it(form: str) -> None:
     st.sampled_from(["", "\n", "\n\nI hope that this helps.", "\n\nConfidence: 0.9", "\nReason: the guest says so."]),
     st.randoms(use_true_random=False),
 )
-def test_a_decision_is_read_right_or_left_unresolved(
+def test_decision_is_read_correctly_or_unresolved(
     form: str, present: tuple[str, ...], before: str, after: str, order: random.Random
 ) -> None:
     names = list(present)
@@ -362,5 +362,5 @@ def test_a_decision_is_read_right_or_left_unresolved(
         ("The review speaks about Price and Food.", None),
     ],
 )
-def test_what_was_misread_before(text: str, present: set[str] | None) -> None:
+def test_earlier_misreadings_are_fixed(text: str, present: set[str] | None) -> None:
     assert decided(text) == present
