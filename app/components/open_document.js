@@ -11,7 +11,11 @@
 
 const OPEN = "moot-open-document";
 const SHOWN = "moot-document-shown";
+const WAIT_MS = 5000;
 let shown = /** @type {string | null} */ (null);
+let drawers = 0;
+/** A request that came before the drawer was drawn. @type {{ request: OpenRequest, at: number } | null} */
+let waiting = null;
 
 /**
  * Ask the drawer to show a document, with the list that it comes from.
@@ -20,7 +24,8 @@ let shown = /** @type {string | null} */ (null);
  * @param {DocumentListing} listing
  */
 export function openDocument(id, listing) {
-  dispatch(OPEN, { id, ...listing });
+  if (drawers) dispatch(OPEN, { id, ...listing });
+  else waiting = { request: { id, ...listing }, at: performance.now() };
 }
 
 /**
@@ -38,7 +43,14 @@ export function announceListing(listing) {
  * @param {(request: OpenRequest) => void} onOpen
  */
 export function onOpenRequest(onOpen) {
-  return listen(OPEN, onOpen);
+  const stop = listen(OPEN, onOpen);
+  drawers += 1;
+  if (waiting && performance.now() - waiting.at < WAIT_MS) onOpen(waiting.request);
+  waiting = null;
+  return () => {
+    drawers -= 1;
+    stop();
+  };
 }
 
 /**
