@@ -84,11 +84,7 @@ export function reasonBadges(reasons) {
  * @param {boolean} selected
  * @param {() => void} onClick
  */
-export function queueRow(
-  { id, text_start: text, status, changed_at: changedAt, reasons, skipped },
-  selected,
-  onClick,
-) {
+export function queueRow({ id, text_start: text, status, changed_at: changedAt, reasons, skipped }, selected, onClick) {
   const settled = isSettled(status);
   const time = settled && changedAt ? ` ${formatTime(new Date(1000 * changedAt))}` : "";
   const badges = reasonBadges(reasons);
