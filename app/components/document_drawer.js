@@ -9,7 +9,7 @@ import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
 import { formatCount, formatPlural } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
 import { LiveClient } from "./live_client.js";
-import { noteShown, onOpenRequest } from "./open_document.js";
+import { lastListing, noteShown, onOpenRequest } from "./open_document.js";
 import { ReviewClient } from "./review_client.js";
 import { guidelineNode, historyNode } from "./review_panels.js";
 import { createRoles } from "./roles.js";
@@ -107,7 +107,7 @@ class DrawerView {
     if (this.request !== asked) {
       this.request = asked;
       const named = first && !data.inline ? new URL(location.href).searchParams.get(PARAMETER) : null;
-      if (data.document ?? named) this.open(data.document ?? named, this.listing);
+      if (data.document ?? named) this.open(data.document ?? named, first ? lastListing() : this.listing);
       return;
     }
     if (this.document !== null) this.draw();

@@ -14,6 +14,8 @@ const SHOWN = "moot-document-shown";
 const WAIT_MS = 5000;
 let shown = /** @type {string | null} */ (null);
 let drawers = 0;
+/** The list that was drawn last. @type {DocumentListing} */
+let announced = { ids: [], title: "" };
 /** A request that came before the drawer was drawn. @type {{ request: OpenRequest, at: number } | null} */
 let waiting = null;
 
@@ -34,7 +36,13 @@ export function openDocument(id, listing) {
  * @param {DocumentListing} listing
  */
 export function announceListing(listing) {
+  announced = listing;
   dispatch(OPEN, { id: null, ...listing });
+}
+
+/** Return the list that was drawn last. */
+export function lastListing() {
+  return announced;
 }
 
 /**

@@ -40,14 +40,16 @@ def runs_command(project: Path, as_json: bool) -> None:
 
 @click.command("export")
 @project_option(required=True)
-@click.option("--run", metavar="RUN", help="Run to export. Default: the latest.")
+@click.option(
+    "--run", "runs", metavar="RUN", multiple=True, help="Run to export, repeatable for one table. Default: the latest."
+)
 @click.option(
     "--format", "form", required=True, metavar="NAME",
     help="A results format such as csv or jsonl, bundle (the whole project) or classifier; an unknown name lists all.",
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT_PATH, help="Output file.")
-def export_command(project: Path, run: str | None, form: str, output: Path) -> None:
-    """Export a run, the whole project (bundle) or the trained classifier to a file."""
+def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
+    """Export runs, the whole project (bundle) or the trained classifier to a file."""
     from core.services import bundle, classifier, export
     from core.services.pipeline import known_run
 
@@ -57,7 +59,8 @@ def export_command(project: Path, run: str | None, form: str, output: Path) -> N
         elif form.strip().lower() == classifier.EXPORT_FORMAT:
             classifier.save(session, output)
         else:
-            export.export(session, known_run(session, run).run_id, form, output)
+            first, *others = [known_run(session, run).run_id for run in runs or (None,)]
+            export.export(session, first, form, output, others=others)
     print_message(f"moot: exported to {output}")
 
 

@@ -17,25 +17,25 @@ from core.export.rows import (
     dump_json,
     evidence_by_item,
     peek_columns,
-    result_columns,
     source_columns,
 )
 
 
 def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Write source columns, document id, value (1, 0 or empty), source and evidence (JSON) per label, and the run.
+    """Write source columns, document id, the run, and per label gold, verdict, review, roles and evidence (JSON).
 
     The source columns are those of the first row; ExportError if a later row has others. Formulas are escaped as in
     ``core.csv_text``, and import unescapes them. Text columns are always escaped, other columns unless they hold a
-    plain number. Returns the number of rows; without rows only the header is written.
+    plain number. Values are 1, 0 or empty, a label's name, or a number. Returns the number of rows; without rows only
+    the header is written.
     """
-    columns, rows = peek_columns(rows)
-    plan, values = result_columns(columns, codebook), ValueNames(codebook)
+    plan, rows = peek_columns(rows, codebook)
+    values, items = ValueNames(codebook), [each.item for each in plan.items]
     file.write(codecs.BOM_UTF8)
     writer = csv.writer(_Utf8(file), quoting=csv.QUOTE_ALL)
     header = [*plan.source, plan.document]
     for each in plan.items:
-        header += (each.value, each.source, each.evidence)
+        header += (*each.values, each.evidence)
     header += (plan.run, plan.protocol, plan.version, plan.status)
     writer.writerow([escape_formula(name) for name in header])
     count = 0
@@ -44,13 +44,9 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
         line = [_cell(cell, name in row.document.fields) for name, cell in zip(plan.source, cells, strict=True)]
         line.append(_cell(row.document.id, False))
         evidence = evidence_by_item(row)
-        for each in plan.items:
-            quotes = evidence.get(each.item)
-            line += (
-                _value(values.of(row, each.item)),
-                escape_formula(row.sources.get(each.item, "")),
-                dump_json(quotes).decode() if quotes else "",
-            )
+        for item, given in values.cells(row, items, plan.roles).items():
+            quotes = evidence.get(item)
+            line += (*map(_value, given), dump_json(quotes).decode() if quotes else "")
         line += (
             escape_formula(row.run_id),
             escape_formula(row.protocol),

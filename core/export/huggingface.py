@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import yaml
 
 from core.codebook import Codebook
+from core.export.guide import Summary, origin
 from core.export.parquet import BATCH
 from core.export.rows import (
     ExportRow,
@@ -56,11 +57,11 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
     return count
 
 
-def readme(codebook: Codebook, fields: Sequence[str]) -> bytes:
-    """Return the dataset card: front matter for the loader, and the label definitions."""
+def readme(codebook: Codebook, summary: Summary) -> bytes:
+    """Return the dataset card: front matter for the loader, the origin of the labels, and their definitions."""
     front = {
         "configs": [{"config_name": "default", "data_files": [{"split": "train", "path": DATA}]}],
-        "dataset_info": {"features": _Columns(codebook, fields).features()},
+        "dataset_info": {"features": _Columns(codebook, summary.fields).features()},
         "task_categories": ["text-classification"],
     }
     lines = [
@@ -70,7 +71,8 @@ def readme(codebook: Codebook, fields: Sequence[str]) -> bytes:
         "",
         f"# {codebook.name}",
     ]
-    lines += ["", f"One row is one {codebook.unit}. Labels come from debates of language models, corrected by people."]
+    lines += ["", f"One row is one {codebook.unit}.", "", *origin(summary)]
+    lines += ["", "A label is a person's decision where there is one, otherwise the verdict of the run."]
     if codebook.guideline:
         lines += ["", codebook.guideline]
     lines += ["", "| label | meaning |", "| --- | --- |"]

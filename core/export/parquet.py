@@ -18,7 +18,6 @@ from core.export.rows import (
     dump_json,
     evidence_by_item,
     peek_columns,
-    result_columns,
 )
 from core.ingest.table import clean_value
 
@@ -33,15 +32,15 @@ _TEXTS = frozenset((str, type(None)))
 
 
 def write_parquet(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO, *, batch: int = BATCH) -> int:
-    """Write typed source columns, document id, value, source and evidence (structs) per label, and the run.
+    """Write typed source columns, document id, the run, and per label gold, verdict, review, roles and evidence.
 
     Values are bool in a multilabel codebook, double in a rating, string in a choice. Source columns are bool, int64,
     double or string; lists and dicts are JSON text. A column that mixes whole numbers and fractions is double, any
     other mixture is text. The source columns are those of the first row; ExportError if a later row has others.
     ``file`` must be readable too. Returns the number of rows.
     """
-    columns, rows = peek_columns(rows)
-    plan, values = result_columns(columns, codebook), ValueNames(codebook)
+    plan, rows = peek_columns(rows, codebook)
+    values = ValueNames(codebook)
     out = _WideningWriter(file, plan, codebook)
     count = 0
     try:
@@ -58,9 +57,9 @@ def _columns(rows: Sequence[ExportRow], plan: ResultColumns, values: ValueNames)
     columns: list[Sequence[Any]] = [*source, [row.document.id for row in rows]]
     evidence = [evidence_by_item(row) for row in rows]
     none: list[Any] = []
+    cells = [values.cells(row, [each.item for each in plan.items], plan.roles) for row in rows]
     for each in plan.items:
-        columns.append([values.of(row, each.item) for row in rows])
-        columns.append([row.sources.get(each.item, "") for row in rows])
+        columns += zip(*(own[each.item] for own in cells), strict=True)
         columns.append([quotes.get(each.item, none) for quotes in evidence])
     columns.append([row.run_id for row in rows])
     columns.append([row.protocol for row in rows])
@@ -159,7 +158,8 @@ class _WideningWriter:
         ]
         fields.append((self._plan.document, text))
         for each in self._plan.items:
-            fields += [(each.value, types[self._value]), (each.source, text), (each.evidence, pa.list_(quote))]
+            fields += [(name, types[self._value]) for name in each.values]
+            fields.append((each.evidence, pa.list_(quote)))
         fields += [(self._plan.run, text), (self._plan.protocol, text)]
         fields += [(self._plan.version, pa.int64()), (self._plan.status, text)]
         return pa.schema(fields)

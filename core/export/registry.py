@@ -7,7 +7,7 @@ import difflib
 import errno
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
@@ -16,16 +16,16 @@ from core.codebook import Codebook
 from core.errors import ExportError, UsageError
 from core.export.argilla import dataset_settings, write_argilla
 from core.export.csv_writer import write_csv
+from core.export.guide import Summary, observed, table_guide
 from core.export.huggingface import DATA, readme, write_huggingface
 from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
-from core.export.rows import peek_text_fields
 
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
-Companion: TypeAlias = Callable[[Codebook, Sequence[str]], bytes]
-"""Returns the content of a companion file for a codebook and the names of the text fields."""
+Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
+"""Returns the content of a companion file for a codebook and what the rows contained."""
 
 _PROGRESS_INTERVAL = 500
 """Rows between two calls of a progress callback."""
@@ -36,7 +36,8 @@ class Format:
     """One export format.
 
     ``takes`` is what the writer gets: ``rows`` (ExportRow) or ``turns`` (mappings). ``companions`` are small files
-    beside the results, by suffix ("out.xml" beside "out.json"). If ``folder_path`` is set, the result is a folder:
+    beside the results, by suffix ("out.xml" beside "out.json"). A ``guide`` is a README beside a file that is also
+    complete without it. If ``folder_path`` is set, the result is a folder:
     the results are at that path in it, and companions have their own names.
     """
 
@@ -52,12 +53,14 @@ class Format:
     """How the page shows the beginning of the file: as a table, or as JSON text."""
     companions: Mapping[str, Companion] = field(default_factory=dict)
     folder_path: str = ""
+    guide: Companion | None = None
 
     def places(self, path: Path) -> tuple[Path, dict[Path, Companion]]:
         """Return the path of the results for the path that the user gave, and the companions by path."""
         if self.folder_path:
             return path / self.folder_path, {path / name: make for name, make in self.companions.items()}
-        return path, {path.with_suffix(suffix): make for suffix, make in self.companions.items()}
+        beside = {**self.companions, **({GUIDE_SUFFIX: self.guide} if self.guide else {})}
+        return path, {path.with_suffix(suffix): make for suffix, make in beside.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Written:
     size: int
 
 
+GUIDE_SUFFIX = ".README.md"
 _JSON_LINES = "application/x-ndjson"
 _PARQUET = "application/vnd.apache.parquet"
 
@@ -77,11 +81,11 @@ FORMATS: dict[str, Format] = {
     for format in (
         Format(
             "csv", "CSV", "A table for spreadsheets: UTF-8 with BOM, formulas escaped.", write_csv, ".csv", "text/csv",
-            preview="csv",
+            preview="csv", guide=table_guide,
         ),
         Format(
             "parquet", "Parquet", "A typed table for pandas, DuckDB and R.", write_parquet, ".parquet", _PARQUET,
-            preview="parquet",
+            preview="parquet", guide=table_guide,
         ),
         Format(
             "jsonl", "JSONL", "One JSON object per document, with nested labels.", write_jsonl, ".jsonl", _JSON_LINES,
@@ -92,11 +96,13 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "label-studio", "Label Studio", "Tasks with predictions and annotations, and the labeling configuration.",
-            write_label_studio, ".json", "application/json", companions={".xml": labelling_config},
+            write_label_studio, ".json", "application/json",
+            companions={".xml": lambda codebook, summary: labelling_config(codebook, summary.fields)},
         ),
         Format(
             "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
-            write_argilla, ".jsonl", _JSON_LINES, companions={".settings.json": dataset_settings},
+            write_argilla, ".jsonl", _JSON_LINES,
+            companions={".settings.json": lambda codebook, summary: dataset_settings(codebook, summary.fields)},
         ),
         Format(
             "prodigy", "Prodigy", "Tasks of the choice view with answers and spans.",
@@ -150,14 +156,14 @@ def write(
             place.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise _export_error(error, path) from error
-    fields: Sequence[str] = ()
+    summary = Summary()
     if companions:
-        fields, items = peek_text_fields(items)
+        items = observed(items, summary, codebook)
     with replacing(place) as file:
         count = chosen.write(_counted(items, progress), codebook, file)
     for companion, make in companions.items():
         with replacing(companion) as file:
-            file.write(make(codebook, fields))
+            file.write(make(codebook, summary))
     return Written(path, count, place.stat().st_size)
 
 

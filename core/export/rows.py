@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import orjson
 
-from core.annotations import Evidence
+from core.annotations import VERDICT, Evidence, majority_reference
 from core.codebook import CHOICE_ITEM, Codebook, Scale
 from core.documents import Document, Value
 from core.ingest.table import clean_value
+
+REVIEW = "review"
+"""The source of a value that a reviewer decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,16 @@ class ExportRow:
     """The verdict, then each role in speaking order; empty before the debate has ended."""
     reviewers: tuple[AnnotatorValues, ...] = ()
     """The decisions of people, for formats that separate suggestions from decisions."""
+    role_columns: tuple[str, ...] = ()
+    """The roles that have columns in a table: those of all exported runs, the same in each row."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemColumns:
-    """The columns of one item."""
+    """The columns of one item: one per annotator (``gold``, ``pred``, ``reviewed``, then each role), and evidence."""
 
     item: str
-    name: str
-    value: str
-    source: str
+    values: tuple[str, ...]
     evidence: str
 
 
@@ -78,10 +81,15 @@ class ResultColumns:
     source: tuple[str, ...]
     document: str
     items: tuple[ItemColumns, ...]
+    roles: tuple[str, ...]
     run: str
     protocol: str
     version: str
     status: str
+
+
+ANNOTATORS = ("gold", "pred", "reviewed")
+"""Annotators with a column per item, before the roles."""
 
 
 def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
@@ -97,18 +105,22 @@ def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
     return names
 
 
-def result_columns(source: Iterable[str], codebook: Codebook) -> ResultColumns:
-    """Return the columns for documents with these source columns under this codebook."""
+def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
+    """Return the columns for documents with these source columns under this codebook, with a column for each role."""
     columns, items = tuple(source), item_names(codebook)
     wanted = ["document_id", "run_id", "protocol", "codebook_version", "status"]
-    wanted += [f"{name}_{part}" for _, name in items for part in ("value", "source", "evidence")]
+    annotators = [*ANNOTATORS, *roles, "evidence"]
+    wanted += [f"{annotator}_{name}" for _, name in items for annotator in annotators]
     document, run, protocol, version, status, *parts = unique_names(wanted, columns)
+    size = len(annotators)
     return ResultColumns(
         source=columns,
         document=document,
         items=tuple(
-            ItemColumns(item, name, *parts[3 * place : 3 * place + 3]) for place, (item, name) in enumerate(items)
+            ItemColumns(item, tuple(parts[size * place : size * (place + 1) - 1]), parts[size * (place + 1) - 1])
+            for place, (item, _) in enumerate(items)
         ),
+        roles=tuple(roles),
         run=run,
         protocol=protocol,
         version=version,
@@ -135,9 +147,21 @@ class ValueNames:
         self._names = {label.id: label.name for label in codebook.labels} if codebook.kind == "choice" else {}
 
     def of(self, row: ExportRow, item: str) -> Value | None:
-        """Return the value of an item, None if it is unresolved or was not asked. An unknown label id stays an id."""
-        value = row.values.get(item)
+        """Return the final value of an item, None if it is unresolved or was not asked."""
+        return self.name(row.values.get(item))
+
+    def name(self, value: Value | None) -> Value | None:
+        """Return a value with the name of its label. An unknown label id stays an id."""
         return self._names.get(value, value) if isinstance(value, str) else value
+
+    def cells(self, row: ExportRow, items: Iterable[str], roles: Iterable[str]) -> dict[str, list[Value | None]]:
+        """Return the values of an item by each annotator, in the order of ``ItemColumns.values``."""
+        items = list(items)
+        models = {annotator.name: annotator.values for annotator in row.models}
+        gold = majority_reference(row.document.gold, items)
+        reviewed = {item: row.values.get(item) for item in items if row.sources.get(item) == REVIEW}
+        given = [gold, models.get(VERDICT, {}), reviewed, *(models.get(role, {}) for role in roles)]
+        return {item: [self.name(values.get(item)) for values in given] for item in items}
 
 
 def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
@@ -149,13 +173,14 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     return result
 
 
-def peek_columns(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
-    """Return the source columns of the first row (none without rows), and all rows."""
+def peek_columns(rows: Iterable[ExportRow], codebook: Codebook) -> tuple[ResultColumns, Iterator[ExportRow]]:
+    """Return the columns for rows like the first one (no source columns and roles without rows), and all rows."""
     iterator = iter(rows)
     first = next(iterator, None)
     if first is None:
-        return (), iter(())
-    return tuple(source_columns(first.document)), itertools.chain([first], iterator)
+        return result_columns((), codebook), iter(())
+    plan = result_columns(source_columns(first.document), codebook, first.role_columns)
+    return plan, itertools.chain([first], iterator)
 
 
 TEXT = "text"

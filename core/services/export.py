@@ -8,20 +8,23 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from core.annotations import VERDICT, Evidence
 from core.debate.turns import Turn
+from core.errors import UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, Format, find_format, write
+from core.export.guide import Summary, columns_guide, observed
+from core.export.rows import REVIEW
 from core.runs import RunRow
+from core.services.evaluation.compare import alike
+from core.services.review.review import role_titles
 from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 
-REVIEW = "review"
-"""The source of a value that a reviewer decided."""
 _QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
 BATCH = 200
 """Debates that are read at once."""
@@ -55,26 +58,73 @@ def formats() -> tuple[Format, ...]:
 
 
 def export(
-    session: ProjectSession, run_id: str, format: str, path: Path, *, progress: Callable[[int], None] | None = None
+    session: ProjectSession,
+    run_id: str,
+    format: str,
+    path: Path,
+    *,
+    others: Sequence[str] = (),
+    progress: Callable[[int], None] | None = None,
 ) -> Path:
-    """Write a run to ``path`` and return the path.
+    """Write a run to ``path`` and return the path. The rows of the runs ``others`` follow in the same file.
 
-    The final value of a label is the reviewer's if there is one, otherwise the verdict's; its source column tells them
-    apart. Raises UsageError for an unknown run or format, and ExportError if the file cannot be written; an existing
-    file is then unchanged.
+    Raises UsageError for an unknown run or format and for runs with different labels, and ExportError if the file
+    cannot be written; an existing file is then unchanged.
     """
-    run = session.run(run_id)
-    with closing(_items(session, run, find_format(format))) as items:
+    runs = _runs(session, run_id, others)
+    with closing(_items(session, runs, find_format(format))) as items:
         check_output_path(session.path, path)
-        return write(format, items, run.settings.codebook, path, progress=progress).path
+        return write(format, items, runs[0].settings.codebook, path, progress=progress).path
 
 
-def export_bytes(session: ProjectSession, run_id: str, format: str) -> bytes:
-    """Return the output of ``export`` as bytes: the file, or a zip if there are several files."""
+def export_bytes(session: ProjectSession, run_id: str, format: str, *, others: Sequence[str] = ()) -> bytes:
+    """Return the output of ``export`` as bytes: the file, or a zip if it consists of several files."""
     chosen = find_format(format)
     with tempfile.TemporaryDirectory(prefix="moot-export-") as folder:
-        path = export(session, run_id, format, Path(folder) / f"{session.name}-{run_id}{chosen.suffix}")
+        path = Path(folder) / f"{session.name}-{run_id}{chosen.suffix}"
+        export(session, run_id, format, path, others=others)
         return zip_folder(Path(folder)) if chosen.companions else path.read_bytes()
+
+
+def guide(session: ProjectSession, run_id: str, format: str, *, others: Sequence[str] = ()) -> bytes:
+    """Return the README of an export, or b"" if its format has none."""
+    chosen = find_format(format)
+    if chosen.guide is None:
+        return b""
+    runs, summary = _runs(session, run_id, others), Summary()
+    codebook = runs[0].settings.codebook
+    with closing(_items(session, runs, chosen)) as items:
+        for _ in observed(items, summary, codebook):
+            pass
+    return chosen.guide(codebook, summary)
+
+
+def has_guide(format: str) -> bool:
+    """Return True if exports of a format have a README."""
+    return find_format(format).guide is not None
+
+
+def column_meanings(session: ProjectSession, run_id: str, *, others: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return the result columns of a table and what they mean, ``NAME`` standing for a label."""
+    runs = _runs(session, run_id, others)
+    return columns_guide(runs[0].settings.codebook, _role_names(runs), len(session.store.documents.raters()))
+
+
+def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:
+    """Return the roles of all runs, in speaking order."""
+    return tuple(dict.fromkeys(role for run in runs for role in role_titles(run)))
+
+
+def _runs(session: ProjectSession, run_id: str, others: Sequence[str]) -> list[RunRow]:
+    """Return the exported runs. UsageError if they have different labels."""
+    runs = [session.run(id) for id in dict.fromkeys([run_id, *others])]
+    first = runs[0].settings.codebook
+    for run in runs[1:]:
+        if not alike(run.settings.codebook, first):
+            raise UsageError(
+                f"Run {run.run_id} has other labels than run {runs[0].run_id}.", "Export these runs one by one."
+            )
+    return runs
 
 
 def zip_folder(folder: Path) -> bytes:
@@ -100,13 +150,15 @@ def media_type(format: str) -> str:
     return "application/zip" if chosen.companions else chosen.media_type
 
 
-def preview(session: ProjectSession, run_id: str, format: str, rows: int = 5) -> ExportPreview:
+def preview(
+    session: ProjectSession, run_id: str, format: str, rows: int = 5, *, others: Sequence[str] = ()
+) -> ExportPreview:
     """Return the beginning of the file, written by the format's own writer from the first documents (or turns)."""
-    run = session.run(run_id)
+    runs = _runs(session, run_id, others)
     chosen = find_format(format)
     file = io.BytesIO()
-    with closing(_items(session, run, chosen, batch=rows)) as items:
-        chosen.write(islice(items, rows), run.settings.codebook, file)
+    with closing(_items(session, runs, chosen, batch=rows)) as items:
+        chosen.write(islice(items, rows), runs[0].settings.codebook, file)
     match chosen.preview:
         case "csv":
             return _table_of_csv(file.getvalue().decode("utf-8-sig"))
@@ -152,20 +204,24 @@ def _reviewed(session: ProjectSession, run: RunRow) -> int:
     return session.store.review_pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
 
 
-def _items(session: ProjectSession, run: RunRow, format: Format, *, batch: int = 1000) -> Generator[Any, None, None]:
-    if format.takes == "turns":
-        yield from _turns(session, run, min(batch, BATCH))
-    else:
-        yield from _rows(session, run, batch)
+def _items(
+    session: ProjectSession, runs: Sequence[RunRow], format: Format, *, batch: int = 1000
+) -> Generator[Any, None, None]:
+    roles = _role_names(runs)
+    for run in runs:
+        if format.takes == "turns":
+            yield from _turns(session, run, min(batch, BATCH))
+        else:
+            yield from _rows(session, run, batch, roles)
 
 
-def _rows(session: ProjectSession, run: RunRow, batch: int) -> Generator[ExportRow, None, None]:
+def _rows(session: ProjectSession, run: RunRow, batch: int, roles: tuple[str, ...]) -> Generator[ExportRow, None, None]:
     role_models = {role: role_model.spec for role, role_model in run.settings.role_models.items()}
     stream = session.store.document_records.stream(run.run_id, batch=batch)
     try:
         for records in stream:
             for record in records:
-                yield _row(record, run, role_models)
+                yield replace(_row(record, run, role_models), role_columns=roles)
     finally:
         stream.close()  # type: ignore[attr-defined] # a generator; an open one would hold its cursor
 

@@ -155,4 +155,6 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     assert [row["ref"] for row in rows] == ["a1", "a2", "a3", "a4", "a5"]
     assert {row["run_id"] for row in rows} == {"r0001"}
     corrected = rows[0]
-    assert "review" in (corrected["Cleanliness_source"], corrected["Service_source"])
+    assert corrected["reviewed_Cleanliness"]
+    assert corrected["reviewed_Service"]
+    assert (corrected["gold_Cleanliness"], corrected["gold_Service"]) == ("1", "1")

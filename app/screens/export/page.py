@@ -7,11 +7,13 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.widgets import empty_state, layout
+from app.widgets.common import facts
 from app.widgets.run_picker import run_date, run_picker
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services import bundle, export
 from core.services.evaluation import drift
+from core.services.evaluation.compare import alike
 from core.services.session import ProjectSession
 
 
@@ -35,9 +37,10 @@ def main() -> None:
     left, right = st.columns([1, 1.9], gap="medium")
     with left:
         chosen = _format()
+        others = _others(run, runs)
         _contents(session, run)
     with right:
-        _preview(session, run, chosen)
+        _preview(session, run, chosen, others)
     _bundle(session)
     _query(session)
 
@@ -53,6 +56,25 @@ def _format() -> str:
             label_visibility="collapsed",
             key="export-format",
         )
+
+
+def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
+    """Return further runs for the same file."""
+    same = {
+        other.run_id: other.title
+        for other in runs
+        if other.run_id != run.run_id and alike(other.settings.codebook, run.settings.codebook)
+    }
+    if not same:
+        return []
+    return st.multiselect(
+        "More runs in the same file",
+        list(same),
+        format_func=same.__getitem__,
+        placeholder="None",
+        help="Their rows follow below each other; the column run_id tells them apart.",
+        key=f"export-others-{run.run_id}",
+    )
 
 
 def _contents(session: ProjectSession, run: RunRow) -> None:
@@ -71,20 +93,32 @@ def _contents(session: ProjectSession, run: RunRow) -> None:
         body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)
         st.html(f'<table class="moot-facts">{body}</table>')
         st.caption(
-            "The value of a label is the reviewer's decision if there is one, otherwise the verdict; the source column "
-            "tells them apart. Unresolved labels are empty."
+            "Tables keep gold, verdicts, reviews and the decisions of each role in columns of their own. A label "
+            "without a value is empty."
         )
 
 
-def _preview(session: ProjectSession, run: RunRow, chosen: str) -> None:
+def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str]) -> None:
     import pandas as pd
 
     name = export.file_name(session, run.run_id, chosen)
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
+            if export.has_guide(chosen):
+                st.download_button(
+                    "README",
+                    lambda: export.guide(session, run.run_id, chosen, others=others),
+                    f"{name.rpartition('.')[0]}.README.md",
+                    "text/markdown",
+                    on_click="ignore",
+                    type="tertiary",
+                    icon=":material/description:",
+                    help="Origin of the labels, and the meaning of each column",
+                    key="export-guide",
+                )
             st.download_button(
                 "Download",
-                lambda: export.export_bytes(session, run.run_id, chosen),
+                lambda: export.export_bytes(session, run.run_id, chosen, others=others),
                 name,
                 export.media_type(chosen),
                 on_click="ignore",
@@ -92,13 +126,15 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str) -> None:
                 icon=":material/download:",
                 key="export-download",
             )
-        shown = export.preview(session, run.run_id, chosen)
+        shown = export.preview(session, run.run_id, chosen, others=others)
         if shown.columns:
             plain = (str, int, float, type(None))
             cells = [[cell if isinstance(cell, plain) else str(cell) for cell in row] for row in shown.rows]
             frame = pd.DataFrame(cells, columns=list(shown.columns))
             st.dataframe(frame, hide_index=True, key=f"export-table-{chosen}")
             st.caption(f"First {format_count(len(shown.rows), 'row')}, {format_count(len(shown.columns), 'column')}.")
+            if export.has_guide(chosen):
+                facts(export.column_meanings(session, run.run_id, others=others))
         else:
             st.code(shown.text or "No turns yet.", language="json", height=460, wrap_lines=True)
 

@@ -22,7 +22,7 @@ from core.codebook import Codebook, parse_codebook
 from core.csv_text import escape_formula, unescape_formula
 from core.documents import Document
 from core.errors import ExportError, UsageError
-from core.export import FORMATS, ExportRow, replacing, write
+from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
 from core.export.csv_writer import write_csv
 from core.export.jsonl import TURN_KEYS
 from core.export.parquet import write_parquet
@@ -52,7 +52,11 @@ def row(source: dict[str, Any], number: int = 1, **changes: Any) -> ExportRow:
             Evidence(PRICE, "gone", "text", -1, -1, "missing"),
         ),
         "roles": {"judge": "builtin/lexical"},
+        "role_columns": ("judge",),
     }
+    given = about | changes
+    if "models" not in given:
+        about["models"] = (AnnotatorValues("verdict", given["values"]), AnnotatorValues("judge", given["values"]))
     return ExportRow(Document(str(number), fields, number - 1, source), **about | changes)
 
 
@@ -74,22 +78,25 @@ def test_csv_layout() -> None:
         {"id": "b", "text": "two", "n": None}, 2, values={PRICE: None}, sources={}, evidence=(), status="unresolved"
     )
     data, rows = csv_rows([row({"id": "a", "text": "is cheap", "n": -5}), unresolved])
-    assert data.startswith(b'\xef\xbb\xbf"id","text","n","document_id","Price_value","Price_source","Price_evidence"')
+    assert data.startswith(
+        b'\xef\xbb\xbf"id","text","n","document_id","gold_Price","pred_Price","reviewed_Price","judge_Price"'
+    )
     assert data.endswith(b'"r1","ecj","3","unresolved"\r\n')
     first, second = rows
-    assert json.loads(first.pop("Price_evidence")) == quotes()
+    assert json.loads(first.pop("evidence_Price")) == quotes()
     assert first == {
-        "id": "a", "text": "is cheap", "n": "-5", "document_id": "1", "Price_value": "1", "Price_source": "review",
-        "Room_value": "0", "Room_source": "verdict", "Room_evidence": "", "run_id": "r1", "protocol": "ecj",
+        "id": "a", "text": "is cheap", "n": "-5", "document_id": "1", "gold_Price": "", "pred_Price": "1",
+        "reviewed_Price": "1", "judge_Price": "1", "gold_Room": "", "pred_Room": "0", "reviewed_Room": "",
+        "judge_Room": "0", "evidence_Room": "", "run_id": "r1", "protocol": "ecj",
         "codebook_version": "3", "status": "verdict",
     }  # fmt: skip
-    assert (second["Price_value"], second["Room_value"], second["Price_source"], second["n"]) == ("", "", "", "")
+    assert (second["pred_Price"], second["pred_Room"], second["reviewed_Price"], second["n"]) == ("", "", "", "")
 
 
 def test_csv_column_names_are_unique() -> None:
-    _, (only,) = csv_rows([row({"text": "a", "status": "mine", "Price": "1", "Price_value": "x"})])
+    _, (only,) = csv_rows([row({"text": "a", "status": "mine", "Price": "1", "pred_Price": "x"})])
     assert (only["status"], only["status_2"]) == ("mine", "verdict")
-    assert (only["Price"], only["Price_value"], only["Price_value_2"]) == ("1", "x", "1")
+    assert (only["Price"], only["pred_Price"], only["pred_Price_2"]) == ("1", "x", "1")
 
 
 def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
@@ -118,21 +125,21 @@ def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
 def test_csv_values_of_choices_and_ratings() -> None:
     bad = SENTIMENT.labels[1].id
     _, (only,) = csv_rows([row({"text": "a"}, values={"label": bad}, evidence=())], SENTIMENT)
-    assert only["label_value"] == "'=bad"
+    assert only["pred_label"] == "'=bad"
     _, (only,) = csv_rows([row({"text": "a"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS)
-    assert only["fluency_value"] == "4"
+    assert only["pred_fluency"] == "4"
 
 
 def test_a_document_without_source_exports_its_fields() -> None:
     plain = ExportRow(Document("7", {"text": "a", "title": "b"}), "r", "single", 1, "failed")
     _, (only,) = csv_rows([plain])
-    assert (only["text"], only["title"], only["document_id"], only["Price_value"]) == ("a", "b", "7", "")
+    assert (only["text"], only["title"], only["document_id"], only["pred_Price"]) == ("a", "b", "7", "")
 
 
 def test_no_rows_give_a_header() -> None:
     data, rows = csv_rows([])
     assert rows == []
-    assert data.startswith(b'\xef\xbb\xbf"document_id","Price_value"')
+    assert data.startswith(b'\xef\xbb\xbf"document_id","gold_Price"')
 
 
 def test_rows_with_new_columns_are_refused(tmp_path: Path) -> None:
@@ -172,11 +179,11 @@ def test_parquet_layout(tmp_path: Path) -> None:
     ]
     assert write("parquet", rows, ASPECTS, path).count == 2
     table = pq.read_table(path)
-    assert {name: str(table.schema.field(name).type) for name in ("text", "n", "x", "tags", "Price_value")} == {
-        "text": "string", "n": "int64", "x": "null", "tags": "string", "Price_value": "bool",
+    assert {name: str(table.schema.field(name).type) for name in ("text", "n", "x", "tags", "pred_Price")} == {
+        "text": "string", "n": "int64", "x": "null", "tags": "string", "pred_Price": "bool",
     }  # fmt: skip
-    assert table.column("Price_evidence").to_pylist()[0] == quotes()
-    assert read_table(path, name=path.name).row(0)["Price_evidence"] == quotes()
+    assert table.column("evidence_Price").to_pylist()[0] == quotes()
+    assert read_table(path, name=path.name).row(0)["evidence_Price"] == quotes()
     assert table.column("tags").to_pylist() == ['["a"]', None]
 
 
@@ -204,12 +211,12 @@ def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     good = SENTIMENT.labels[0].id
     write("parquet", [row({"text": "a"}, values={"label": good}, evidence=())], SENTIMENT, path)
-    assert pq.read_table(path).column("label_value").to_pylist() == ["good"]
+    assert pq.read_table(path).column("pred_label").to_pylist() == ["good"]
     write("parquet", [row({"text": "a\udc00"}, values={FACETS.labels[0].id: 4}, evidence=())], FACETS, path)
-    assert pq.read_table(path).column("fluency_value").to_pylist() == [4.0]
+    assert pq.read_table(path).column("pred_fluency").to_pylist() == [4.0]
     assert pq.read_table(path).column("text").to_pylist() == ["a\ufffd"]
     assert write("parquet", [], ASPECTS, path).count == 0
-    assert "Price_value" in pq.read_table(path).column_names
+    assert "pred_Price" in pq.read_table(path).column_names
 
 
 def test_transcript_layout(tmp_path: Path) -> None:
@@ -364,3 +371,23 @@ def test_texts_survive_every_format(pairs: list[tuple[str, str]]) -> None:
         documents = build_documents(table, Mapping("text", id="document_id"), empties="keep").documents
         assert [document.text for document in documents] == [text for text, _ in pairs]
         assert not table.rejected
+
+
+def test_gold_is_the_majority_of_the_raters(tmp_path: Path) -> None:
+    gold = {"ann": {PRICE: True, ROOM: False}, "bob": {PRICE: True, ROOM: True}}
+    document = Document("1", {"text": "a"}, gold=gold)
+    _, (only,) = csv_rows([ExportRow(document, "r1", "ecj", 1, "open")])
+    assert (only["gold_Price"], only["gold_Room"]) == ("1", "")  # a tie has no majority
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_table_has_a_readme_that_claims_no_review_without_one(format: str, tmp_path: Path) -> None:
+    plain = row({"text": "a"}, sources={PRICE: "verdict", ROOM: "verdict"})
+    write(format, [plain], ASPECTS, tmp_path / "out.x")
+    guide = (tmp_path / "out.README.md").read_text()
+    assert "No person has reviewed any of the 1 document" in guide
+    assert "| judge_NAME | last decision of the role judge |" in guide
+    assert "word-list baseline is not a language model" in guide
+    reviewer = AnnotatorValues("ann", {PRICE: True})
+    write(format, [plain, row({"text": "b"}, 2, reviewers=(reviewer,))], ASPECTS, tmp_path / "out.x")
+    assert "1 of 2 documents have labels decided by 1 person" in (tmp_path / "out.README.md").read_text()

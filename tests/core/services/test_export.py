@@ -11,6 +11,8 @@ from core.errors import ExportError, UsageError
 from core.services import export
 from core.services.review import review
 
+ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
+
 
 def table(session, run_id):
     text = export.export_bytes(session, run_id, "csv").decode("utf-8-sig")
@@ -23,23 +25,23 @@ def test_reviewed_value_takes_precedence_in_the_export(session, run_id):
     found = table(session, run_id)
     assert list(found) == [f"d{n}" for n in range(8)]
     d0 = found["d0"]
-    assert (d0["Alpha_value"], d0["Alpha_source"]) == ("1", "verdict")
-    assert (d0["Beta_value"], d0["Beta_source"]) == ("1", "review")
+    assert [d0[f"{name}_Alpha"] for name in ANNOTATORS] == ["1", "1", "", "1", "1"]
+    assert [d0[f"{name}_Beta"] for name in ANNOTATORS] == ["0", "0", "1", "1", "0"]
     assert (d0["status"], d0["run_id"], d0["protocol"], d0["codebook_version"]) == ("verdict", run_id, "ecj", "1")
-    assert (found["d4"]["Alpha_value"], found["d4"]["Alpha_source"]) == ("1", "review")
+    assert (found["d4"]["pred_Alpha"], found["d4"]["reviewed_Alpha"]) == ("", "1")
 
 
 def test_unresolved_value_is_exported_as_empty(session, run_id):
     found = table(session, run_id)
-    assert (found["d4"]["Alpha_value"], found["d4"]["Beta_value"], found["d4"]["status"]) == ("", "0", "unresolved")
-    assert (found["d6"]["Alpha_value"], found["d6"]["status"]) == ("", "failed")
-    assert (found["d7"]["Alpha_value"], found["d7"]["Alpha_source"], found["d7"]["status"]) == ("", "", "open")
+    assert (found["d4"]["pred_Alpha"], found["d4"]["pred_Beta"], found["d4"]["status"]) == ("", "0", "unresolved")
+    assert (found["d6"]["pred_Alpha"], found["d6"]["status"]) == ("", "failed")
+    assert (found["d7"]["pred_Alpha"], found["d7"]["reviewed_Alpha"], found["d7"]["status"]) == ("", "", "open")
 
 
 def test_an_undone_decision_is_not_exported(session, run_id):
     review.edit(session, run_id, "d0", "b", True)
     review.undo(session)
-    assert table(session, run_id)["d0"]["Beta_source"] == "verdict"
+    assert table(session, run_id)["d0"]["reviewed_Beta"] == ""
 
 
 def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
@@ -51,9 +53,9 @@ def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
     assert lines[4]["labels"]["Alpha"]["reason"] == "could not be read"
     assert lines[0]["roles"]["judge"] == "builtin/lexical"
     written = pq.read_table(export.export(session, run_id, "parquet", tmp_path / "out.parquet"))
-    assert written.column("Alpha_value").to_pylist() == [
-        True, True, True, False, None, True, None, None,
-    ]  # fmt: skip
+    assert written.column("pred_Alpha").to_pylist() == [True, False, True, False, None, True, None, None]
+    assert written.column("reviewed_Alpha").to_pylist() == [None, True, *[None] * 6]
+    assert written.column("gold_Alpha").to_pylist() == [True, True, False, False, True, None, True, False]
     assert written.column("stars").to_pylist() == list(range(8))
 
 
@@ -102,3 +104,30 @@ def test_duckdb_example_names_the_views(session):
     assert "annotated_review" in recipe
     assert "evaluation_review" in recipe
     assert "/projects/small.duckdb" in recipe
+
+
+def test_several_runs_make_one_long_table(session, run_id, tmp_path):
+    settings = session.store.runs.settings(run_id)
+    other = session.store.runs.create(settings, ["d0", "d1"]).run_id
+    path = export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    assert [row["run_id"] for row in rows] == [run_id] * 8 + [other] * 2
+    assert [row["document_id"] for row in rows[8:]] == ["d0", "d1"]
+    guide = (tmp_path / "out.README.md").read_bytes()
+    assert guide == export.guide(session, run_id, "csv", others=[other])
+    assert f"- Run {other}: ecj".encode() in guide
+
+
+def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
+    settings = session.store.runs.settings(run_id)
+    codebook = settings.codebook.model_copy(update={"labels": settings.codebook.labels[:1]})
+    other = session.store.runs.create(settings.model_copy(update={"codebook": codebook}), ["d0"]).run_id
+    with pytest.raises(UsageError, match="has other labels than run"):
+        export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
+
+
+def test_the_card_speaks_of_people_only_if_somebody_reviewed(session, run_id, tmp_path):
+    card = lambda: (export.export(session, run_id, "huggingface", tmp_path / "out") / "README.md").read_text()  # noqa: E731
+    assert "No person has reviewed any of the 8 documents" in card()
+    review.edit(session, run_id, "d0", "b", True, actor="ann")
+    assert "1 of 8 documents have labels decided by 1 person" in card()

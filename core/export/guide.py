@@ -1,0 +1,106 @@
+"""README beside an exported table: where its labels come from, and what each column means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from core.codebook import Codebook
+from core.export.rows import REVIEW, TEXT, ExportRow, text_fields
+from core.formatting import format_count
+
+
+@dataclass(slots=True)
+class Summary:
+    """What the rows of an export contain, filled while they are written.
+
+    ``reviewed`` counts documents with a decision of a person on at least one label, ``reviewers`` are these people.
+    ``without_value`` counts documents with a label that has neither a verdict nor a review.
+    """
+
+    fields: Sequence[str] = (TEXT,)
+    runs: dict[str, str] = field(default_factory=dict)
+    """Protocol and models by run id."""
+    rows: int = 0
+    reviewed: int = 0
+    without_value: int = 0
+    reviewers: set[str] = field(default_factory=set)
+    raters: set[str] = field(default_factory=set)
+    role_columns: tuple[str, ...] = ()
+
+
+def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) -> Iterator[ExportRow]:
+    """Yield the rows, and count them in the summary."""
+    for row in rows:
+        if not summary.rows:
+            summary.fields = tuple(text_fields(row))
+            summary.role_columns = row.role_columns
+        summary.rows += 1
+        summary.reviewed += REVIEW in row.sources.values()
+        summary.without_value += any(row.values.get(item) is None for item in codebook.items)
+        summary.reviewers.update(annotator.name for annotator in row.reviewers)
+        summary.raters.update(row.document.gold)
+        if row.run_id not in summary.runs:
+            models = ", ".join(f"{role}: {model}" for role, model in row.roles.items())
+            summary.runs[row.run_id] = f"{row.protocol} ({models})" if models else row.protocol
+        yield row
+
+
+def origin(summary: Summary) -> list[str]:
+    """Return sentences on the origin of the labels. They claim a review only for documents that have one."""
+    many = len(summary.runs) > 1
+    lines = [f"- Run {run}: {how}" for run, how in summary.runs.items()]
+    baseline = any("builtin/lexical" in how for how in summary.runs.values())
+    counted = format_count(summary.rows, "row") if many else format_count(summary.rows, "document")
+    if summary.reviewed:
+        who = format_count(len(summary.reviewers), "person", "people")
+        reviewed = f"{summary.reviewed:,} of {counted} have labels decided by {who}; all others have model output only."
+    else:
+        reviewed = f"No person has reviewed any of the {counted}: all labels are model output."
+    more = ["The built-in word-list baseline is not a language model."] if baseline else []
+    if summary.without_value:
+        more.append(f"{summary.without_value:,} lack a value for at least one label: unresolved, failed or not run.")
+    return [*lines, "", " ".join([reviewed, *more])]
+
+
+def columns_guide(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> list[tuple[str, str]]:
+    """Return the result columns and what they mean. ``NAME`` stands for the name of a label."""
+    gold = "gold label of the imported file"
+    if raters > 1:
+        gold += f": {'mean' if codebook.kind == 'rating' else 'majority'} of {raters} raters, empty on a tie"
+    return [
+        ("gold_NAME", gold),
+        ("pred_NAME", "verdict of the run, before any review"),
+        ("reviewed_NAME", "decision of a person; empty if nobody has decided"),
+        *((f"{role}_NAME", f"last decision of the role {role}") for role in roles),
+        ("evidence_NAME", "quotes of all roles: field, start and end (characters), match"),
+        ("run_id, protocol, codebook_version", "how the verdict was made"),
+        ("status", "of the whole document: verdict, unresolved, failed or open"),
+    ]
+
+
+def table_guide(codebook: Codebook, summary: Summary) -> bytes:
+    """Return the README of a table."""
+    values = {
+        "multilabel": "1 (true in Parquet) is present, 0 (false) is absent",
+        "choice": "the name of a label",
+        "rating": "a number on the scale",
+    }[codebook.kind]
+    columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
+    lines = [
+        f"# {codebook.name or 'Labels'}",
+        "",
+        *origin(summary),
+        "",
+        "## Columns",
+        "",
+        "| column | meaning |",
+        "| --- | --- |",
+        *(f"| {name} | {meaning} |" for name, meaning in columns),
+        "",
+        f"NAME is the name of a label. A value is {values}; an empty cell means that there is no value, never absent.",
+        "The final label is `reviewed_NAME` where it has a value, else `pred_NAME`. Score `pred_NAME` against",
+        "`gold_NAME`. A reviewer saw the verdict unless the review was blind, so `reviewed_NAME` is no prediction.",
+        "A column of your file that has one of these names keeps it; the result gets `_2`.",
+    ]
+    return ("\n".join(lines) + "\n").encode()
