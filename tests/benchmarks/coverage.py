@@ -5,6 +5,8 @@
 - independent documents, with labels present in 2% to 50% of them;
 - groups of eight dependent documents;
 - reviewed documents from a queue that picks errors, with random audits, and from the queue of the product, which draws;
+- always-valid intervals of a share, looked at after each review until they are narrow enough;
+- promises that at most 10% of accepted verdicts are wrong;
 - two equally good annotators: how often they are called different.
 
 Truth is the value of a metric on a large population that was made by the same rules.
@@ -20,7 +22,7 @@ import numpy as np
 
 from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
-from core.stats import metrics, sampling
+from core.stats import metrics, sampling, sequential
 from core.stats.estimation import Design
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
@@ -169,6 +171,43 @@ def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DE
     return table
 
 
+def stopping(documents: int, repeats: int, points: float) -> None:
+    """Print always-valid intervals of the share of each label while reviewing until they are narrow enough.
+
+    ``always``: studies in which every interval from the first to the 500th draw holds the truth; ``at the end``: in
+    which the first that is within ``points`` does; then the median number of reviews until it.
+    """
+    print(f"\nReviews until a share is within {points:.2f}\n{'label':<10}{'always':>9}{'at the end':>12}{'reviews':>9}")
+    for place, label in enumerate(LABELS):
+        always, ended, reviews_needed = [], [], []
+        for seed in range(repeats):
+            rng = np.random.default_rng(seed)
+            reference, (given,) = world(documents, rng)
+            doubted = rng.random(reference.shape) < np.where(reference != given, 0.6, 0.02)
+            sizes = sampling.draw_sizes(given[:, [place]], doubted[:, [place]], DEFAULT_EVEN)
+            order = np.argsort(rng.exponential(size=documents) / sizes)[:500]
+            y, f = reference[order, place].astype(float), given[order, place].astype(float)
+            sample = Sample.of_draws(order, [sizes] * len(order), documents)
+            found = sequential.confidence_sequence(sample, y, f, float(given[:, place].mean()), planned=100)
+            holds = [reference[:, place].mean() in one for one in found]
+            stop = next((n for n, one in enumerate(found) if one.high - one.low <= 2 * points), len(found) - 1)
+            always.append(all(holds))
+            ended.append(holds[stop])
+            reviews_needed.append(stop + sequential.FIRST)
+        print(f"{label:<10}{np.mean(always):>9.1%}{np.mean(ended):>12.1%}{np.median(reviews_needed):>9.0f}")
+
+
+def promises(repeats: int) -> None:
+    """Print how often verdicts are accepted at a bound of 10%, by their true error, from the planned reviews."""
+    print("\nVerdicts accepted at a bound of 10% (the reviews are planned for an error of 5%)")
+    reviewed = sequential.reviews_for_bound(0.05, 0.1) or 0
+    rng = np.random.default_rng(0)
+    for error in (0.05, 0.08, 0.1001, 0.12):
+        wrong = rng.random((10 * repeats, reviewed)) < error
+        share = np.mean([bool(sequential.accept_thresholds(np.ones(reviewed), row, (1,), 0.1)) for row in wrong])
+        print(f"true error {error:<8.4f}{share:>7.1%} of studies with {reviewed} reviews")
+
+
 def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Table:
     """Return the coverage over reviewed documents of which a queue picked most for their errors, audits the others."""
     table = Table()
@@ -220,6 +259,8 @@ def main(repeats: int) -> None:
         audited(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
     queue_draws(2000, 150, repeats).show("150 of 2,000 reviewed, drawn by the review queue")
     queue_draws(2000, 50, repeats).show("50 of 2,000 reviewed, drawn by the review queue")
+    stopping(2000, repeats, 0.05)
+    promises(repeats)
     for documents, groups, alike in ((60, False, 0.0), (300, False, 0.0), (300, False, 0.9), (320, True, 0.0)):
         kind = f"{documents // GROUP} groups of {GROUP}" if groups else f"{documents} independent"
         print(f"\nEqually good annotators called different, {kind} documents, {alike:.0%} answered alike")

@@ -9,6 +9,7 @@ import streamlit as st
 from app.pages import open_page
 from app.screens.review import accuracy_estimate as proof_view
 from app.screens.review import codebook_examples
+from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
 from app.widgets.alerts import error_box
 from core.errors import MootError
@@ -17,7 +18,7 @@ from core.services import classifier
 from core.services.codebooks import staleness
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import codebook_examples as teaching
-from core.services.review import focus, review
+from core.services.review import focus, plan, review
 from core.services.review.codebook_examples import CodebookExample, Effect
 from core.services.session import ProjectSession
 
@@ -36,7 +37,14 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             st.html(f'<div class="moot-remark" role="status">{escape(added)}</div>', width="stretch")
         elif not _suggest(session, run, document_id, actor):
             with st.container(width="stretch"):
-                proof_view.line(proofs.estimate_accuracy(session, run))
+                current = plan.current_plan(session, run)
+                if current is not None:
+                    plan_view.line(session, run, current)
+                else:
+                    proof_view.line(proofs.estimate_accuracy(session, run))
+        if st.button("Plan", type="tertiary", icon=":material/flag:", key="review-plan-open",
+                     help="State what you want to claim, and see how many reviews it takes."):  # fmt: skip
+            plan_view.dialog(session, run, actor)
         if st.button("Accuracy estimate", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
             _accuracy_dialog(session, run)
 

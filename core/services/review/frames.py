@@ -8,14 +8,19 @@ reasons of that time, such as the certainty of the classifier.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from core.annotations import VERDICT
+from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.evaluation import arrays
 from core.services.session import ProjectSession
 from core.stats import sampling
+from core.stats.arrays import Mask
 from core.store.review_pages import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
@@ -26,27 +31,45 @@ _VERDICTS = 1.25
 """Factor by which the verdicts of a run in progress grow within a frame."""
 
 
-def current_frame(session: ProjectSession, run: RunRow, view: Viewpoint, even: float) -> SamplingFrame:
+@dataclass(frozen=True, slots=True, eq=False)
+class Signals:
+    """What is known of the run's documents before the review.
+
+    ``given`` is ``[document, label]``: True where the verdict gives the label (no column for ratings). ``apart`` is
+    ``[document, item]``: True where a role differs from the verdict. ``reason`` is ``[document]``: True with a reason
+    for review.
+    """
+
+    given: Mask
+    apart: Mask
+    reason: Mask
+
+
+def current_frame(
+    session: ProjectSession, run: RunRow, view: Viewpoint, even: float, focus: str | None = None
+) -> SamplingFrame:
     """Return the frame that the next documents are drawn from. Makes a new one when the latest is out of date.
 
-    ``even`` is the part of the draws that is spread evenly over all documents.
+    ``even`` is the part of the draws that is spread evenly over all documents. ``focus`` is the id of the label that
+    they are for, None for all labels.
     """
     latest = session.store.sampling_frames.latest(run.run_id)
-    now = {
+    now: dict[str, Any] = {
         "even": even,
+        "focus": focus,
         "documents": run.documents,
         "verdicts": run.verdicts,
         "reviewed": session.store.reviews.status_counts().get("Submitted", 0),
     }
     if latest is not None and not _outdated(latest, now, running=run.state == "running"):
         return latest
+    sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
     documents = session.store.runs.document_ids(run.run_id)
-    sizes = draw_sizes(session, run, view, even)
     return session.store.sampling_frames.add(run.run_id, latest, now, list(zip(documents, sizes.tolist(), strict=True)))
 
 
-def draw_sizes(session: ProjectSession, run: RunRow, view: Viewpoint, even: float) -> npt.NDArray[np.float64]:
-    """Return the sizes of the run's documents from what is known now, ``[document]``."""
+def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
+    """Return what is known of the run's documents now."""
     codebook = run.settings.codebook
     documents = session.store.runs.document_ids(run.run_id)
     columns = {
@@ -54,20 +77,33 @@ def draw_sizes(session: ProjectSession, run: RunRow, view: Viewpoint, even: floa
         for name in session.store.evaluations.annotators(run.run_id)
     }
     verdicts = columns.get(VERDICT, np.full((len(documents), len(codebook.items)), np.nan))
-    roles = [own for name, own in columns.items() if name != VERDICT]
     apart = np.zeros(verdicts.shape, dtype=np.bool_)
-    for own in roles:  # a role that gave no value does not differ
-        apart |= (own != verdicts) & ~np.isnan(own) & ~np.isnan(verdicts)
+    for name, own in columns.items():  # a role that gave no value does not differ
+        if name != VERDICT:
+            apart |= (own != verdicts) & ~np.isnan(own) & ~np.isnan(verdicts)
     reasons = session.store.review_pages.with_reason(view)
-    doubtful = np.array([[document in reasons] for document in documents], dtype=np.bool_).reshape(-1, 1)
-    return sampling.draw_sizes(arrays.given_labels(codebook, verdicts), np.hstack([apart, doubtful]), even)
+    return Signals(
+        arrays.given_labels(codebook, verdicts),
+        apart,
+        np.array([document in reasons for document in documents], dtype=np.bool_),
+    )
 
 
-def _outdated(latest: SamplingFrame, now: dict[str, float], *, running: bool) -> bool:
+def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | None) -> npt.NDArray[np.float64]:
+    """Return the sizes of the documents, ``[document]``, for all labels or for the one with the id ``focus``."""
+    given, apart = known.given, known.apart
+    if focus is not None:
+        place = [label.id for label in codebook.labels].index(focus)
+        given = given[:, [place]] if given.shape[1] else given
+        apart = apart if codebook.kind == "choice" else apart[:, [place]]
+    return sampling.draw_sizes(given, np.column_stack([apart, known.reason]), even)
+
+
+def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> bool:
     then = latest.basis
-    if then["even"] != now["even"] or then["documents"] != now["documents"]:
+    if any(then.get(name) != now[name] for name in ("even", "focus", "documents")):
         return True
     if now["reviewed"] >= _GROWTH * float(then["reviewed"]) + _FIRST:
         return True
-    grown = now["verdicts"] >= _VERDICTS * float(then["verdicts"]) + 1
-    return grown if running else then["verdicts"] != now["verdicts"]
+    grown: bool = now["verdicts"] >= _VERDICTS * float(then["verdicts"]) + 1
+    return grown if running else bool(then["verdicts"] != now["verdicts"])

@@ -1,0 +1,84 @@
+"""Plan of a review: a dialog to state the claim and its precision, and a line that says when the reviews are enough."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app.widgets.alerts import error_box
+from core.errors import MootError
+from core.runs import RunRow
+from core.services.review import plan, queue
+from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
+from core.services.session import ProjectSession
+
+DEFAULTS: dict[Claim, tuple[int, int]] = {"share": (5, 10), "correct": (3, 10), "f1": (10, 10), "error": (10, 3)}
+"""Precision (or bound) and expected error of each claim in percent."""
+
+
+def line(session: ProjectSession, run: RunRow, current: Plan) -> None:
+    """Draw the sentence about the plan below the review."""
+    status = plan.plan_status(session, run, current)
+    st.html(f'<div class="moot-remark" role="status" data-plan>{sentence(run, status)}</div>')
+
+
+def sentence(run: RunRow, status: PlanStatus) -> str:
+    """Return the state of a plan and the next step as HTML."""
+    codebook, current = run.settings.codebook, status.plan
+    result = escape(plan.describe_result(codebook, status))
+    if status.enough:
+        return f"<b>Enough reviews.</b> {result}"
+    claim = escape(plan.describe_claim(codebook, current))
+    left = current.reviews - status.drawn
+    more = f"about {left:,} more" if left > 0 else "more, as there are more errors than expected"
+    return f"Plan: {claim}. {status.drawn:,} reviewed, {more}. {result}"
+
+
+@st.dialog("Plan the review", width="large")
+def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
+    """Draw the dialog: claim, label, precision, the number of reviews, and the start of the plan."""
+    current = plan.current_plan(session, run)
+    if current is not None:
+        st.html(f'<div class="moot-remark">{sentence(run, plan.plan_status(session, run, current))}</div>')
+    codebook = run.settings.codebook
+    known = [name for name in CLAIMS if codebook.kind != "rating" or name in ("correct", "error")]
+    left, right = st.columns(2)
+    claim: Claim = left.selectbox("Claim", known, format_func=lambda name: CLAIMS[name], key="plan-claim")
+    label = ""
+    if claim in ("share", "f1"):
+        names = {one.id: one.name for one in codebook.labels}
+        label = right.selectbox("Label", list(names), format_func=lambda id: names[id], key="plan-label")
+    points, expected = DEFAULTS[claim]
+    title = "At most so many accepted verdicts are wrong, %" if claim == "error" else "Within, points to either side"
+    points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
+    expected = right.number_input(
+        "Expected share of wrong labels, %" if claim != "error" else "Expected share of wrong verdicts, %",
+        0, 45, expected, key=f"plan-expected-{claim}",
+        help="A guess. A wrong guess changes how many reviews are announced, not the validity of the result.",
+    )  # fmt: skip
+    wanted = Plan(claim, label, points / 100, expected / 100)
+    try:
+        with st.spinner("Simulating reviews"):
+            needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
+    except MootError as error:
+        error_box(error)
+        return
+    if needed is None:
+        st.html('<div class="moot-remark">More reviews are needed than there are documents. Allow more points.</div>')
+        return
+    how = "random reviews" if claim == "error" else "reviews of the queue in its order"
+    st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{_looks(claim)}</div>')
+    with st.container(horizontal=True, gap="small"):
+        if st.button("Start this plan", type="primary", key="plan-start"):
+            plan.save_plan(session, run, Plan(claim, label, points / 100, expected / 100, needed), actor=actor)
+            st.rerun()
+        if current is not None and st.button("End the current plan", key="plan-end"):
+            plan.save_plan(session, run, None, actor=actor)
+            st.rerun()
+
+
+def _looks(claim: Claim) -> str:
+    if claim in ("share", "correct"):
+        return " You may stop as soon as the interval is narrow enough: it is valid at any time."
+    return " The result is computed once, after this number of reviews."

@@ -1,0 +1,341 @@
+"""Plan of a review: what is to be claimed, how precisely, how many reviews that takes, and whether they are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.codebook import Codebook
+from core.errors import UsageError
+from core.formatting import format_count
+from core.runs import RunRow
+from core.services import cache
+from core.services.evaluation import arrays
+from core.services.evaluation.arrays import Grid
+from core.services.evaluation.scores import score
+from core.services.review import frames
+from core.services.review.frames import Signals
+from core.services.session import ProjectSession
+from core.stats import metrics, sequential
+from core.stats.arrays import Mask
+from core.stats.estimation import Design
+from core.stats.intervals import Estimate, Interval
+from core.stats.sampling import Sample
+from core.store.review_pages import Viewpoint
+
+Claim: TypeAlias = Literal["share", "correct", "f1", "error"]
+CLAIMS: Mapping[Claim, str] = {
+    "share": "Share of documents with a label",
+    "correct": "Share of labels that are correct",
+    "f1": "F1 of a label",
+    "error": "Error of accepted verdicts",
+}
+LEVELS: tuple[str, ...] = (
+    "all verdicts",
+    "verdicts with at most one label on which a role differs",
+    "verdicts on which all roles agree",
+)
+"""Certainty of a verdict, the lowest level first. A threshold accepts the verdicts of its level and above. The levels
+depend on the debate alone, as a test needs: what is learned in the review does not change them."""
+MAX_REVIEWS = 2_000
+"""Most reviews that are simulated."""
+_STUDIES = 15  # simulated, of which the median is taken
+_DOUBT = 4.0  # times as many errors where a role differs
+_STEPS = (25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, MAX_REVIEWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be claimed, and how precisely.
+
+    ``label`` is the id of the label, empty for a claim over all labels. ``points`` is half the width of the interval,
+    as a share. For accepted verdicts it is the bound of their error instead. ``expected`` is the share of wrong labels
+    (for accepted verdicts: of those) that the number of ``reviews`` was planned for.
+    """
+
+    claim: Claim
+    label: str
+    points: float
+    expected: float
+    reviews: int = 0
+
+    @property
+    def focus(self) -> str | None:
+        """The label that documents are drawn for, None for all."""
+        return self.label or None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStatus:
+    """State of a plan: ``drawn`` documents count, ``estimate`` of the claim, and ``enough`` reviews for it.
+
+    ``accepted`` is, for a claim on accepted verdicts, the lowest accepted level (None for none), ``accepted_documents``
+    how many verdicts it accepts. ``population`` is the number of documents with a verdict.
+    """
+
+    plan: Plan
+    drawn: int
+    population: int
+    estimate: Estimate
+    enough: bool
+    accepted: int | None = None
+    accepted_documents: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _World:
+    """Documents with a complete verdict: signals, values of the verdict by column, and True where a role differs."""
+
+    signals: Signals
+    values: Grid
+    apart: Grid
+
+    @property
+    def levels(self) -> Grid:
+        """Certainty of each verdict as a place in LEVELS, ``[document]``."""
+        return np.asarray(np.clip(2.0 - self.apart.sum(axis=1), 0.0, 2.0))
+
+
+def current_plan(session: ProjectSession, run: RunRow) -> Plan | None:
+    """Return the plan of a run, None without one."""
+    kept = session.store.settings.get(_setting(run))
+    return Plan(**kept) if kept else None
+
+
+def save_plan(session: ProjectSession, run: RunRow, plan: Plan | None, *, actor: str = "") -> None:
+    """Store the plan of a run, or end it (None). The queue draws for it from now on. UsageError for an invalid plan."""
+    if plan is not None:
+        _check(run.settings.codebook, plan)
+    session.store.settings.set(_setting(run), asdict(plan) if plan else None, actor=actor)
+
+
+def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) -> int | None:
+    """Return how many reviews the claim takes, from simulated reviews of the run's own verdicts.
+
+    In each simulated study the verdicts are wrong as often as expected, four times as often (at most half) where a role
+    differs, and documents are drawn as the queue draws them. The median of the studies counts. None if more than
+    MAX_REVIEWS reviews (or all documents) are needed. UsageError for an invalid plan or a run without verdicts.
+    """
+    codebook = run.settings.codebook
+    _check(codebook, plan)
+    world = _world(session, run)
+    count = len(world.values)
+    if not count:
+        raise UsageError(f"{run.title} has no verdict yet.", "Wait for its first verdicts.")
+    if plan.claim == "error":
+        among = float((world.levels == 2).mean())
+        needed = sequential.reviews_for_bound(plan.expected, plan.points)
+        found = ceil(needed / among) if needed and among else None
+        return found if found is not None and found <= count else None
+    sizes = frames.draw_sizes(codebook, world.signals, even, plan.focus)
+    needs = sorted(_simulate(codebook, world, plan, sizes / sizes.sum(), seed) for seed in range(_STUDIES))
+    found = needs[_STUDIES // 2]
+    return found if found <= min(count, MAX_REVIEWS) else None
+
+
+def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
+    """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
+
+    Shares have an always-valid interval, so that reviewing may stop at any time. F1 and accepted verdicts are looked at
+    once, after the planned number of reviews.
+    """
+    codebook = run.settings.codebook
+    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    verdicts = loaded.of(VERDICT)
+    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    sample, rows = design.sample, design.order
+    assert sample is not None
+    assert rows is not None
+    assert design.known is not None
+    here = design.known[:, 0] > 0
+    whole = PlanStatus(plan, sample.drawn, int(here.sum()), Estimate(None, None), enough=False)
+    if not len(rows):
+        return whole
+    match plan.claim:
+        case "share" | "correct":
+            y, f, over_all = _linear(codebook, plan, loaded.reference[rows], verdicts[rows], verdicts[here])
+            found = sequential.confidence_sequence(sample, y, f, over_all, planned=plan.reviews or 100)
+            if not found:
+                return whole
+            value = over_all + float(sample.estimates(y - f).mean())
+            narrow = found[-1].high - found[-1].low <= 2 * plan.points
+            estimate = Estimate(min(1.0, max(0.0, value)), found[-1])
+            return PlanStatus(plan, sample.drawn, whole.population, estimate, enough=narrow)
+        case "f1":
+            if sample.drawn < plan.reviews and not sample.complete:
+                return whole
+            name = codebook.label(plan.label).name
+            estimate = score(codebook, loaded.reference, verdicts, design=design).labels[name]["f1"]
+            return PlanStatus(plan, sample.drawn, whole.population, estimate, enough=estimate.interval is not None)
+        case "error":
+            return _accepted(session, run, plan, design, whole)
+
+
+def _accepted(session: ProjectSession, run: RunRow, plan: Plan, design: Design, whole: PlanStatus) -> PlanStatus:
+    """Return the status of a claim on accepted verdicts. Only draws with equal probabilities are tested."""
+    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    verdicts = loaded.of(VERDICT)
+    sample, rows = design.sample, design.order
+    assert sample is not None
+    assert rows is not None
+    before = np.arange(len(rows))
+    even: Mask = np.ones(len(rows), dtype=np.bool_)
+    if not sample.complete:
+        even = np.asarray(np.abs(sample.probabilities * (sample.population - before) - 1) < 1e-6)
+    levels = _world(session, run, complete_only=False).levels
+    wrong: Mask = np.any(np.abs(loaded.reference[rows] - verdicts[rows]) >= 0.5, axis=1)
+    drawn = int(even.sum())
+    if drawn < plan.reviews and not sample.complete:
+        return PlanStatus(plan, drawn, whole.population, Estimate(None, None), enough=False)
+    kept = sequential.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
+    if not kept:
+        return PlanStatus(plan, drawn, whole.population, Estimate(None, None), enough=True)
+    lowest = int(min(kept))
+    among = even & (levels[rows] >= lowest)
+    assert design.known is not None
+    documents = int(((levels >= lowest) & (design.known[:, 0] > 0)).sum())
+    estimate = Estimate(float(wrong[among].mean()), Interval(0.0, plan.points))
+    return PlanStatus(plan, drawn, whole.population, estimate, True, lowest, documents)
+
+
+def describe_claim(codebook: Codebook, plan: Plan) -> str:
+    """Return the planned claim in words, such as "share of Price within 5 points"."""
+    points = f"{plan.points * 100:g}"
+    match plan.claim:
+        case "share":
+            return f"share of {codebook.label(plan.label).name} within {points} points"
+        case "correct":
+            what = f"of {codebook.label(plan.label).name} " if plan.label else ""
+            return f"share of correct labels {what}within {points} points"
+        case "f1":
+            return f"F1 of {codebook.label(plan.label).name} within {plan.points:.2f}"
+        case "error":
+            return f"at most {points}% of accepted verdicts are wrong"
+
+
+def describe_result(codebook: Codebook, status: PlanStatus) -> str:
+    """Return what can be claimed now as a sentence; empty while there is no interval."""
+    plan, estimate = status.plan, status.estimate
+    if plan.claim == "error":
+        if not status.enough:
+            return ""
+        if status.accepted is None:
+            return f"No verdicts can be accepted with an error of at most {plan.points:.0%}."
+        return (
+            f"At most {plan.points:.0%} of {LEVELS[status.accepted]} are wrong (95% confidence): "
+            f"{format_count(status.accepted_documents, 'document')} of {status.population:,} can be accepted."
+        )
+    if estimate.value is None or estimate.interval is None:
+        return ""
+    low, high = estimate.interval.low, estimate.interval.high
+    name = codebook.label(plan.label).name if plan.label else ""
+    everything = format_count(status.population, "document")
+    match plan.claim:
+        case "share":
+            what = f"{estimate.value:.1%} of the {everything} are about {name}"
+        case "correct":
+            what = f"{estimate.value:.1%} of the labels {f'{name} ' if name else ''}of {everything} are correct"
+        case _:
+            return f"F1 of {name} is {estimate.value:.2f} over {everything} (95% interval {low:.2f} to {high:.2f})."
+    return f"{what} (95% interval {low * 100:.1f} to {high * 100:.1f}%)."
+
+
+def _setting(run: RunRow) -> str:
+    return f"review plan {run.run_id}"
+
+
+def _check(codebook: Codebook, plan: Plan) -> None:
+    if plan.claim not in CLAIMS or not 0 < plan.points < 0.5 or not 0 <= plan.expected < 0.5:
+        raise UsageError("This is not a valid plan.", "Choose a precision and an expected error below 50%.")
+    if plan.claim == "error" and plan.expected >= plan.points:
+        raise UsageError("The expected error is not below the bound.", "Raise the bound or expect fewer errors.")
+    if plan.claim in ("share", "f1") and (codebook.kind == "rating" or not plan.label):
+        raise UsageError("This claim is about one label.", "Choose a label.")
+    if plan.label and all(label.id != plan.label for label in codebook.labels):
+        raise UsageError("The codebook of this run does not have the label.", "Choose another label.")
+
+
+def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _World:
+    """Return the verdicts and the signals of the run; cached until something is committed."""
+
+    def look() -> _World:
+        view = Viewpoint(run.run_id)
+        session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
+        known = frames.signals(session, run, view)
+        verdicts = arrays.verdict_arrays(session, run).of(VERDICT)
+        rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
+        kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
+        return _World(kept, verdicts[rows], known.apart[rows].astype(np.float64))
+
+    basis = (run.documents, run.verdicts, run.turns, complete_only)
+    return cache.cached(session, look, "plan world", run.run_id, complete_only, basis=basis)
+
+
+def _linear(
+    codebook: Codebook, plan: Plan, reference: Grid, verdicts: Grid, everything: Grid
+) -> tuple[Grid, Grid, float]:
+    """Return the reviewed values, their predictions, and the mean prediction over all documents, for a share."""
+    if plan.claim == "share":
+        place = [label.id for label in codebook.labels].index(plan.label)
+        y, f, all_f = (
+            arrays.given_labels(codebook, one)[:, place].astype(np.float64) for one in (reference, verdicts, everything)
+        )
+        return y, f, float(all_f.mean())
+    same = np.abs(reference - verdicts) < 0.5
+    if plan.label and codebook.kind != "choice":
+        same = same[:, [[label.id for label in codebook.labels].index(plan.label)]]
+    y = same.mean(axis=1)
+    return y, np.zeros(len(y)), 0.0
+
+
+def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: int) -> int:
+    """Return the number of reviews after which one simulated study is precise enough."""
+    rng = np.random.default_rng(seed)
+    count = len(world.values)
+    truth = _imagine(codebook, world, plan.expected, rng)
+    order = np.argsort(rng.exponential(size=count) / sizes)[: min(count - 1, MAX_REVIEWS)]
+    sample = Sample.of_draws(order, [sizes] * len(order), count)
+    if plan.claim != "f1":
+        y, f, over_all = _linear(codebook, plan, truth[order], world.values[order], world.values)
+        found = sequential.confidence_sequence(sample, y, f, over_all, planned=100)
+        widths = [one.high - one.low for one in found]
+        first = next((place for place, width in enumerate(widths) if width <= 2 * plan.points), None)
+        if first is None:
+            return count if count <= MAX_REVIEWS else MAX_REVIEWS + 1
+        return first + sequential.FIRST
+    name = codebook.label(plan.label).name
+    variables = np.column_stack([np.ones(count), world.signals.given]).astype(np.float64)
+    for reviews in _STEPS:
+        rows = order[:reviews]
+        known = np.full(truth.shape, np.nan)
+        known[rows] = truth[rows]
+        design = Design(sample=Sample.of_draws(rows, [sizes] * len(rows), count), order=rows, known=variables)
+        interval = metrics.score(codebook.kind, known, world.values, codebook.names, design=design).labels[name]["f1"]
+        if interval.interval is not None and interval.interval.high - interval.interval.low <= 2 * plan.points:
+            return min(reviews, count)
+        if reviews >= count:
+            break
+    return count if count <= MAX_REVIEWS else MAX_REVIEWS + 1
+
+
+def _imagine(codebook: Codebook, world: _World, expected: float, rng: np.random.Generator) -> Grid:
+    """Return a possible truth: verdicts with errors, which keep the share of each label about as it is."""
+    values = world.values
+    rate = np.where(world.apart > 0, min(0.5, _DOUBT * expected), expected)
+    match codebook.kind:
+        case "multilabel":
+            share = values.mean(axis=0)
+            odds = np.minimum(1.0, share / np.maximum(1 - share, 1e-9))
+            wrong = rng.random(values.shape) < rate * np.where(values == 1, 1.0, odds)
+            return np.where(wrong, 1 - values, values)
+        case "choice":
+            wrong = rng.random(values.shape) < rate
+            return np.where(wrong, rng.permutation(values), values)
+        case "rating":
+            wrong = rng.random(values.shape) < rate
+            return np.where(wrong, values + 1, values)

@@ -1,0 +1,117 @@
+"""Intervals that stay valid while one looks at them, and tests of thresholds in a fixed order.
+
+``confidence_sequence`` gives an interval after each random draw. With the stated probability, all of them contain the
+mean at once, so that reviewing may stop as soon as an interval is narrow enough. Source: Waudby-Smith, Arbour, Sinha,
+Kennedy and Ramdas 2024, *Time-uniform central limit theory and asymptotic confidence sequences*, Ann. Stat. 52, theorem
+2.2, with its parameter for a planned number of draws (their appendix B.2). It holds for estimates that are unbiased
+given the past, as those of ``core.stats.sampling.Sample`` are, and for large numbers of draws. Therefore there is none
+before FIRST draws, and the variance includes half an error more than was observed, as in ``sampling``. In
+``tests/benchmarks/coverage.py`` all intervals of a study contained the truth in 97% or more of the studies.
+
+``accept_thresholds`` tests whether the error of accepted verdicts is at most a bound, from the strictest threshold to
+the most generous one, and stops at the first failure. All accepted thresholds together hold with the stated confidence
+(fixed sequence testing: Angelopoulos, Bates, Candes, Jordan and Lei 2021, *Learn then test*, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from core.stats.intervals import Interval
+from core.stats.sampling import Sample
+
+FIRST = 20
+"""Number of random draws before the first interval of a sequence."""
+
+
+def confidence_sequence(
+    sample: Sample,
+    reference: npt.ArrayLike,
+    predicted: npt.ArrayLike,
+    over_all: float,
+    *,
+    planned: int,
+    level: float = 0.95,
+) -> list[Interval]:
+    """Return the interval of the mean of the reference over all documents after each random draw from FIRST on.
+
+    ``reference`` and ``predicted`` (``[document]``, each from 0 to 1) are those of the reviewed documents in their
+    order; ``over_all`` is the mean prediction over all documents, which is known. The error of the prediction is what
+    is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``planned`` is the
+    number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than FIRST;
+    the exact mean if all documents are reviewed. ValueError if ``planned`` is not positive or the level is not between
+    0 and 1.
+    """
+    if planned < 1 or not 0 < level < 1:
+        raise ValueError(f"{planned} planned draws at a level of {level}")
+    y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
+    if sample.complete:
+        return [Interval(float(y.mean()), float(y.mean()), level)]
+    if sample.drawn < FIRST:
+        return []
+    found = sample.estimates(y - f)
+    count = np.arange(1, len(found) + 1)
+    means = np.cumsum(found) / count
+    reach = np.maximum.accumulate(1 / sample.probabilities[sample.draws]) / sample.population
+    variance = (np.cumsum(found**2) - count * means**2 + 0.5 * reach**2) / count
+    miss = 1 - level
+    scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
+    spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)
+    half = np.sqrt(np.maximum(variance, 0.0) * spread)
+    lows, highs = (np.clip(over_all + means + sign * half, 0.0, 1.0)[FIRST - 1 :].tolist() for sign in (-1, 1))
+    return [Interval(low, high, level) for low, high in zip(lows, highs, strict=True)]
+
+
+def error_p(errors: int, reviewed: int, bound: float) -> float:
+    """Return p of the hypothesis that the error is above ``bound``: the binomial chance of so few errors at the bound.
+
+    It is exact for a random sample of a large collection, and too large for one of a small collection. 1 without
+    reviewed documents. ValueError for a bound outside of 0 to 1.
+    """
+    from scipy.stats import binom
+
+    if not 0 < bound < 1:
+        raise ValueError(f"a bound of {bound}")
+    return float(binom.cdf(errors, reviewed, bound)) if reviewed else 1.0
+
+
+def reviews_for_bound(error: float, bound: float, *, confidence: float = 0.95, power: float = 0.8) -> int | None:
+    """Return how many random reviews show with this power that the error is at most ``bound`` if it is ``error``.
+
+    None if more than 100,000 are needed. ValueError unless 0 <= error < bound < 1.
+    """
+    from scipy.stats import binom
+
+    if not 0 <= error < bound < 1:
+        raise ValueError(f"an error of {error} below a bound of {bound}")
+    allowed = 0
+    reviews = 1
+    while reviews <= 100_000:
+        while binom.cdf(allowed, reviews, bound) > 1 - confidence:  # the fewest reviews that allow so many errors
+            reviews += max(1, int((binom.cdf(allowed, reviews, bound) > 0.3) * 0.02 * reviews))
+        if binom.cdf(allowed, reviews, error) >= power:
+            return reviews
+        allowed += 1
+    return None
+
+
+def accept_thresholds(
+    certainty: npt.ArrayLike, wrong: npt.ArrayLike, thresholds: Sequence[float], bound: float, *, level: float = 0.95
+) -> list[float]:
+    """Return the thresholds that are accepted: the error of verdicts at least that certain is at most ``bound``.
+
+    ``certainty`` and ``wrong`` (0 or 1) are ``[document]`` of randomly reviewed documents. Thresholds are tested from
+    the highest on. All accepted ones hold at once with probability ``level``.
+    """
+    sure, bad = np.asarray(certainty, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    accepted: list[float] = []
+    for threshold in sorted(set(thresholds), reverse=True):
+        among = sure >= threshold
+        if error_p(int(bad[among].sum()), int(among.sum()), bound) > 1 - level:
+            break
+        accepted.append(threshold)
+    return accepted

@@ -1,0 +1,130 @@
+"""Plans of a review: how many reviews a claim takes, and when they are enough, from real decisions in a project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services.evaluation import arrays
+from core.services.review import plan, queue, review
+from core.services.review.plan import Plan
+from core.services.review.queue import QueueFilter
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
+CLEAN, STAFF = (label.id for label in BOOK.labels)
+SHARE = Plan("share", CLEAN, 0.12, 0.1)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
+    """200 documents; in every fourth "clean" is a clean record, which the word lists take for dirt: truth is a half."""
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
+    session.store.documents.add([Document(f"d{n:03}", {"text": f"{texts[n % 4]} {n}"}) for n in range(200)])
+    version = session.store.codebooks.save(BOOK)
+    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id).result(60)
+    yield session, session.run(made.run_id).model_copy(update={"created_at": 1_763_000_000.0})  # fixes the draws
+    workspace.close()
+
+
+def _review(session: ProjectSession, run: RunRow, count: int) -> None:
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
+    for document, draw in listed.draws.items():
+        if int(document[1:]) % 4 == 3:
+            review.edit(session, run.run_id, document, CLEAN, False, actor="ada")
+        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+
+
+def test_a_share_is_planned_reviewed_and_claimed(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    needed = plan.plan_reviews(session, run, SHARE, 0.5)
+    finer = plan.plan_reviews(session, run, Plan("share", CLEAN, 0.06, 0.1), 0.5)
+    assert needed is not None
+    assert finer is not None
+    assert 20 <= needed < finer <= 200
+    made = Plan("share", CLEAN, 0.12, 0.1, needed)
+    plan.save_plan(session, run, made)
+    assert plan.current_plan(session, run) == made
+    assert plan.plan_status(session, run, made).estimate.value is None
+    status = plan.plan_status(session, run, made)
+    while not status.enough:
+        _review(session, run, 15)
+        status = plan.plan_status(session, run, made)
+    assert status.drawn < 200
+    assert status.estimate.interval is not None
+    assert 0.5 in status.estimate.interval
+    assert status.estimate.interval.high - status.estimate.interval.low <= 0.24
+    assert "of the 200 documents are about Clean (95% interval" in plan.describe_result(BOOK, status)
+    assert plan.describe_claim(BOOK, made) == "share of Clean within 12 points"
+    plan.save_plan(session, run, None)
+    assert plan.current_plan(session, run) is None
+
+
+def test_the_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
+    plan.save_plan(session, run, Plan("f1", STAFF, 0.1, 0.1, 50))
+    queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
+    before, after = (arrays.frame_sizes(session, run.run_id, frame) for frame in (1, 2))
+    assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "Staff counts, Clean does not"
+
+
+def test_f1_is_looked_at_once_after_the_planned_number(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    needed = plan.plan_reviews(session, run, Plan("f1", CLEAN, 0.2, 0.1), 0.5)
+    assert needed is not None
+    assert needed <= 200
+    made = Plan("f1", CLEAN, 0.2, 0.1, 60)
+    plan.save_plan(session, run, made)
+    _review(session, run, 40)
+    assert not plan.plan_status(session, run, made).enough
+    _review(session, run, 20)
+    status = plan.plan_status(session, run, made)
+    assert status.enough
+    assert status.estimate.interval is not None
+    assert 0.8 in status.estimate.interval  # all 100 found, 50 too many
+    assert plan.describe_result(BOOK, status).startswith("F1 of Clean is 0.")
+
+
+def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    assert plan.plan_reviews(session, run, Plan("error", "", 0.4, 0.2), 0.5) == 36
+    loose = Plan("error", "", 0.45, 0.2, 120)
+    _review(session, run, 20)  # before the plan: with unequal probabilities
+    plan.save_plan(session, run, loose)
+    assert plan.plan_status(session, run, loose).drawn == 0
+    _review(session, run, loose.reviews)
+    status = plan.plan_status(session, run, loose)
+    assert status.drawn == loose.reviews
+    assert status.enough
+    assert "At most 45% of all verdicts are wrong" in plan.describe_result(BOOK, status)
+    strict = plan.plan_status(session, run, Plan("error", "", 0.05, 0.01, 10))
+    assert strict.accepted is None
+    assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Plan("share", "", 0.1, 0.1),
+        Plan("share", "unknown", 0.1, 0.1),
+        Plan("correct", "", 0.7, 0.1),
+        Plan("error", "", 0.05, 0.05),
+    ],
+)
+def test_an_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: Plan) -> None:
+    session, run = world
+    with pytest.raises(UsageError):
+        plan.save_plan(session, run, bad)

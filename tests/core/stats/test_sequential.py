@@ -1,0 +1,93 @@
+"""Always-valid intervals and fixed-sequence tests by worked numbers; their coverage is in the benchmark."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.stats import sequential
+from core.stats.sampling import Sample
+
+
+def _all(count: int, population: int) -> Sample:
+    return Sample.of_audits(np.ones(count, dtype=bool), population)
+
+
+def test_an_interval_follows_each_draw_and_narrows() -> None:
+    y = np.tile([1.0, 0.0, 0.0, 1.0], 50)
+    found = sequential.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
+    assert len(found) == 200 - sequential.FIRST + 1
+    assert all(0.5 in one for one in found)
+    assert found[-1].high - found[-1].low < 0.6 * (found[20].high - found[20].low)
+    fixed = 2 * 1.96 * 0.5 / 200**0.5
+    assert fixed * 1.3 < found[-1].high - found[-1].low < fixed * 2, "looking at any time costs half the width"
+
+
+def test_good_predictions_narrow_it_and_no_error_leaves_a_width() -> None:
+    y = np.tile([1.0, 0.0], 50)
+    plain = sequential.confidence_sequence(_all(100, 5000), y, np.zeros(100), 0.0, planned=100)[-1]
+    helped = sequential.confidence_sequence(_all(100, 5000), y, y, 0.5, planned=100)[-1]
+    assert 0 < helped.high - helped.low < 0.5 * (plain.high - plain.low)
+
+
+def test_few_draws_give_none_and_all_give_certainty() -> None:
+    few = sequential.FIRST - 1
+    assert sequential.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=50) == []
+    (whole,) = sequential.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
+    assert (whole.low, whole.high) == (1.0, 1.0)
+    with pytest.raises(ValueError, match="0 planned draws"):
+        sequential.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=0)
+
+
+def test_all_intervals_of_a_study_cover_while_the_sizes_change() -> None:
+    """120 studies of 600 documents, one in ten of them wrong, drawn in three frames: all intervals hold the truth."""
+    held = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        f = (rng.random(600) < 0.3).astype(float)
+        y = np.where(rng.random(600) < 0.1, 1 - f, f)
+        order: list[int] = []
+        sizes: list[np.ndarray | None] = []
+        for weight in (1.0, 4.0, 2.0):
+            frame = np.where(f == 1, weight, 1.0)
+            times = rng.exponential(size=600) / frame
+            times[order] = np.inf
+            order += np.argsort(times)[:60].tolist()
+            sizes += [frame] * 60
+        sample = Sample.of_draws(order, sizes, 600)
+        found = sequential.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
+        held += all(y.mean() in one for one in found)
+    assert held >= 110
+
+
+def test_reviews_that_a_bound_takes() -> None:
+    """At 95% confidence and a bound of 10%: two wrong of 61 have p = .049, three of 61 .11."""
+    assert sequential.reviews_for_bound(0.02, 0.1) == 61
+    assert sequential.reviews_for_bound(0.05, 0.1) == 179
+    assert sequential.reviews_for_bound(0.08, 0.1) == 1290
+    assert sequential.reviews_for_bound(0.0, 0.05) == 59, "0.95 ** 59 is below .05"
+    assert sequential.error_p(2, 61, 0.1) == pytest.approx(0.0492, abs=5e-4)
+    assert sequential.error_p(3, 61, 0.1) > 0.1
+    assert sequential.error_p(0, 0, 0.1) == 1.0
+    with pytest.raises(ValueError, match="below a bound"):
+        sequential.reviews_for_bound(0.1, 0.1)
+    with pytest.raises(ValueError, match="a bound of 1"):
+        sequential.error_p(1, 2, 1.0)
+
+
+def test_thresholds_are_tested_from_the_strictest_until_one_fails() -> None:
+    """70 of the surest with 2 errors pass; with 30 less sure ones of which 20 are wrong, nothing further does."""
+    certainty = np.array([2.0] * 70 + [1.0] * 30 + [0.0] * 400)
+    wrong = np.array([1] * 2 + [0] * 68 + [1] * 20 + [0] * 10 + [0] * 400)
+    assert sequential.accept_thresholds(certainty, wrong, (0, 1, 2), 0.1) == [2]
+    assert sequential.accept_thresholds(certainty[:40], wrong[:40], (0, 1, 2), 0.05) == []
+    assert sequential.accept_thresholds(certainty, wrong * 0, (0, 1, 2), 0.1) == [2, 1, 0]
+
+
+def test_a_false_promise_is_rare() -> None:
+    """400 studies at a true error just above the bound: at most one in twenty accepts, within three standard errors."""
+    rng = np.random.default_rng(1)
+    false = sum(
+        bool(sequential.accept_thresholds(np.ones(150), rng.random(150) < 0.101, (1,), 0.1)) for _ in range(400)
+    )
+    assert false / 400 <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
