@@ -236,10 +236,10 @@ def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the 
 
 
 def _scale(cells: Sequence[Any]) -> dict[str, int] | None:
-    """Return the scale that the numbers span; None for only 0 and 1, or if a tenth of the cells are not numbers."""
+    """Return the scale that the numbers span; None for only 0 and 1, or if half of the cells are not numbers."""
     filled = [cell for cell in cells if as_text(cell).strip()]
     numbers = [number for cell in filled if (number := parse_rating(cell)) is not None]
-    if len(numbers) < 0.9 * len(filled) or set(numbers) <= {0, 1}:
+    if len(numbers) < 0.5 * len(filled) or set(numbers) <= {0, 1}:
         return None
     low, high = math.floor(min(numbers)), math.ceil(max(numbers))
     return {"min": low, "max": max(high, low + 1)}

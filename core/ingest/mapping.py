@@ -13,6 +13,7 @@ from typing import Any
 from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
+from core.formatting import format_count
 from core.ingest.gold import GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating, split_list
 from core.ingest.table import Table, as_text
 
@@ -254,7 +255,8 @@ def suggest_mapping(table: Table, codebook: Codebook | None = None) -> Mapping:
     Text: the column whose texts are longest and most varied, with a bonus for a usual name. Id: a column that is named
     like one, is filled and unique; else row numbers. Gold: with a codebook the columns called like its labels (or like
     a label and a rater, ``Price_A1``), or one that holds or lists them; without, columns of 0/1 or yes/no (by raters
-    where all are called so: ``price_A1``, ``price_coder2``), or a column called like labels with few values. Context is
+    where all are called so: ``price_A1``, ``price_coder2``), ratings by raters (``Overall_r1`` ... ``Overall_r5``), a
+    column that lists labels, or a column called like labels with few values. Context is
     never guessed. UsageError when no column holds text.
     """
     # not every n-th row, as files have periods
@@ -354,14 +356,20 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
 
 def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
     kinds = {name: guess_kind(column) for name, column in cells.items()}
+    binaries = [name for name, kind in kinds.items() if kind == "binary"]
+    rated = _by_rater(binaries)
+    if rated and len(rated) == len(binaries):
+        return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."
+    # Cells such as "N/A" may be frequent, and a scale of which a rater used two points only looks binary.
+    rated = _by_rater([name for name, column in cells.items() if _mostly_numbers(column)])
+    if any(kinds[source.column] != "binary" for source in rated):
+        return rated, f"Ratings of {_grid_size(rated, 'dimension')}: columns named like a dimension and a rater."
     for name, column in cells.items():
+        if len(binaries) > 1:
+            break  # columns of 0 and 1 say more than a list: they also say what is absent
         named = _LISTS.search(name.casefold()) is not None
         if kinds[name] == "list" and (named or _is_json_list(column)) and _few(column, 200):
             return (GoldSource(name, "list"),), f"'{name}' is gold: it lists labels."
-    binaries = [name for name, kind in kinds.items() if kind == "binary"]
-    if rated := _by_rater(binaries):
-        of, by = len({source.label for source in rated}), len({source.rater for source in rated})
-        return rated, f"Gold for {of} labels by {by} raters: columns named like a label and a rater."
     if binaries:
         labels = f"{len(binaries)} label{'' if len(binaries) == 1 else 's'}"
         return tuple(map(GoldSource, binaries)), f"Gold for {labels}: columns of 1 and 0, or yes and no."
@@ -372,15 +380,35 @@ def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...
 
 
 def _by_rater(columns: Sequence[str]) -> tuple[GoldSource, ...]:
-    """Return the columns as gold of several raters, if every column is named like a label and a rater.
+    """Return the columns that are gold of several raters: those named like a label and a rater.
 
-    Empty unless every label has a column by each rater.
+    Labels that most raters have in common are kept, and each has a column by every rater. A single label needs raters
+    whose names are not mere numbers, as ``year_1`` and ``year_2`` may be two labels.
     """
     found = [match for column in columns if (match := _BY_RATER.fullmatch(column))]
-    labels, raters = ({match[part] for match in found} for part in ("label", "rater"))
-    if len(found) < len(columns) or min(len(labels), len(raters)) < 2 or len(found) < len(labels) * len(raters):
+    raters: dict[str, tuple[str, ...]] = {}
+    for match in found:
+        raters[match["label"]] = (*raters.get(match["label"], ()), match["rater"])
+    common = Counter(frozenset(of) for of in raters.values() if len(of) > 1).most_common(1)
+    if not common:
         return ()
-    return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in found)
+    labels = {label for label, of in raters.items() if frozenset(of) == common[0][0]}
+    if len(labels) < 2 and any(rater.isdigit() for rater in common[0][0]):
+        return ()
+    kept = [match for match in found if match["label"] in labels]
+    return tuple(GoldSource(match[0], "label", match["label"], match["rater"]) for match in kept)
+
+
+def _mostly_numbers(column: Sequence[Any]) -> bool:
+    filled = [cell for cell in column if as_text(cell).strip()]
+    numbers = sum(parse_rating(cell) is not None or parse_binary(cell) is not None for cell in filled)
+    return bool(filled) and numbers >= 0.5 * len(filled)
+
+
+def _grid_size(gold: Sequence[GoldSource], noun: str) -> str:
+    """Return the size of the gold of several raters: "3 dimensions by 5 raters"."""
+    labels, raters = ({getattr(source, part) for source in gold} for part in ("label", "rater"))
+    return f"{format_count(len(labels), noun)} by {len(raters)} raters"
 
 
 def _is_json_list(column: Sequence[Any]) -> bool:

@@ -72,7 +72,7 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
     assert broken > 0
     first = page.locator(".trial-results .document-row").first
     first.click()
-    page.get_by_text("Before: v1").wait_for()
+    page.get_by_role("heading", name="Before: v1").wait_for()
     expect(page.locator(".document-drawer .turn")).to_have_count(6)  # three turns on either side
     page.keyboard.press("Escape")
     expect(page.locator(".document-drawer")).not_to_be_visible()

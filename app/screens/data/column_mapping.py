@@ -117,7 +117,11 @@ def _by_column(draft: ImportDraft, kind: str, keep: Keep) -> None:
 
     def change(names: list[str]) -> None:
         several = kind != "label" and len(names) > 1
-        sources = tuple(GoldSource(name, kind, rater=name if several else GOLD_RATER) for name in names)  # type: ignore[arg-type]
+        known = {source.column: source for source in draft.mapping.gold} if kind == "label" else {}
+        sources = tuple(
+            known.get(name) or GoldSource(name, kind, rater=name if several else GOLD_RATER)  # type: ignore[arg-type]
+            for name in names
+        )
         keep(_mapped(draft, gold=sources))
 
     st.multiselect(

@@ -192,11 +192,17 @@ class ImportPage:
         """Draw the labels of a codebook that is made from the gold columns."""
         if not preview.new_codebook or preview.codebook is None:
             return
+        codebook, raters = preview.codebook, len(self.draft.mapping.raters)
+        shape = format_count(len(codebook.labels), "dimension" if codebook.kind == "rating" else "label")
+        shape += f" by {raters} raters" if raters > 1 else ""
+        if codebook.scale is not None:
+            shape += f", scale {codebook.scale.min} to {codebook.scale.max}"
+        title = "Dimensions" if codebook.kind == "rating" else "Labels"
         st.html(
-            '<div class="moot-fieldname">Labels from the gold columns <small>They become version 1 of the '
-            "codebook</small></div>"
+            f'<div class="moot-fieldname">{title} from the gold columns <small>{escape(shape)}. They become version 1 '
+            "of the codebook</small></div>"
         )
-        tags(preview.codebook.labels)
+        tags(codebook.labels)
         if preview.keyword_note:
             st.html(f'<div class="moot-why">{escape(preview.keyword_note)}</div>')
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, Label, parse_codebook
+from core.codebook import Codebook, Label, Scale, parse_codebook
 from core.documents import GOLD_RATER
 from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
@@ -472,6 +472,34 @@ def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: 
     assert ",".join(source.name for source in found.gold) == (labels or columns)
     assert ",".join(source.rater for source in found.gold) == (raters or ",".join([GOLD_RATER] * len(names)))
     assert ("by 2 raters" in found.reasons[2]) is bool(raters)
+
+
+def test_suggests_ratings_of_several_dimensions_by_several_raters() -> None:
+    columns = [f"{name}_r{rater}" for name in ("Overall", "Fluency", "Empathy") for rater in range(1, 6)]
+    rows = "".join(f"a long text {n},{','.join(str((n * 7 + k) % 5 + 1) for k in range(15))},{n}\n" for n in range(20))
+    data = table(f"text,{','.join(columns)},turns\n{rows}")
+    found = suggest_mapping(data)
+    assert [source.column for source in found.gold] == columns
+    assert found.raters == ("r1", "r2", "r3", "r4", "r5")
+    assert found.reasons[2].startswith("Ratings of 3 dimensions by 5 raters")
+    codebook = codebook_from_gold(data, found)
+    assert (codebook.kind, codebook.names) == ("rating", ("Overall", "Fluency", "Empathy"))
+    assert codebook.scale == Scale(min=1, max=5)
+    assert build_documents(data, found, codebook).with_gold == 20
+
+
+def test_suggests_ratings_with_cells_that_are_no_numbers() -> None:
+    cells = ["2: yes", "1: partly", "N/A: nothing to rate", "0: no"]
+    rows = "".join(f"a long text {n},{cells[n % 4]},{cells[(n + 1) % 4]}\n" for n in range(20))
+    data = table(f"text,clarity_A0,clarity_A1\n{rows}")
+    found = suggest_mapping(data)
+    assert [(source.label, source.rater) for source in found.gold] == [("clarity", "A0"), ("clarity", "A1")]
+    assert codebook_from_gold(data, found).scale == Scale(min=0, max=2)
+
+
+def test_prefers_columns_of_0_and_1_to_a_list() -> None:
+    rows = "".join(f"Some words {n},t{n % 33}|t{n * 7 % 33},{n % 2},{n % 3 == 0:d}\n" for n in range(80))
+    assert suggest_mapping(table("text,tags,Food,Price\n" + rows)).gold == (GoldSource("Food"), GoldSource("Price"))
 
 
 def test_missing_text_column_is_an_error() -> None:
