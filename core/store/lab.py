@@ -171,7 +171,7 @@ class Lab:
                 FROM reference JOIN (SELECT * FROM annotations WHERE run_id = $run AND annotator = 'verdict') AS verdict
                 USING (document_id, item) GROUP BY document_id
             ), positions AS (
-                SELECT document_id, count(DISTINCT values) > 1 AS differ FROM last_words WHERE run_id = $run
+                SELECT document_id, count(DISTINCT values) > 1 AS differ FROM last_values WHERE run_id = $run
                 GROUP BY document_id
             )
             SELECT verdicts.document_id, correct, coalesce(differ, false) OR status = 'unresolved'

@@ -1,4 +1,4 @@
-"""May the model replace the people who labelled? The alternative annotator test on whoever labelled these documents."""
+"""Alternative annotator test: whether a model may replace the people who labelled the documents of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ambiguity pre-pass: asking one model several times, runs on what it is not sure of, and results shown apart."""
+"""The ambiguity pre-pass: repeated answers of one model, runs on ambiguous documents, and separate scores for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def prepass(plan: Plan, k: int = K) -> Plan:
 
 
 def is_prepass(settings: RunSettings) -> bool:
-    """Whether a run asked one model more than once, so that it tells how sure that is."""
+    """Return True if a run asked one model several times, so that it measures ambiguity."""
     params = settings.params
     return settings.protocol == "single" and params.get("method") in SAMPLED and int(params.get("k", 1)) > 1
 
@@ -45,7 +45,7 @@ def prepasses(session: ProjectSession) -> list[str]:
 
 
 def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
-    """How ambiguous each document is by a pre-pass. UsageError for a run that is none."""
+    """Return the ambiguity of each document in a pre-pass. Raises UsageError for any other run."""
     run = _prepass(session, run_id)
     asked = int(run.settings.params["k"])
     predicted = session.store.evaluations.samples(run_id)

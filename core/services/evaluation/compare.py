@@ -1,4 +1,4 @@
-"""Runs on the same documents: which is better, by how much, how sure that is, and what it costs."""
+"""Comparison of runs on the same documents: differences with intervals and tests, and costs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from core.stats.metrics import Scores
 from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
 
 Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
-"""Of the second run; ``none`` is no significant difference, ``unknown`` too little data for an answer."""
+"""Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
 ALPHA = 0.05
 MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
-"""Documents on which two runs differ up to which the main score is tested by exchanges; then normality suffices."""
+"""Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
 MIN_POSITIVES = 5
-"""Documents with a label in the reference below which runs are not called better or worse on that label."""
+"""Minimum number of reference documents with a label for a verdict on that label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Equivalence:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two runs against the same truth; differences are second minus first."""
+    """Two runs against the same reference; differences are second minus first."""
 
     first: str
     second: str
@@ -139,9 +139,9 @@ class Column:
     cost: Mapping[str, float | None]
     """``cost_of_run``"""
     efficient: bool
-    """no other of the runs is as good for less, nor better for the same"""
+    """True if no other run is as good at a lower cost, or better at the same cost"""
     unit: str
-    """what its cost is counted in: ``usd``, or ``tokens`` when a price is unknown or nothing cost anything"""
+    """unit of the cost: ``usd``, or ``tokens`` if a price is unknown or nothing cost anything"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Comparison:
     adjusted: tuple[float | None, ...]
     """the pairs' p on whole documents after Holm's correction"""
     several: CochranQ | None
-    """None with two runs: then McNemar's test says it"""
+    """None with two runs, for which McNemar's test is used"""
 
 
 @cached_until_commit
@@ -269,7 +269,7 @@ def aligned(
     rows = [[place[document] for document in shared] for place in places]
     gold = loaded[0].reference[rows[0]]
     for one, own in zip(loaded[1:], rows[1:], strict=True):
-        gold = np.where(np.isnan(one.reference[own]), np.nan, gold)  # an example of either codebook cannot test it
+        gold = np.where(np.isnan(one.reference[own]), np.nan, gold)  # examples in either codebook are excluded
     return tuple(shared), gold, [one.of(VERDICT)[own] for one, own in zip(loaded, rows, strict=True)]
 
 
@@ -345,13 +345,13 @@ def _label_tests(
 def _label_test(codebook: Codebook, gold: Any, coded: Sequence[Any], place: int, groups: Codes | None) -> McNemar:
     if codebook.kind != "choice":
         return mcnemar_of(gold[:, place], *(one[:, place] for one in coded), groups=groups)
-    # A choice is wrong on a label when one of truth and verdict is this label and the other is not.
+    # A choice is wrong on a label if either the reference or the verdict, but not both, is this label.
     hot = [np.where(one[:, 0] < 0, -1, one[:, 0] == place) for one in (gold, *coded)]
     return mcnemar_of(*hot, groups=groups)
 
 
 def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
-    """Documents as cases: 1 right in every label that has truth, 0 not, -1 without truth or a full verdict."""
+    """Return 1 for documents that are right in every label with a reference, 0 for others, -1 for excluded ones."""
     known = (gold >= 0).any(axis=1)
     cases = [np.where(known, 1, -1)]
     for one in coded:
@@ -414,7 +414,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "wrong": "unchanged, and wrong on a label",
     "right": "unchanged, and right",
 }
-"""In the order in which they are worth a look."""
+"""In display order, the most interesting first."""
 LISTED = 1000
 """Documents of an outcome that the JSON names at most."""
 
@@ -432,7 +432,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outcomes:
-    """All shared documents with truth and a full verdict in both runs. Masks are ``[document, item]``."""
+    """All shared documents with a reference and a complete verdict in both runs. Masks are ``[document, item]``."""
 
     documents: tuple[str, ...]
     kinds: tuple[Outcome, ...]
@@ -586,7 +586,7 @@ def _two(session: ProjectSession, found: Comparison, place: int, reference: Refe
 
 
 def _agreement(one: Grid, two: Grid) -> float | None:
-    """Share of cells on which both say the same."""
+    """Return the share of cells on which both agree."""
     return float((one == two).mean()) if one.size else None
 
 

@@ -1,4 +1,4 @@
-"""Which of a run's documents a chart counts, which it leaves out, and why: the same words under every chart."""
+"""Coverage of scores and charts: the documents that count, and those excluded with the reason."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REASONS: Mapping[Reason, str] = {
 """In display order. If two reasons apply, the later one is given: without a reference, nothing is missed."""
 _ORDER: tuple[Reason, ...] = tuple(REASONS)
 _COUNTS = -1
-"""Where a document counts; else the place of its reason in ``REASONS``."""
+"""Code of a document that counts; others have the index of their reason in ``REASONS``."""
 _Places: TypeAlias = npt.NDArray[np.int64]
 
 
@@ -95,14 +95,14 @@ def among(
 
 @cached_scores
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
-    """For a chart of one item (of a label, a dimension): both the truth and the verdict have a value there."""
+    """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
     loaded, column = arrays.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
     return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.of(VERDICT)[:, column]))
 
 
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
-    """For comparisons of the steps of a debate: documents on which the first step and the verdict gave every value."""
+    """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
     found = stages.stages(session, run)
     ends = [arrays.verdict_arrays(session, run, reference).of(VERDICT), *(stage.predicted for stage in found[:1])]
     return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
@@ -110,7 +110,7 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
 
 @cached_scores
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
-    """For figures of several agents: documents with a reference on which at least one of them gave a value."""
+    """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
     gold = arrays.verdict_arrays(session, run, reference).reference
     several = [stage for stage in stages.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]
@@ -158,7 +158,7 @@ def of_rerun(
 
 
 def merge_coverage(each: Sequence[Coverage]) -> Coverage:
-    """For a chart that pools runs: a document counts as often as there are runs that hold it."""
+    """Return the coverage of a chart that pools runs; a document counts once per run that contains it."""
     totals: Counter[Reason] = Counter()
     for one in each:
         totals.update(one.left_out)
@@ -170,7 +170,7 @@ def merge_coverage(each: Sequence[Coverage]) -> Coverage:
 
 
 def with_unshared(found: Coverage, alone: int) -> Coverage:
-    """For a chart over two runs that was counted in one of them: ``alone`` documents are in the other only."""
+    """Return coverage counted in one of two runs, extended by ``alone`` documents that only the other run contains."""
     totals: Counter[Reason] = Counter(found.left_out)
     totals["one_run_only"] += alone
     return Coverage(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs)

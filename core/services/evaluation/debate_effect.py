@@ -1,4 +1,4 @@
-"""Does the debate help? What it changed, what each changed label cost, and what was there to be had."""
+"""Effect of the debate: corrections and regressions of each step, their cost, and the upper bound."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from core.store.stages import Spent
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a step took on the documents with truth, and per label that it gained."""
+    """Cost of a step on the documents with a reference, in total and per label gained."""
 
     cost_usd: float | None
     """None when a reply has no price"""
     tokens: int
     seconds: float
     net: int
-    """labels corrected less labels regressed"""
+    """labels corrected minus labels regressed"""
 
     @property
     def per_label(self) -> float | None:
@@ -46,27 +46,27 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class DebateEffect:
-    """What a run's debates were worth against a truth."""
+    """Effect of a run's debates against a reference."""
 
     flip_table: FlipTable | None
-    """None when there was one step only. Of a choice, a label's cells are the documents that truly have it"""
+    """None with a single step. For a choice, the cells of a label are the documents with that reference label"""
     noun: str
-    """one cell of the flip table: label, document or rating"""
+    """noun for one cell of the flip table: label, document or rating"""
     titles: Mapping[str, str]
-    """of roles and of the steps of the flip table"""
+    """titles of roles and of the steps of the flip table"""
     prices: Mapping[str, Price]
     """of each step of the flip table after the first, by its name, and of all of them as ``whole``"""
     critic: Objections | None
     """None without a critic that gives lists"""
     rounds: tuple[Round, ...]
-    """steps in which several spoke side by side"""
+    """steps in which several agents answered in parallel"""
     upper_bound: Bound
     panels: Mapping[str, Mapping[str, panels.BeforeAfter]]
-    """of ratings, for each family that rated in several rounds: dimension -> before and after"""
+    """for ratings, by family with several rounds: dimension -> before and after"""
 
     @property
     def sentence(self) -> str | None:
-        """The changes of the whole debate, None with one step."""
+        """Corrections and regressions of the whole debate, None with one step."""
         return describe_flips(self.flip_table, self.titles, self.noun) if self.flip_table is not None else None
 
 
@@ -80,7 +80,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     gold, predicted = loaded.reference, loaded.of(VERDICT)
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
-    )  # what is half read ended in nothing
+    )  # a partly read verdict does not count as an end
     path = stages.steps(run, found, verdict)
     flip_table = None
     if len(path) > 1:
@@ -147,7 +147,7 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
 
 
 def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent]) -> dict[str, Price]:
-    """By step, its own turns; those of roles that gave no list are the last step's."""
+    """Return the cost by step; turns of roles without a list count for the last step."""
     named = {(stage.family, stage.round): stage.name for stage in found}
     last = flip_table.roles[-1]
     by_name: dict[str, list[Spent]] = {}

@@ -1,4 +1,4 @@
-"""Do the models still answer as they did? Canary documents, run again later with the very settings of a run."""
+"""Drift of models: canary documents of a run are run again later with the same settings."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from core.stats.intervals import Estimate, wilson
 CANARIES = 30
 """Default number of documents that are run again."""
 PREFIX = "canary:"
-"""What the experiment of a canary run is called by, before the id of the run that it repeats."""
+"""Prefix of the experiment id of a canary run; the id of the repeated run follows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """A canary run against the run that it repeats. ``changed`` holds the documents with another verdict."""
+    """A canary run compared with the run that it repeats. ``changed`` holds the documents with another verdict."""
 
     run_id: str
     later: str
     days: float
-    """between the two runs' beginnings"""
+    """days between the starts of the two runs"""
     cells: int
     changed_cells: int
     changed: tuple[str, ...]
     share: Estimate
-    """of documents that changed, with Wilson's interval"""
+    """share of documents that changed, with Wilson's interval"""
     chance: float | None
     """share of documents on which the run's own iterations differ at the same time: what would change without drift;
     None with one iteration"""
     counted: Coverage
-    """the canaries that both have a full verdict on, and what is left out of the run's documents"""
+    """canaries with a complete verdict in both runs, and the excluded documents of the run"""
     problem: str
     """why canaries have no verdict: how many failed, and why the canary run is not running; else empty"""
     models: tuple[str, ...]
-    """what the servers call the models, where that differs between the two: ``role: before → now``"""
+    """server names of models that differ between the runs: ``role: before → now``"""
 
     @property
     def documents(self) -> int:
-        """Canaries that both have a full verdict on."""
+        """Number of canaries with a complete verdict in both runs."""
         return self.counted.n
 
     @property
@@ -86,7 +86,7 @@ def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int
 
 
 def is_canary(run: RunRow) -> bool:
-    """Whether the run asks canaries of another one again."""
+    """Return True if the run repeats canaries of another run."""
     return (run.experiment_id or "").startswith(PREFIX)
 
 
@@ -149,7 +149,7 @@ def _problem(later: RunRow) -> str:
 
 
 def _renamed(before: Mapping[str, frozenset[str]], now: Mapping[str, frozenset[str]]) -> tuple[str, ...]:
-    """``role: before → now`` for the roles whose server calls the model otherwise than it did, as far as it says."""
+    """Return ``role: before → now`` for roles whose server reports another model name than before."""
     return tuple(
         f"{role}: {', '.join(sorted(before[role]))} → {', '.join(sorted(now[role]))}"
         for role in before

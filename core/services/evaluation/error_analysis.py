@@ -1,4 +1,4 @@
-"""Error analysis: which documents a label is wrong on, again and again, and what they have in common."""
+"""Error analysis: the documents on which a label is wrong, how consistently, and what they have in common."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ SIDES: Mapping[str, Mapping[Side, str]] = {
     "rating": {"false_negative": "rated a point or more too low", "false_positive": "rated a point or more too high"},
 }
 LOOKED_AT = 1500
-"""Texts of each sort that cue words are looked for in, drawn at random but always the same."""
+"""Maximum texts of each kind searched for cue words: a random sample with a fixed seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class SideErrors:
-    """One way to be wrong on a label."""
+    """One kind of error of a label."""
 
     side: Side
     wrong: int
     consistent: int
-    """wrong so in every iteration"""
+    """documents with this error in every iteration"""
     cues: tuple[Cue, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LabelErrors:
-    """A label's errors. ``iterations`` is over how many runs ``consistent`` speaks: with one it says nothing new."""
+    """Errors of a label. ``consistent`` counts over ``iterations`` runs; with one run every error is consistent."""
 
     label_id: str
     name: str
@@ -59,17 +59,17 @@ class LabelErrors:
     iterations: int
     sides: tuple[SideErrors, ...]
     by_length: tuple[Band, ...]
-    """share wrong by words of the text"""
+    """error rate by number of words of the text"""
     by_labels: tuple[Band, ...]
-    """share wrong by how many labels the truth has; empty unless multilabel"""
+    """error rate by number of reference labels; empty unless multilabel"""
     tags: Mapping[str, int]
-    """error tags that people gave to the wrong documents -> documents"""
+    """error tag given by reviewers -> number of wrong documents"""
     counted: Coverage
-    """documents with a truth and a value on this label, and those without"""
+    """documents with a reference and a value of this label, and the excluded ones"""
 
     @property
     def wrong(self) -> int:
-        """Documents on which the label is wrong."""
+        """Number of documents on which the label is wrong."""
         return sum(side.wrong for side in self.sides)
 
 
@@ -81,13 +81,13 @@ class Mistake:
     text: str
     side: Side
     times: int
-    """iterations in which it is"""
+    """iterations in which the label is wrong"""
     tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Judged:
-    """A label over the run's documents: where it was judged, and how it was wrong in each iteration."""
+    """A label over the run's documents: which have a reference and a value, and the error in each iteration."""
 
     documents: tuple[str, ...]
     reference: Grid

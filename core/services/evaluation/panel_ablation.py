@@ -1,8 +1,8 @@
-"""A panel's groups before and after their debate, and whether whole personas do better than simple roles.
+"""Groups of a panel before and after their debate, and full personas compared with simple roles.
 
-The ablation of Chen et al. (*MAJ-Eval: Multi-Agent-as-Judge*, appendix A.3): the same stakeholders with all that is
-known of them, and with a line that says who they are. Each is a run of its own; they are compared on the documents that
-both have.
+The ablation of Chen et al. (*MAJ-Eval: Multi-Agent-as-Judge*, appendix A.3): the same stakeholders with all their
+attributes, and with one line that names them. Each style has its own run; the runs are compared on their shared
+documents.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class Styles:
     counted: Coverage
     parts: tuple[Part, ...]
     gains: Mapping[str, Mapping[str, Estimate]]
-    """group -> measure -> what personas have over simple roles after the debate; empty with one style"""
+    """group -> measure -> personas minus simple roles after the debate; empty with one style"""
     sentence: str
     """the outcome in plain words, or what to do where there is one style only"""
 
 
 def style_of(run: RunRow) -> Style | None:
-    """Which of both a panel's personas speak as; None for a run that is not a panel of ratings."""
+    """Return the style of a panel's personas (full or simple); None for a run that is not a panel of ratings."""
     if run.settings.protocol != "panel" or run.settings.codebook.kind != "rating":
         return None
     return "simple" if run.settings.params.get("style") == "simple" else "full"
@@ -190,7 +190,7 @@ def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[
 
 
 def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
-    """(role, group) of everybody on the panel; empty when the protocol cannot be read any more."""
+    """Return (role, group) of each persona; empty if the protocol can no longer be read."""
     try:
         cast = personas.read(str(protocols.params_of(run.settings)["personas"]))
     except (MootError, KeyError):

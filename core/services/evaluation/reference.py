@@ -1,4 +1,4 @@
-"""References: what a run can be compared with, what they are called, and which one is shown by default."""
+"""References that a run can be compared with, their names, and the default one."""
 
 from __future__ import annotations
 

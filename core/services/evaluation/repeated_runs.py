@@ -1,4 +1,4 @@
-"""A run and its siblings: what repeating the same experiment says of its scores and of its documents."""
+"""Iterations of one experiment: spread of the scores and stability of the documents."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class RepeatedRuns:
     """label -> run -> value"""
     stability: Stability
     documents: tuple[str, ...]
-    """those that ``stability`` speaks of, in its order"""
+    """documents of ``stability``, in its order"""
     counted: Coverage
-    """those of them with truth: what an iteration could not read has a standing, too"""
+    """coverage: documents with a reference; unreadable verdicts are included"""
 
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
@@ -78,7 +78,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
 
 
 def aligned(loaded: Sequence[arrays.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
-    """Truth and verdicts of several runs in the order of the first one's documents; NaN where a run lacks one."""
+    """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
     first = loaded[0]
     places = {document: row for row, document in enumerate(first.documents)}
     predicted = []

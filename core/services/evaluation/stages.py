@@ -24,7 +24,7 @@ from core.stats.rounds import is_right, vote_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stage:
-    """One step: the members of a family of roles in one round, and what they say together."""
+    """One step: the members of a family of roles in one round, and their joint result."""
 
     name: str
     """unique in the run"""
@@ -99,10 +99,10 @@ def decider(run: RunRow) -> str:
 
 
 def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[str, str, Grid]]:
-    """(name, title, values) of the steps of a debate, the last of them what it ended in.
+    """Return (name, title, values) of the steps of a debate; the last one is the verdict.
 
-    The verdict takes the place of the step that decides: a role's own list may name what was not put to it. A lone
-    step that is the verdict leaves one entry: nothing was debated.
+    The verdict replaces the deciding step, because a role's own list may contain labels that were not up for decision.
+    One entry means that nothing was debated.
     """
     last = found[-1] if found else None
     decides = decider(run)

@@ -75,12 +75,11 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     The run defaults to ``latest_scored_run``.
 
     Each states its net effect on the built-in model's decisions on the same documents. Changes that lose more than they
-    gain are left out. Empty without errors, for ratings, and where everything
-    was accepted or dismissed already.
+    gain are left out. Empty without errors, for ratings, and where everything was accepted or dismissed already.
     """
     now = codebooks.standing(session).codebook
     dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
-    common = tuple(f"{now.unit} {now.domain}".lower().split())  # they tell no document from another
+    common = tuple(f"{now.unit} {now.domain}".lower().split())  # these words occur in every kind of document
     found = [
         tried
         for label, sides in label_errors(session, now, run_id)

@@ -1,11 +1,11 @@
--- What people who query the file, and the reads of the pages, stand on. Each is cheap with a filter on run_id.
+-- Views for the pages and for people who query the file. Each is cheap with a filter on run_id.
 
--- Acts that were undone and not redone since.
+-- Acts that were undone and not redone.
 CREATE VIEW undone_acts AS
 SELECT target AS act FROM events WHERE kind IN ('undo', 'redo') GROUP BY target HAVING arg_max(kind, seq) = 'undo';
 
--- What each person decided last about an item, undone acts left out. Value NULL where it was taken back. Kind is
--- 'review', or 'adjudication' for a decision between people.
+-- The last decision of each person on an item, without undone acts. value is NULL if it was withdrawn. kind is
+-- 'review', or 'adjudication' for the resolution of a disagreement.
 CREATE VIEW person_reviews AS
 SELECT document_id, item, actor, kind, last.value AS value, last.unix_time AS unix_time,
        last.codebook_version AS codebook_version, last.run_id AS run_id, seq
@@ -17,14 +17,14 @@ FROM (
     GROUP BY document_id, item, actor, kind
 );
 
--- Where each person stands with a document; no row means Pending.
+-- Status of a document for each person; no row means Pending.
 CREATE VIEW person_status AS
 SELECT document_id, actor, json_extract_string(arg_max(after, seq), '$') AS status,
        arg_max(unix_time, seq) AS unix_time, max(seq) AS seq
 FROM events WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
 GROUP BY document_id, actor;
 
--- Where people stand with a document: Submitted as soon as one of them has, else what the last of them did.
+-- Status of a document: Submitted if one person has submitted it, otherwise the latest status of any person.
 CREATE VIEW current_status AS
 SELECT document_id, last.status AS status, last.unix_time AS unix_time, last.actor AS actor, last.seq AS seq
 FROM (
@@ -33,23 +33,23 @@ FROM (
     FROM person_status GROUP BY document_id
 );
 
--- The value of an item that counts: the adjudicated one, else the last of those who submitted the document, else the
--- last of anybody. No row where it was taken back.
+-- Current value of an item: the adjudicated value, else the latest of the people who submitted the document, else the
+-- latest of anybody. No row if it was withdrawn.
 CREATE VIEW current_reviews AS
 SELECT document_id, item, last.value AS value, last.actor AS actor, last.unix_time AS unix_time,
        last.codebook_version AS codebook_version, last.run_id AS run_id, last.seq AS seq
 FROM (
     SELECT document_id, item,
-           arg_max({'value': value, 'actor': actor, 'unix_time': said.unix_time, 'codebook_version': codebook_version,
-                    'run_id': run_id, 'seq': said.seq},
-                   said.seq + CASE WHEN kind = 'adjudication' THEN 2000000000000
+           arg_max({'value': value, 'actor': actor, 'unix_time': decisions.unix_time,
+                    'codebook_version': codebook_version, 'run_id': run_id, 'seq': decisions.seq},
+                   decisions.seq + CASE WHEN kind = 'adjudication' THEN 2000000000000
                                    WHEN status = 'Submitted' THEN 1000000000000 ELSE 0 END) AS last
-    FROM (SELECT * FROM person_reviews WHERE value IS NOT NULL) AS said
+    FROM (SELECT * FROM person_reviews WHERE value IS NOT NULL) AS decisions
     LEFT JOIN person_status USING (document_id, actor)
     GROUP BY document_id, item
 );
 
--- Notes, error tags, flags and skips: what was said last, by anybody. Value is JSON; no row where it was taken back.
+-- The latest note, error tags, flag and skip of a document by anybody. value is JSON; no row if it was withdrawn.
 CREATE VIEW current_marks AS
 SELECT document_id, item, last.value AS value, last.actor AS actor, last.unix_time AS unix_time
 FROM (
@@ -59,9 +59,9 @@ FROM (
 )
 WHERE last.value IS NOT NULL;
 
--- How each submitted document came before the person: how is 'audit' (drawn at random), 'queue' (the most urgent one)
--- or 'chosen' (picked by hand, probability NULL). probability: the chance with which it was the next one, given the
--- documents that were left then, of which there were remaining (itself included).
+-- How each submitted document was selected. how is 'audit' (drawn at random), 'queue' (the most urgent one) or 'chosen'
+-- (picked by hand, probability NULL). probability is the probability of drawing this document next among the documents
+-- left at that time; remaining is their number, this one included.
 CREATE VIEW selections AS
 SELECT run_id, document_id, actor, first.payload ->> '$.how' AS how,
        (first.payload ->> '$.probability')::DOUBLE AS probability,
@@ -74,12 +74,12 @@ FROM (
     GROUP BY run_id, document_id, actor
 );
 
--- What people have settled: the values of submitted documents.
+-- Values of submitted documents.
 CREATE VIEW reviewed_labels AS
 SELECT document_id, item, value, actor FROM current_reviews
 SEMI JOIN (SELECT document_id FROM current_status WHERE status = 'Submitted') USING (document_id);
 
--- Gold with one value an item: the only rater's, or the majority's with no row on a tie; of ratings the mean.
+-- Gold with one value per item: the only rater's, or the majority (no row on a tie); for ratings the mean.
 CREATE VIEW gold_labels AS
 SELECT document_id, item,
        CASE WHEN mean IS NULL OR count = 1 THEN value
@@ -94,8 +94,8 @@ FROM (
 )
 WHERE agreed OR mean IS NOT NULL;
 
--- The last list that each role gave in a debate, or its last turn when it gave none.
-CREATE VIEW last_words AS
+-- The last turn with values of each role in a debate, or its last turn if none has values.
+CREATE VIEW last_values AS
 SELECT run_id, document_id, role, min(turn) AS first_turn, last.turn AS turn, last.values AS values,
        last.evidence AS evidence, last.evidence_total AS evidence_total, last.evidence_supported AS evidence_supported
 FROM (
@@ -107,7 +107,7 @@ FROM (
 )
 GROUP BY ALL;
 
--- What each annotator of a run says last: its verdict, and the last list of each role. No row where it is unread.
+-- Final values of each annotator of a run: the verdict, and the last list of each role. No row if unreadable.
 CREATE VIEW run_values AS
 SELECT run_id, document_id, item, annotator, arg_max_null(value, turn) AS value
 FROM annotations WHERE annotator <> 'verdict'
@@ -116,7 +116,7 @@ UNION ALL
 SELECT run_id, document_id, item, annotator, value
 FROM annotations WHERE annotator = 'verdict' AND value IS NOT NULL;
 
--- The labels of a run's codebook in order. item is what annotations name: the label's id, or 'label' for a choice.
+-- The labels of a run's codebook in order. item is the item of annotations: the label's id, or 'label' for a choice.
 CREATE VIEW run_labels AS
 SELECT run_id, if(kind = 'choice', 'label', label.id) AS item, label.id AS label, label.name AS name, nth
 FROM (
@@ -128,16 +128,16 @@ FROM (
     )
 );
 
--- Documents whose verdict on an item differs from what was settled about a document that reads much like them; a rating
--- does when it is more than one step away.
+-- Documents whose verdict on an item differs from the reviewed value of a similar document. Ratings differ if they are
+-- more than one step apart.
 CREATE VIEW differing_neighbours AS
-SELECT said.run_id AS run_id, document_id, said.item AS item, precedent_id, similarity
-FROM neighbours JOIN (SELECT * FROM annotations WHERE annotator = 'verdict') AS said USING (document_id)
-JOIN reviewed_labels AS settled ON settled.document_id = precedent_id AND settled.item = said.item
-WHERE coalesce(abs(try_cast(said.value AS DOUBLE) - try_cast(settled.value AS DOUBLE)) > 1,
-    said.value <> settled.value);
+SELECT verdicts.run_id AS run_id, document_id, verdicts.item AS item, precedent_id, similarity
+FROM neighbours JOIN (SELECT * FROM annotations WHERE annotator = 'verdict') AS verdicts USING (document_id)
+JOIN reviewed_labels AS reviewed ON reviewed.document_id = precedent_id AND reviewed.item = verdicts.item
+WHERE coalesce(abs(try_cast(verdicts.value AS DOUBLE) - try_cast(reviewed.value AS DOUBLE)) > 1,
+    verdicts.value <> reviewed.value);
 
--- Documents with words that are examples or keywords in the codebook of a run. They cannot test that run.
+-- Documents whose words are examples or keywords in the codebook of a run. They are excluded from its scores.
 CREATE VIEW example_documents AS
 SELECT DISTINCT run_id, document_id
 FROM codebook_examples JOIN (
@@ -151,9 +151,9 @@ FROM codebook_examples JOIN (
 CREATE MACRO aspect_json(pairs) AS ('{' || array_to_string(
     list_transform(pairs, lambda pair: to_json(pair.name)::VARCHAR || ': ' || coalesce(pair.value, 'null')), ', ') || '}')::JSON;
 
--- The tables of the ECJ paper's appendix C, over all runs. conversation: everything said before the last role spoke.
+-- The tables of the ECJ paper's appendix C, over all runs. conversation: all replies before those of the last role.
 CREATE VIEW annotated_review AS
-WITH said AS (
+WITH spoken AS (
     SELECT turns.run_id, document_id, turn, role, text,
            last_value(role) OVER (PARTITION BY turns.run_id, document_id ORDER BY turn
                ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS last_role
@@ -163,7 +163,7 @@ WITH said AS (
            coalesce(string_agg(role || ': ' || text, chr(10) || chr(10) ORDER BY turn) FILTER (role <> last_role), '')
                AS conversation,
            arg_max(text, turn) AS verdict
-    FROM said GROUP BY run_id, document_id
+    FROM spoken GROUP BY run_id, document_id
 ), decided AS (
     SELECT annotations.run_id, document_id, aspect_json(list({'name': name, 'value':
            if(annotations.item = 'label', (value = '"' || label || '"')::VARCHAR, value)} ORDER BY nth)) AS aspect

@@ -1,5 +1,5 @@
--- Frames of the review queue: the sizes with which the documents of a run are drawn in proportion, recorded before the
--- draws and never changed. basis is JSON: what the sizes rest on.
+-- Frames of the review queue: sizes in proportion to which the documents of a run are drawn, stored before the draws
+-- and never changed. basis is JSON: the data that the sizes were computed from.
 CREATE TABLE sampling_frames (
     run_id VARCHAR NOT NULL, frame INTEGER NOT NULL, unix_time DOUBLE NOT NULL, basis VARCHAR NOT NULL,
     PRIMARY KEY (run_id, frame)
@@ -8,10 +8,10 @@ CREATE TABLE sampling_sizes (
     run_id VARCHAR NOT NULL, frame INTEGER NOT NULL, document_id VARCHAR NOT NULL, size DOUBLE NOT NULL
 );
 
--- How each submitted document came before the person: how is 'drawn' (in proportion to the sizes of a frame), 'chosen'
--- (picked by hand, probability NULL), in older projects 'audit' (each waiting document was as likely) or 'queue' (the
--- most urgent one). probability: the chance with which it was the next one, given the documents that were left then, of
--- which there were remaining (itself included).
+-- How each submitted document was selected. how is 'drawn' (in proportion to the sizes of a frame) or 'chosen' (picked
+-- by hand, probability NULL); in older projects also 'audit' (drawn uniformly) or 'queue' (the most urgent one).
+-- probability is the probability of drawing this document next among the documents left at that time; remaining is
+-- their number, this one included.
 CREATE OR REPLACE VIEW selections AS
 SELECT run_id, document_id, actor, first.payload ->> '$.how' AS how,
        (first.payload ->> '$.probability')::DOUBLE AS probability,
