@@ -9,14 +9,22 @@ the cookie's name contains the port. Two studios on one machine therefore do not
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from urllib.parse import parse_qs
 
+import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
+
+from app.components import review_grid_loader
 
 ENTER = "/moot/enter"
 LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -114,15 +122,9 @@ def _is_same_origin(connection: HTTPConnection, host: str) -> bool:
 class Guard:
     """Middleware for all routes. It refuses requests and exchanges the token for the cookie.
 
-    Its headers keep the page from loading or sending data elsewhere, even if a document were rendered as markup by
-    mistake.
+    Its headers keep the page from running a script in markup and from loading or sending data elsewhere, even if a
+    document were rendered as markup by mistake.
     """
-
-    POLICY = (
-        "default-src 'self' data: blob:; script-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; "
-        "style-src 'self' 'unsafe-inline'; connect-src 'self' data: blob:; frame-ancestors 'self'; "
-        "form-action 'self'; base-uri 'self'; object-src 'none'"
-    )
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self.app = app
@@ -134,7 +136,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         connection = HTTPConnection(scope)
-        send = self._with_headers(send)
+        send = self._with_headers(send, scope["path"])
         refusal = self.access.refusal(connection)
         if scope["type"] == "websocket":
             if refusal:
@@ -164,11 +166,11 @@ class Guard:
         response.set_cookie(cookie_name(host), self.access.cookie, httponly=True, samesite="lax", path="/")
         return response
 
-    def _with_headers(self, send: Send) -> Send:
+    def _with_headers(self, send: Send, path: str) -> Send:
         async def sender(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                headers.setdefault("Content-Security-Policy", self.POLICY)
+                headers.setdefault("Content-Security-Policy", _policy(path.startswith("/component/")))
                 headers.setdefault("X-Frame-Options", "SAMEORIGIN")
                 headers.setdefault("X-Content-Type-Options", "nosniff")
                 headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
@@ -176,6 +178,24 @@ class Guard:
             await send(message)
 
         return sender
+
+
+@cache
+def _policy(is_grid: bool) -> str:
+    """Return the content security policy of the page, or of the frame that Streamlit draws the grid in.
+
+    Scripts come from this server, and inline ones are named by their hashes. Streamlit loads components from ``blob:``
+    and uses WebAssembly. The grid turns text into code, because its options contain functions as text.
+    """
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    inline = [review_grid_loader()] if is_grid else re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    hashes = (b64encode(sha256(script.encode()).digest()).decode() for script in inline)
+    scripts = ("'unsafe-eval'" if is_grid else "blob: 'wasm-unsafe-eval'", *(f"'sha256-{each}'" for each in hashes))
+    return (
+        f"default-src 'self' data: blob:; script-src 'self' {' '.join(scripts)}; style-src 'self' 'unsafe-inline'; "
+        "connect-src 'self' data: blob:; frame-ancestors 'self'; form-action 'self'; base-uri 'self'; "
+        "object-src 'none'"
+    )
 
 
 def _refuse(refusal: str) -> Response:

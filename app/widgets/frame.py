@@ -190,6 +190,7 @@ def project_name(path: Path) -> str:
 
 
 _THEME = component("theme_observer")
+_PRELOAD = component("preload")
 
 
 def follow() -> None:
@@ -212,5 +213,5 @@ def _address() -> str:
 def fetch() -> None:
     """Load Streamlit's Vega script in the browser while it is idle. Draws nothing."""
     if _address():
-        script = f'import(new URL("{_address()}", document.baseURI).href).catch(() => null)'
-        st.html(f"<script>requestIdleCallback(() => {script})</script>", unsafe_allow_javascript=True)
+        with st.container(key="unseen-preload"):
+            _PRELOAD(key="preload", data=_address())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from html import escape
@@ -10,8 +9,11 @@ from html import escape
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from app.components import component
 from app.widgets import palette
 from app.widgets.alerts import Tone, badge_html
+
+_URL_PARAMETERS = component("url_parameters")
 
 
 def write_url(page: str = "", **named: str | None) -> None:
@@ -21,15 +23,9 @@ def write_url(page: str = "", **named: str | None) -> None:
     the next page. ``st.query_params`` would add an entry to the browser history, and the back button would only undo
     that entry.
     """
-    arguments = json.dumps([page, named]).replace("<", "\\u003c")
-    with st.container(key=f"unseen-{'-'.join(named)}"):
-        st.html(
-            f"<script>{{const [, named] = {arguments}, a = new URL(location.href), before = a.href; "
-            "for (const [name, value] of Object.entries(named)) "
-            "value === null ? a.searchParams.delete(name) : a.searchParams.set(name, value); "
-            "if (a.href !== before) history.replaceState(history.state, '', a);}</script>",
-            unsafe_allow_javascript=True,
-        )
+    name = "-".join(named)
+    with st.container(key=f"unseen-{name}"):
+        _URL_PARAMETERS(key=f"url-{name}", data={"page": page, "parameters": named})
 
 
 def header(

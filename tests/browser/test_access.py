@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from app.pages import PAGES
 from tests.browser.conftest import CHROMIUM, FLAGS
 from tests.browser.studios import Studio, studio
 
@@ -106,6 +107,46 @@ def test_page_of_another_port_cannot_read_or_change_anything(
     found = page.evaluate(PROBE, running.address)
     assert found.pop("review") in ("opaque0", "refused")  # it may be sent; the answer below shows that it is refused
     assert set(found.values()) == {"refused"}, found
+    context.close()
+
+
+INJECTED = """() => {
+  window.owned = [];
+  const place = document.createElement('div');
+  place.innerHTML = '<img src=x onerror="owned.push(1)"><a href="javascript:owned.push(2)">x</a>' +
+    '<iframe srcdoc="<script>parent.owned.push(3)</script>"></iframe><svg onload="owned.push(4)"></svg>';
+  document.body.append(place);
+  place.querySelector('a').click();
+  for (const [name, value] of [['textContent', 'owned.push(5)'], ['src', 'data:text/javascript,owned.push(6)'],
+                               ['src', 'http://127.0.0.1:9/x.js']]) {
+    const script = document.createElement('script');
+    script[name] = value;
+    document.body.append(script);
+  }
+  const late = document.createElement('button');
+  late.onclick = () => setTimeout('owned.push(7)');
+  late.click();
+  return new Promise((resolve) => setTimeout(() => { place.remove(); resolve(window.owned); }, 300));
+}"""
+
+
+def test_a_script_in_markup_runs_on_no_page_and_the_pages_break_no_rule_themselves(
+    browser: Browser, running: Studio
+) -> None:
+    context = browser.new_context()
+    context.add_init_script(
+        "window.violations = []; addEventListener('securitypolicyviolation', (event) => "
+        "violations.push(`${event.effectiveDirective} ${event.blockedURI} ${event.sourceFile}`))"
+    )
+    page = context.new_page()
+    page.goto(running.entrance)
+    for screen in PAGES.values():
+        page.get_by_test_id("stSidebar").get_by_role("link", name=screen.title, exact=True).click()
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+        page.locator(".st-key-current-page", has_text=screen.title).wait_for()
+        assert page.evaluate("violations.splice(0)") == []
+        assert page.evaluate(INJECTED) == []
+        assert len(page.evaluate("violations.splice(0)")) >= 6
     context.close()
 
 

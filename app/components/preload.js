@@ -1,0 +1,8 @@
+// Loads a module of Streamlit while the browser is idle, so that it is there when a page needs it. Draws nothing.
+
+/** @import { Component } from "./streamlit_bridge.js" */
+
+/** @param {Component<string>} component */
+export default function ({ data }) {
+  requestIdleCallback(() => import(new URL(data, document.baseURI).href).catch(() => null));
+}
