@@ -37,8 +37,8 @@ _NUMBER = re.compile(r"\s\d+$")
 
 MAX_PIECE_CHARACTERS = 12_000
 """Most characters of a source in one request to a scout."""
-GROUPS, DIMENSIONS = 4, 3
-"""Default limits: groups of a panel, and personas in each."""
+GROUPS, DIMENSIONS, MOST = 4, 3, 99
+"""Default limits of the groups of a panel and of the personas in each, and a limit that is none in practice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _merger(
     values = {
         "assignment": prompts.delimit(task),
         "found": prompts.delimit(listed),
-        "most_groups": groups,
+        "most_groups": 0 if (groups, dimensions) == (MOST, MOST) else groups,
         "most_dimensions": dimensions,
     }
     return Request(MERGER, prompts.render(templates[MERGER], values), inputs={"found": tuple(found)})

@@ -14,6 +14,8 @@ from core.codebook import Codebook
 from core.debate import persona_extraction, personas, protocols
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
+from core.debate.protocols.panel import AGGREGATOR
+from core.debate.spec import PRESET
 from core.debate.turns import family
 from core.engine import standalone
 from core.engine.standalone import Spent
@@ -126,11 +128,13 @@ def task_of(codebook: Codebook) -> str:
 
 def make(
     session: ProjectSession, sources: Sequence[SourceDocument], codebook: Codebook, role_model: RoleModel,
-    *, task: str = "",
+    *, task: str = "", temperature: float | None = None,
     groups: int = persona_extraction.GROUPS, dimensions: int = persona_extraction.DIMENSIONS,
     tell: Tell = lambda _done, _of: None,
 ) -> Future[Making]:  # fmt: skip
     """Generate personas from documents with a model, and store the documents in the project.
+
+    ``temperature`` is used if the model sets none.
 
     UsageError without documents. The future raises UsageError if no personas are found, and the ModelError that stopped
     it. A second attempt only pays for the missing replies.
@@ -138,7 +142,7 @@ def make(
     if not sources:
         raise UsageError("There are no sources to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
-    settings = _settings(codebook, with_defaults(session.models, role_model, None, LONG_MAX_TOKENS))
+    settings = _settings(codebook, with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS))
     step = persona_extraction.extract_personas(
         sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
@@ -162,7 +166,8 @@ def with_personas(
         if plan.protocol == PANEL and plan.params.get("personas"):
             session.store.personas.save(personas.read(str(plan.params["personas"])), note="from the command line")
         return plan, []
-    params = protocols.find(PANEL).parse_params({name: plan.params[name] for name in LIMITS if name in plan.params})
+    panel = protocols.find(PANEL)
+    params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
     making = make(
         session,
         read_sources(sources),
@@ -170,6 +175,7 @@ def with_personas(
         plan.role_model(FAMILY),
         groups=params["groups"],
         dimensions=params["dimensions"],
+        temperature=panel.temperatures(params).get(AGGREGATOR),
     ).result()
     names = ", ".join(path.name for path in sources)
     version = session.store.personas.save(making.made.persona_set, note=f"made from {names}")

@@ -2,8 +2,9 @@
 
 Preliminary hearing (3.1): the magistrate gives a first and a second answer, A1 and A2; with only two possible answers
 A2 is the other one. Argument stage (3.2): the prosecutor argues for A1 and the defender for A2, independently and
-within a length limit. Precedents (3.3.1): for each of the two answers the judges see the most similar labelled
-documents, each with a reason that a clerk wrote once. Deliberation (3.3.2): judges decide in parallel by majority, or
+within a length limit. Precedents (3.3.1): for each of the two answers, or for every label as in the paper's example
+on inference (``precedents_for=labels``), the judges see the most similar labelled documents, each with a reason that a
+clerk wrote once. Deliberation (3.3.2): judges decide in parallel by majority, or
 in sequence, where each sees the rulings before and the last judge decides. A judge may name any label.
 
 Requests for one trial: h + 2 + q + J, with h = 1 for two answers and 2 for more, q precedents, J judges. One more for
@@ -43,6 +44,7 @@ from core.prompts.messages import Message
 
 SEQUENCE, PARALLEL = "sequence", "parallel"
 DISPUTED, ALL = "disputed", "all"
+ANSWERS, LABELS = "answers", "labels"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,107 +57,106 @@ class _Dispute:
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
-    """Hold the hearing, then a trial on each disputed answer."""
+    """Hold the hearing, then a trial on each disputed answer, all trials in parallel."""
     first = yield from context.ask("magistrate", form=context.form)
     if not first.reading.readable:
         return context.verdict(first)
-    return (yield from (_choice(context, first) if context.codebook.kind == "choice" else _labels(context, first)))
+    disputes, note = yield from _disputes(context, first)
+    trials = (run_protocol(partial(_trial, dispute=dispute), _narrowed(context, dispute.item)) for dispute in disputes)
+    verdicts = yield from run_parallel(*trials)
+    return _concluded(context, first, {each.item: one for each, one in zip(disputes, verdicts, strict=True)}, note)
 
 
-def _choice(context: DebateContext, first: Reply) -> Step[Verdict]:
-    labels = [label.id for label in context.codebook.labels]
-    chosen = first.reading.values.get(CHOICE_ITEM)
-    if chosen is None or len(labels) == 1:
-        return context.verdict(first)
-    others = [label for label in (*labels, *labels) if label != chosen]
-    next_label = others[labels.index(str(chosen)) % len(others)]
-    second: Value = next_label
-    notes: tuple[str, ...] = ()
-    if len(labels) > 2:
-        (answer,) = yield from context.ask_all((_second_answer(context, first, str(chosen)),))
-        second = context.require(answer).reading.values.get(CHOICE_ITEM) or next_label
-        if CHOICE_ITEM not in answer.reading.values:
-            notes = (f"the hearing gave no second answer: '{context.codebook.label(next_label).name}' was defended",)
-    verdict = yield from _trial(context, _Dispute(CHOICE_ITEM, str(chosen), second))
-    return replace(verdict, notes=(*notes, *verdict.notes))
-
-
-def _labels(context: DebateContext, first: Reply) -> Step[Verdict]:
-    values = dict(first.reading.values)
-    contested = list(context.codebook.items)
+def _disputes(context: DebateContext, first: Reply) -> Step[tuple[list[_Dispute], tuple[str, ...]]]:
+    """Return the answers to try, with a note, from the first answer and a second one."""
+    codebook, values = context.codebook, first.reading.values
+    if codebook.kind == "choice":
+        labels = [label.id for label in codebook.labels]
+        chosen = values.get(CHOICE_ITEM)
+        if not isinstance(chosen, str) or len(labels) == 1:
+            return [], ()
+        other = labels[(labels.index(chosen) + 1) % len(labels)]
+        if len(labels) == 2:
+            return [_Dispute(CHOICE_ITEM, chosen, other)], ()
+        second = (yield from _second_answer(context, first, chosen)).reading.values.get(CHOICE_ITEM)
+        none = f"the hearing gave no second answer: '{codebook.label(other).name}' was defended"
+        return [_Dispute(CHOICE_ITEM, chosen, second or other)], () if second else (none,)
+    contested = list(codebook.items)
     if context.params["trials"] == DISPUTED:
-        (answer,) = yield from context.ask_all((_second_answer(context, first, ""),))
-        second = context.require(answer).reading.values if answer.reading.readable else values
-        contested = [item for item in context.codebook.items if item not in values or second.get(item) != values[item]]
+        reading = (yield from _second_answer(context, first, "")).reading
+        others = reading.values if reading.readable else values
+        contested = [item for item in codebook.items if item not in values or others.get(item) != values[item]]
+    names = ", ".join(f"'{codebook.label(item).name}'" for item in contested)
     disputes = [_Dispute(item, values.get(item, True), not values.get(item, True)) for item in contested]
-    verdicts = yield from run_parallel(
-        *(run_protocol(partial(_trial, dispute=dispute), context.about(dispute.item)) for dispute in disputes)
-    )
-    hearing = context.verdict(first)
-    tried = context.merged(dict(zip(contested, verdicts, strict=True)))
-    if tried.error is not None:
-        return context.failed(tried.error)
-    names = ", ".join(f"'{context.codebook.label(item).name}'" for item in contested)
-    return Verdict(
-        values={**hearing.values, **tried.values},
-        reasons={item: why for item, why in hearing.reasons.items() if item not in contested} | dict(tried.reasons),
-        notes=(f"tried: {names or 'nothing, as the hearing left no doubt'}", *hearing.notes, *tried.notes),
-    )
+    return disputes, (f"tried: {names or 'nothing, as the hearing left no doubt'}",)
 
 
 def _trial(context: DebateContext, dispute: _Dispute) -> Step[Verdict]:
     """Collect both arguments and the reasons of precedents in parallel, then the rulings."""
-    precedents = [
-        precedent
-        for answer in (dispute.first, dispute.second)
-        for precedent in context.nearest(dispute.item, answer, context.params["shots"])
-    ]
-    positions = (
-        _position(context.codebook, dispute.item, dispute.first),
-        _position(context.codebook, dispute.item, dispute.second),
-    )
-    argue = [
-        _argument(context, role, position) for role, position in zip(("prosecutor", "defender"), positions, strict=True)
-    ]
+    answers = (dispute.first, dispute.second)
+    positions = tuple(_position(context.codebook, dispute.item, answer) for answer in answers)
+    precedents = _select_precedents(context, dispute)
+    argue = [_argument(context, *side) for side in zip(("prosecutor", "defender"), positions, strict=True)]
     replies = yield from context.ask_all([*argue, *(_reason(context, precedent) for precedent in precedents)])
     arguments = yield from _within_length(context, argue, [context.require(reply) for reply in replies[:2]])
     record = _TrialRecord(positions, arguments, _template_rows(context, precedents, replies[2:]))
+    judges = range(context.params["judges"])
     if context.params["bench"] == PARALLEL:
-        rulings = yield from context.ask_all(
-            _ruling(context, record, number) for number in range(context.params["judges"])
-        )
+        rulings = yield from context.ask_all(_ruling(context, record, number) for number in judges)
         return majority_verdict(context, rulings)
-    return (yield from _judges_in_sequence(context, record))
-
-
-@dataclass(frozen=True, slots=True)
-class _TrialRecord:
-    """The material that every judge of a trial sees."""
-
-    positions: tuple[str, str]
-    arguments: Sequence[Reply]
-    precedents: list[dict[str, str]]
-
-
-def _judges_in_sequence(context: DebateContext, record: _TrialRecord) -> Step[Verdict]:
-    """Return the verdict of the last judge.
-
-    Rulings that failed or are unreadable are not shown to the judges after them.
-    """
-    earlier: list[AttributedReply] = []
+    earlier: list[AttributedReply] = []  # rulings that failed or are unreadable are not shown to the judges after them
     ruling = Reply()
-    for number in range(context.params["judges"]):
+    for number in judges:
         (ruling,) = yield from context.ask_all((_ruling(context, record, number, earlier),))
         if ruling.readable:
             earlier.append(AttributedReply(f"judge_{number + 1}", f"Judge {number + 1}", ruling))
     return context.verdict(context.require(ruling))
 
 
-def _second_answer(context: DebateContext, first: Reply, chosen: str) -> Request:
+def _concluded(
+    context: DebateContext, first: Reply, verdicts: Mapping[str, Verdict], notes: tuple[str, ...]
+) -> Verdict:
+    """Return the verdicts of the trials, and the first answer where there was none."""
+    if CHOICE_ITEM in verdicts:
+        return replace(verdicts[CHOICE_ITEM], notes=(*notes, *verdicts[CHOICE_ITEM].notes))
+    hearing, tried = context.verdict(first), context.merged(verdicts)
+    if tried.error is not None:
+        return context.failed(tried.error)
+    untried = {item: why for item, why in hearing.reasons.items() if item not in verdicts}
+    return Verdict(
+        values={**hearing.values, **tried.values},
+        reasons={**untried, **tried.reasons},
+        notes=(*notes, *hearing.notes, *tried.notes),
+    )
+
+
+def _narrowed(context: DebateContext, item: str) -> DebateContext:
+    return context if item == CHOICE_ITEM else context.about(item)
+
+
+@dataclass(frozen=True, slots=True)
+class _TrialRecord:
+    """The material that every judge of a trial sees."""
+
+    positions: Sequence[str]
+    arguments: Sequence[Reply]
+    precedents: list[dict[str, str]]
+
+
+def _second_answer(context: DebateContext, first: Reply, chosen: str) -> Step[Reply]:
     request = context.without(chosen).request(
         "magistrate", template="magistrate_second", form=context.form, round=1, first=first
     )
-    return replace(request, assigned=True)
+    (answer,) = yield from context.ask_all((replace(request, assigned=True),))
+    return context.require(answer)
+
+
+def _select_precedents(context: DebateContext, dispute: _Dispute) -> list[Precedent]:
+    """Return precedents for the two answers in dispute, or for every label of a choice."""
+    answers = [dispute.first, dispute.second]
+    if context.params["precedents_for"] == LABELS and dispute.item == CHOICE_ITEM:
+        answers = [label.id for label in context.codebook.labels]
+    return [one for answer in answers for one in context.nearest(dispute.item, answer, context.params["shots"])]
 
 
 def _argument(context: DebateContext, role: str, position: str) -> Request:
@@ -188,18 +189,18 @@ def _within_length(context: DebateContext, requests: Sequence[Request], replies:
     maximum = context.params["sentences"]
     arguments = list(replies)
     long = [index for index, reply in enumerate(arguments) if not fits(reply.text, maximum)]
-    again = yield from context.ask_all(_shorter(context, requests[index], arguments[index]) for index in long)
+    again = yield from context.ask_all(_shorten(context, requests[index], arguments[index]) for index in long)
     for index, reply in zip(long, again, strict=True):
         text = context.require(reply).text
         arguments[index] = reply if fits(text, maximum) else replace(reply, text=cut(text, maximum))
     return arguments
 
 
-def _shorter(context: DebateContext, request: Request, reply: Reply) -> Request:
+def _shorten(context: DebateContext, request: Request, reply: Reply) -> Request:
     values = {
         "sentences": len(sentences(reply.text)), "words": len(reply.text.split()), "length": _length(context)
     }  # fmt: skip
-    text = prompts.render_text(context.settings.templates["shorter"], values)
+    text = prompts.render_text(context.settings.templates["shorten"], values)
     messages = (*request.messages, Message("assistant", reply.text), Message("user", text))
     return replace(request, messages=messages, retry=request.retry + 1)
 
@@ -261,7 +262,8 @@ def _request_counts(params: Params, codebook: Codebook) -> Mapping[str, RequestC
     trials = RequestCount(most_trials if every or not multi else 0, most_trials)
     counts = {"magistrate": hearing, "prosecutor": trials, "defender": trials}
     if params["shots"]:
-        counts["clerk"] = RequestCount(0, 2 * params["shots"] * most_trials)
+        answers = len(codebook.labels) if params["precedents_for"] == LABELS and not multi else 2
+        counts["clerk"] = RequestCount(0, answers * params["shots"] * most_trials)
     return counts | {f"judge_{number}": trials for number in range(1, params["judges"] + 1)}
 
 
@@ -286,8 +288,11 @@ SPEC = ProtocolSpec(
         Param("judges", "Judges", 3, "Number of judges.", minimum=1, maximum=5),
         Param("bench", "Judges deliberate", SEQUENCE, "In sequence each judge sees the rulings before and the last "
               "decides; in parallel the majority counts.", {SEQUENCE: "In sequence", PARALLEL: "In parallel"}),
-        Param("shots", "Precedents per answer", 1, "Similar labelled documents shown for each answer.",
+        Param("shots", "Precedents per answer", 1, "Similar labelled documents for each answer.",
               minimum=0, maximum=3),
+        Param("precedents_for", "Precedents for", ANSWERS, "Answers whose precedents a judge sees, with one "
+              "label per document.", {ANSWERS: "The two answers in dispute", LABELS: "Every label"},
+              is_relevant=lambda params: params["shots"] > 0),
         Param("sentences", "Sentences per argument", 1, "Length limit for prosecutor and defender.", minimum=1,
               maximum=10),
         Param("trials", "Trials", DISPUTED, "Labels of a multilabel codebook that have a trial.",
@@ -297,10 +302,12 @@ SPEC = ProtocolSpec(
     ),
     presets={
         "paper": Preset("Five judges in sequence, one precedent, T = 0.5",
-                        {"judges": 5, "bench": SEQUENCE, "shots": 1}, {"": 0.5}, "paper"),
+                        {"judges": 5, "bench": SEQUENCE, "shots": 1, "precedents_for": LABELS}, {"": 0.5}, "paper"),
         "parallel-5": Preset("Five judges in parallel, one precedent, T = 0.5",
-                             {"judges": 5, "bench": PARALLEL, "shots": 1}, {"": 0.5}, "paper"),
-        "one-judge": Preset("One judge, one precedent, T = 0.5", {"judges": 1, "shots": 1}, {"": 0.5}, "paper"),
+                             {"judges": 5, "bench": PARALLEL, "shots": 1, "precedents_for": LABELS}, {"": 0.5},
+                             "paper"),
+        "one-judge": Preset("One judge, one precedent, T = 0.5",
+                            {"judges": 1, "shots": 1, "precedents_for": LABELS}, {"": 0.5}, "paper"),
     },
     temperature=lambda _params: {"": 0.5},
     shots=lambda params: params["shots"],

@@ -10,6 +10,9 @@ Requests: 1 + the sum over the groups of n + t + c + o, with n personas, t turns
 the coordinator had more than one persona to choose from, and o final decisions owed at the end; one more for each
 unreadable decision.
 
+The presets of the paper limit neither the groups nor the personas that are made from documents, and use their
+temperature to make them, too.
+
 Deviations: the turn limit and the speaking order are ours, as the paper gives neither. Code orders the personas that
 may speak and the coordinator chooses; if its choice is unreadable, the first in that order speaks. A group of one, and
 T = 0, have no second phase: the first decision is final. A final decision that was unreadable twice is left out of its
@@ -20,12 +23,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from core import prompts
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel
-from core.debate.persona_extraction import DIMENSIONS, GROUPS
+from core.debate.persona_extraction import DIMENSIONS, GROUPS, MOST
 from core.debate.personas import Group, Member, PersonaSet, read
 from core.debate.reading.label_names import Names
 from core.debate.reading.markers import without_reasoning
@@ -48,6 +52,15 @@ class _Speaker:
     done: bool = False
     final: Reply | None = None
 
+    def take_turn(self, reply: Reply) -> None:
+        """Update the speaker after its turn. A speaker that is done without a decision still owes one."""
+        self.turns += 1
+        if reply.reading.readable and reply.reading.values:
+            self.current = _values(reply)
+        if _DONE.search(without_reasoning(reply.text)):
+            self.done = True
+            self.final = reply if reply.reading.readable else None
+
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Debate in all groups in parallel, then average and summarise."""
@@ -58,58 +71,40 @@ def debate(context: DebateContext) -> Step[Verdict]:
         for group, speakers in zip(persona_set.groups, groups, strict=True)
     }
     averaged = average(context.codebook, finals)
-    yield from context.ask_all(
-        (_summary_request(context, persona_set, groups, averaged),)
-    )  # an error here loses the summary only
+    yield from context.ask_all((_summary_request(context, persona_set, groups, averaged),))  # an error loses only this
     return Verdict(values=averaged.values, reasons=averaged.reasons, notes=averaged.notes)
 
 
 def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
+    """Decide alone, debate for at most T turns, and collect the final decisions that are still owed."""
+    ask, turns = partial(_persona_request, context, persona_set), int(context.params["turns"])
     members = persona_set.of(group)
-    turns = int(context.params["turns"])
-    first = yield from context.ask_all(
-        _persona_request(context, persona_set, member, "persona", round=0) for member in members
-    )
+    first = yield from context.ask_all(ask(member, "persona") for member in members)
     speakers = tuple(
         _Speaker(member, _values(context.require(reply))) for member, reply in zip(members, first, strict=True)
     )
     if len(speakers) == 1 or turns == 0:
-        for speaker, reply in zip(speakers, first, strict=True):
-            speaker.final = reply
-        return speakers
-    history = [_attribute(speaker, reply, 0) for speaker, reply in zip(speakers, first, strict=True)]
+        return tuple(replace(speaker, final=reply) for speaker, reply in zip(speakers, first, strict=True))
+    history = [_attribute(speaker, reply) for speaker, reply in zip(speakers, first, strict=True)]
     for turn in range(1, turns + 1):
         waiting = _speaking_order(context, speakers)
         if not waiting:
             break
         speaker = waiting[0]
         if len(waiting) > 1 and context.params["coordinator"] == "model":
-            (choice,) = yield from context.ask_all(
-                (_coordinator_request(context, group, waiting, speakers, history, turn),)
-            )
+            request = _coordinator_request(context, group, waiting, speakers, history, turn)
+            (choice,) = yield from context.ask_all((request,))
             speaker = _chosen_speaker(choice, waiting)
-        request = _persona_request(context, persona_set, speaker.member, "turn", round=turn, history=history)
-        (reply,) = yield from context.ask_all((request,))
-        _record_turn(speaker, context.require(reply))
+        (reply,) = yield from context.ask_all((ask(speaker.member, "turn", round=turn, history=history),))
+        speaker.take_turn(context.require(reply))
         history.append(_attribute(speaker, reply, turn))
-    undecided = [speaker for speaker in speakers if speaker.final is None]
+    owing = [speaker for speaker in speakers if speaker.final is None]
     last = yield from context.ask_all(
-        _persona_request(context, persona_set, speaker.member, "owed", round=turns + 1, history=history)
-        for speaker in undecided
+        ask(speaker.member, "final", round=turns + 1, history=history) for speaker in owing
     )
-    for speaker, reply in zip(undecided, last, strict=True):
+    for speaker, reply in zip(owing, last, strict=True):
         speaker.final = context.require(reply)
     return speakers
-
-
-def _record_turn(speaker: _Speaker, reply: Reply) -> None:
-    """Update a speaker after its turn. A speaker that is done without a decision still owes one."""
-    speaker.turns += 1
-    if reply.reading.readable and reply.reading.values:
-        speaker.current = _values(reply)
-    if _DONE.search(without_reasoning(reply.text)):
-        speaker.done = True
-        speaker.final = reply if reply.reading.readable else None
 
 
 def _speaking_order(context: DebateContext, speakers: Sequence[_Speaker]) -> list[_Speaker]:
@@ -140,7 +135,7 @@ def _persona_request(
     member: Member,
     template: str,
     *,
-    round: int,
+    round: int = 0,
     history: Sequence[AttributedReply] = (),
 ) -> Request:
     replies = {"history": tuple(history)} if history else {}
@@ -254,16 +249,19 @@ _PARAMS = (
           "general public and critic.", hidden=True),
     Param("sources", "Sources", "", "Files (txt, md, pdf), separated by commas, that personas are created from "
           "before the run.", hidden=True),
-    Param("groups", "Maximum groups", GROUPS, "Limit for personas created from sources.", minimum=1, maximum=12,
+    Param("groups", "Maximum groups", GROUPS, "Limit for personas created from sources.", minimum=1, maximum=MOST,
           hidden=True),
     Param("dimensions", "Maximum personas per group", DIMENSIONS, "Limit for personas created from sources.",
-          minimum=1, maximum=12, hidden=True),
+          minimum=1, maximum=MOST, hidden=True),
     Param("turns", "Maximum turns", 6, "Limit for each group; 0 is no debate.", minimum=0, maximum=60),
     Param("coordinator", "Next speaker", "model", "Chosen by a coordinator, or by code in the order of disagreement.",
           choices={"model": "Coordinator", "order": "Order of disagreement"}),
     Param("style", "Persona style", "full", "All five attributes, or a simple role for comparison.",
           choices={"full": "Full personas", "simple": "Simple roles"}),
 )  # fmt: skip
+
+_NO_LIMITS = {"groups": MOST, "dimensions": MOST}
+"""The paper limits neither the groups nor the personas in each."""
 
 SPEC = ProtocolSpec(
     name="panel",
@@ -294,8 +292,8 @@ SPEC = ProtocolSpec(
     debate=debate,
     params=_PARAMS,
     presets={
-        "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6}, {"": 1.0}),
-        "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6}, {"": 0.6}),
+        "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6, **_NO_LIMITS}, {"": 1.0}),
+        "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6, **_NO_LIMITS}, {"": 0.6}),
         "simple": Preset("Simple roles (its ablation)", {"turns": 6, "style": "simple"}, {"": 1.0}),
         "alone": Preset("Without debate", {"turns": 0}),
     },

@@ -3,8 +3,9 @@
 Tseng et al., *Evaluating LLMs as Expert Annotators*, section 3.1: vanilla, chain of thought (zero-shot),
 self-consistency (5 samples at temperature 0.7, majority vote) and self-refine (generate, review, refine). Maada et
 al., *ECJ-LLM*, section 5.1.1: the single agent. *Courtroom-LLM*, section 4: the single model with 0 to 3 examples, and
-N votes without reasoning. Liu et al., *G-Eval* (2023), section 2, the baseline of MAJ-Eval: evaluation steps, a form
-to fill in, several samples, their mean.
+N votes without reasoning, with examples if ``shots`` is set, so that D_rate can be measured with examples, too. Liu et
+al., *G-Eval* (2023), section 2, the baseline of MAJ-Eval: evaluation steps, a form to fill in, several samples, their
+mean.
 
 Requests: 1 for ``vanilla``, ``cot`` and ``few_shot``; k for ``vote``, ``self_consistency`` and ``form``; 3 for
 ``self_refine``. One more for each unreadable reply.
@@ -54,22 +55,22 @@ TEMPERATURES = {"vote": 0.5, "self_consistency": 0.7, "form": 1.0}
 """Temperatures of the methods whose samples have to differ, from the paper of each method."""
 
 _TEMPLATES = {"vanilla": "annotator", "vote": "annotator", "cot": "reasoner", "self_consistency": "reasoner",
-              "self_refine": "reasoner", "form": "form", "few_shot": "shown"}  # fmt: skip
+              "self_refine": "reasoner", "form": "form", "few_shot": "few_shot"}  # fmt: skip
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Decide by the chosen method."""
-    method = context.params["method"]
+    method, extra = context.params["method"], {}
     template = _TEMPLATES[method]
+    if shots := _shots(context.params):
+        template = "few_shot"
+        extra["precedents"] = template_rows(context.codebook, select_examples(context, shots))
     if method in SAMPLED_METHODS:
-        request = context.request("annotator", template=template, form=context.form)
+        request = context.request("annotator", template=template, form=context.form, extra=extra)
         answers = yield from context.ask_all(replace(request, sample=number) for number in range(context.params["k"]))
         return majority_verdict(context, answers, "mean" if method == "form" else "median")
     if method == "self_refine":
         return (yield from _self_refine(context))
-    extra = {}
-    if method == "few_shot":
-        extra["precedents"] = template_rows(context.codebook, select_examples(context, context.params["shots"]))
     answer = yield from context.ask("annotator", template=template, form=context.form, extra=extra)
     return context.verdict(answer)
 
@@ -87,6 +88,12 @@ def _self_refine(context: DebateContext) -> Step[Verdict]:
 def _request_counts(params: Params, _codebook: Any) -> dict[str, RequestCount]:
     method = params["method"]
     return {"annotator": exactly(params["k"] if method in SAMPLED_METHODS else 3 if method == "self_refine" else 1)}
+
+
+def _shots(params: Params) -> int:
+    """Return the number of examples per label: at least one for few-shot, those that are set for a vote."""
+    shots = int(params["shots"])
+    return {"few_shot": max(1, shots), "vote": shots}.get(str(params["method"]), 0)
 
 
 def _temperature(params: Params) -> dict[str, float]:
@@ -109,11 +116,12 @@ SPEC = ProtocolSpec(
         Param("method", "Method", "vanilla", "How the model decides.", METHODS),
         Param("k", "Samples", 5, "Number of samples; the majority counts.", minimum=1, maximum=50,
               is_relevant=lambda params: params["method"] in SAMPLED_METHODS),
-        Param("shots", "Examples per label", 1, "Similar labelled documents shown for each label.", minimum=0,
-              maximum=3, is_relevant=lambda params: params["method"] == "few_shot"),
+        Param("shots", "Examples per label", 0, "Similar labelled documents shown for each label, in few-shot (at "
+              "least one) and in a vote.", minimum=0, maximum=3,
+              is_relevant=lambda params: params["method"] in ("few_shot", "vote")),
         Param("likeness", "Similarity", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
               "connection/model of an endpoint for embeddings.",
-              is_relevant=lambda params: params["method"] == "few_shot"),
+              is_relevant=lambda params: _shots(params) > 0),
     ),
     presets={
         "paper": Preset("Vanilla (Tseng et al., T = 0)", {"method": "vanilla"}, {"": 0.0}, "paper"),
@@ -128,7 +136,7 @@ SPEC = ProtocolSpec(
         "g-eval": Preset("Form filling (G-Eval, k = 20, T = 1)", {"method": "form", "k": 20}, {"": 1.0}),
     },
     temperature=_temperature,
-    shots=lambda params: params["shots"] if params["method"] == "few_shot" else 0,
+    shots=_shots,
     output_limits={"annotator": 2048},
     debate=debate,
 )  # fmt: skip

@@ -134,6 +134,14 @@ def test_without_precedents_there_is_no_clerk() -> None:
     assert verdict.status == "verdict"
 
 
+def test_precedents_for_every_label() -> None:
+    shown = {**SHOWN, ("label", ROOM): (Precedent("7", "A wide bed.", {"label": ROOM}),)}
+    for precedents, expected in (("answers", {"8", "9"}), ("labels", {"7", "8", "9"})):
+        context = context_of(SPEC, "choice", shown, precedents_for=precedents)
+        _, requests = play(SPEC, context, court())
+        assert {one.document.id for one in requests if one.document is not None} == expected
+
+
 def test_reason_of_a_precedent_is_shared_by_debates() -> None:
     context = context_of(SPEC, "choice", precedents=SHOWN)
     _, requests = play(SPEC, context, court())

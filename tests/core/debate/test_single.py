@@ -68,6 +68,14 @@ def test_few_shot_shows_similar_examples_per_label_or_none() -> None:
     assert without[0].status == "verdict"
 
 
+def test_a_vote_shows_examples_only_if_they_are_asked_for() -> None:
+    near = Precedent("9", "Kind staff.", {SERVICE: True})
+    for shots, shown in ((0, False), (1, True)):
+        context = context_of(SPEC, precedents={(SERVICE, True): (near,)}, method="vote", k=3, shots=shots)
+        _, requests = play(SPEC, context)
+        assert [("Kind staff." in request.messages[1].content) for request in requests] == [shown] * 3
+
+
 def test_self_refine_reviews_its_draft_and_uses_the_last_answer() -> None:
     context = context_of(SPEC, "choice", method="self_refine")
     verdict, requests = play(SPEC, context, n0=says("choice", "Room"), n1="Wrong label.", n2=says("choice", "Price"))

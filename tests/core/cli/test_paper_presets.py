@@ -1,0 +1,122 @@
+"""``preset=paper`` of every protocol, run through the command line against a server that keeps the prompts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from tests.core.cli.invoking import moot
+from tests.servers.scripted import Scripted, saying
+
+CODEBOOK = """
+kind: choice
+unit: sentence
+domain: finance
+guideline: Statements about the past are neutral.
+labels:
+  - {name: Dovish, code: 0, description: It favours lower rates.}
+  - {name: Hawkish, code: 1, description: It favours higher rates.}
+  - {name: Neutral, code: 2, description: It favours neither.}
+"""
+TEXTS = ("Rates should fall soon.", "Rates must rise at once.", "Rates stayed as they were.", "Rates may fall again.")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "codebook.yaml").write_text(CODEBOOK, encoding="utf-8")
+    with (tmp_path / "texts.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(
+            [("id", "text", "label"), *zip(range(4), TEXTS, ("Dovish", "Hawkish", "Neutral", ""), strict=True)]
+        )
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        text = str(body.get("messages", ""))
+        if "second-best" in text:
+            return await saying("The label is Hawkish")(request, body)
+        return await saying("It speaks of rates.\nThe label is Dovish")(request, body)
+
+    with Scripted(behave) as server:
+        yield server
+
+
+def prompts(folder: Path, server: Scripted, protocol: str, *more: object) -> list[dict[str, Any]]:
+    """Run the preset on one document; return the requests of the debate, without the preflight."""
+    options = ("--text", "text", "--id", "id", "--gold", "label=label", "--codebook", folder / "codebook.yaml")
+    told = moot(
+        "annotate", folder / "texts.csv", *options, "--connection", f"kept={server.url}", "--model", "kept/m",
+        "--protocol", protocol, "--param", "preset=paper", "--json", "--project", folder / "p.duckdb", *more,
+    ).json  # fmt: skip
+    assert told["verdicts"] == told["documents"]
+    return [body for body in server.requests if "finance" in str(body) or "sentence" in str(body)]
+
+
+def texts(requests: list[dict[str, Any]]) -> list[str]:
+    return ["\n".join(message["content"] for message in body["messages"]) for body in requests]
+
+
+def test_ecj(folder: Path, server: Scripted) -> None:
+    requests = prompts(folder, server, "ecj", "--limit", 1)
+    extractor, critic, judge = texts(requests)
+    assert "specialist in extracting" in extractor
+    assert "exact phrases" in extractor
+    assert "always disagrees" in critic
+    assert "no grounds for disagreement, agree" in critic
+    assert "Merge the analyses" in judge
+    assert "It speaks of rates." in judge
+    assert all("temperature" not in body for body in requests), "the paper leaves the server's default"
+
+
+def test_single(folder: Path, server: Scripted) -> None:
+    (request,) = prompts(folder, server, "single", "--limit", 1)
+    (text,) = texts([request])
+    assert text.startswith("You are a finance expert. You annotate a dataset in the domain of finance.")
+    assert text.index("Statements about the past are neutral.") < text.index(TEXTS[0])
+    assert "Follow the guideline strictly." in text
+    assert request["temperature"] == 0
+
+
+def test_discussion(folder: Path, server: Scripted) -> None:
+    requests = prompts(folder, server, "discussion", "--limit", 1)
+    assert len(requests) == 3, "they agree, so there is no second round"
+    assert all("Let's think step by step" in text for text in texts(requests))
+
+
+def test_courtroom_shows_a_precedent_of_every_label(folder: Path, server: Scripted) -> None:
+    requests = prompts(folder, server, "courtroom", "--limit", 1)
+    judges = [text for text in texts(requests) if "opposite arguments" in text]
+    assert len(judges) == 5
+    assert "Earlier judges" not in judges[0]
+    assert "Judge 4" in judges[4]
+    for name, text in (("Hawkish", TEXTS[1]), ("Neutral", TEXTS[2])):
+        assert f"Case: {name}" in judges[0]
+        assert text in judges[0]
+    assert {body["temperature"] for body in requests} == {0.5}
+    server.requests.clear()
+    fewer = prompts(folder, server, "courtroom", "--limit", 1, "--param", "precedents_for=answers", "--seed", 2)
+    assert all("Case: Neutral" not in text for text in texts(fewer))
+
+
+def test_panel_takes_all_groups_and_its_temperature_for_the_personas(folder: Path, server: Scripted) -> None:
+    requests = prompts(folder, server, "panel", "--limit", 1)
+    assert {body["temperature"] for body in requests} == {1.0}
+    assert sum("It is your turn" in text for text in texts(requests)) == 6
+    server.requests.clear()
+    (folder / "wishes.txt").write_text("Traders want clear words.", encoding="utf-8")
+    options = ("--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml", "--model", "kept/m")
+    refused = moot(
+        "annotate", folder / "texts.csv", *options, "--connection", f"kept={server.url}", "--protocol", "panel",
+        "--param", "preset=paper", "--param", f"sources={folder / 'wishes.txt'}", "--project", folder / "q.duckdb",
+        code=None,
+    )  # fmt: skip
+    assert "No stakeholder was found" in refused.stderr, "the scripted model names none"
+    scouts = [body for body in server.requests if "Traders want clear words." in str(body)]
+    assert {body["temperature"] for body in scouts} == {1.0}
