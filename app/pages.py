@@ -18,6 +18,7 @@ PageName: TypeAlias = Literal[
     "evaluate",
     "compare",
     "lab",
+    "authors",
     "export",
 ]
 
@@ -43,7 +44,11 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("personas", "Personas", "groups"),
         Page("models", "Models", "memory"),
     ),
-    "Annotate": (Page("run", "Run", "forum"), Page("review", "Review", "rule")),
+    "Annotate": (
+        Page("run", "Run", "forum"),
+        Page("review", "Review", "rule"),
+        Page("authors", "Authors", "edit_note"),
+    ),
     "Results": (
         Page("runs", "Runs", "leaderboard"),
         Page("evaluate", "Evaluate", "bar_chart"),

@@ -21,6 +21,7 @@ import streamlit as st
 
 if TYPE_CHECKING:
     from app.pages import PageName
+    from core.authors.questions import Message
     from core.errors import MootError
     from core.services import personas
     from core.services.data.importing import ImportDraft
@@ -345,6 +346,49 @@ class LabState:
         self.draft_saved_at = time.time()
 
 
+class AuthorsState:
+    """State of the Authors page."""
+
+    VIEWS = ("Write", "Answer for others", "Results", "Settings")
+
+    view: Value[str] = Value("Write")
+    """Widget: one of ``VIEWS``."""
+    author: Value[str] = Value("")
+    """Name or code under which this tab writes, empty before the consent."""
+    draft: Value[str] = Value("")
+    """Text that is written and not sent."""
+    chat: Value[bool] = Value(False)
+    """Widget: True if the model replies to each text."""
+    messages: Value[tuple[Message, ...]] = Value(())
+    """Messages of the current chat."""
+    conversation: Value[str] = Value("")
+    """Id of the current conversation."""
+    document: Value[str] = Value("")
+    """Text that was sent last and is asked about."""
+    shown_at: Value[dict[str, float]] = Value({})
+    """Unix time at which each question was first shown in this tab."""
+
+    def start(self, author: str) -> None:
+        """Write as this author, with nothing written yet."""
+        self.author = author
+        self.renew()
+
+    def renew(self) -> None:
+        """Start a new text or conversation."""
+        for value in (AuthorsState.messages, AuthorsState.conversation, AuthorsState.document):
+            value.reset()
+
+    def sent(self, document_id: str, conversation: str) -> None:
+        """Note that the draft was sent as a text of a conversation."""
+        self.document, self.conversation, self.draft = document_id, conversation, ""
+
+    def note_shown(self, question: str) -> float:
+        """Return the time at which a question was first shown, which is now if it was not."""
+        if question not in self.shown_at:
+            self.shown_at = {**self.shown_at, question: time.time()}
+        return self.shown_at[question]
+
+
 class SessionState:
     """State of the tab, grouped by page."""
 
@@ -358,6 +402,7 @@ class SessionState:
     compare = CompareState()
     runs = RunsState()
     lab = LabState()
+    authors = AuthorsState()
 
     project: Value[Path | None] = Value(None)
     """File of the project that the tab shows. None before the user selects a project."""

@@ -106,7 +106,8 @@ def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tu
 def _question(feature: Feature) -> str:
     if feature.description.rstrip().endswith("?"):
         return feature.description
-    detail = f" ({feature.description.rstrip('.')})" if feature.description else ""
+    first = feature.description.split(". ")[0].rstrip(".")
+    detail = f" ({first})" if first else ""
     if feature.values and set(feature.values) == {"Yes", "No"}:
         return f"Does “{feature.name}” apply to what you wrote?{detail}"
     return f"What fits your text best: {feature.name}?{detail}"

@@ -14,6 +14,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.authors import recommendation, requests
+from core.authors.comparison import asked_questions
 from core.authors.questions import (
     AUTHOR,
     MAX_ASKED,
@@ -208,6 +209,8 @@ def submit(
     """
     desk = load_desk(session)
     _require_consent(desk, author)
+    if not text.strip():
+        raise UsageError("There is no text yet.", "Write or paste one.")
     settings = load_settings(session)
     masked = mask_text(session, text)
     own = desk.submissions(author)
@@ -304,6 +307,23 @@ def _checked_choice(question: Question, choice: str, settings: DeskSettings) -> 
     return words[0]
 
 
+def next_for_annotator(desk: Desk, by: str, group: str) -> tuple[Question, Submission] | None:
+    """Return the first question that an annotator has not answered about a text of somebody else; None if none is left.
+
+    Only questions with options, which the author answered, can be compared.
+    """
+    for one in asked_questions(desk.log):
+        open_ = by not in one.annotators.get(group, {}) and one.source.author != by
+        if open_ and one.question.options and one.author is not None and not one.author.declined:
+            return one.question, one.source
+    return None
+
+
+def shown_context(submission: Submission) -> tuple[Message, ...]:
+    """Return the messages that annotators of a text see."""
+    return context(submission.before, submission.text)
+
+
 def recommend(session: ProjectSession, submission: Submission) -> CatalogueEntry | None:
     """Return what is recommended after a text, recording the impression once; None if nothing is.
 
@@ -368,7 +388,7 @@ def run_step(
 
 def _require_consent(desk: Desk, author: str) -> None:
     if not desk.has_consent(author):
-        raise UsageError("The author has not agreed yet.", "Read the text on the Writing desk page and agree first.")
+        raise UsageError("The author has not agreed yet.", "Read the text on the Authors page and agree first.")
 
 
 def model_group(spec: str) -> str:

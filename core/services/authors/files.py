@@ -32,10 +32,14 @@ from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError
 from core.hashing import digest
+from core.services import preferences
 from core.services.authors.desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
 from core.services.codebooks.codebook import read_codebook
+from core.services.data import sample_projects
 from core.services.session import ProjectSession, check_output_path
+from core.services.workspace import Workspace
 
+SAMPLE_PROJECT = "author-chats.duckdb"
 SAMPLE_CHATS, SAMPLE_CODEBOOK, SAMPLE_CATALOGUE = "author_chats.jsonl", "author_chats.yaml", "author_catalogue.yaml"
 COLUMNS = (
     "question_id", "document_id", "conversation", "author", "text", "label", "question", "options", "predicted",
@@ -201,6 +205,14 @@ def _gold(desk: Desk, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
         if feature is not None and (value := value_of(feature, answer)) is not None:
             found[document, item] = value
     return found
+
+
+def ensure_sample_project(workspace: Workspace) -> Path:
+    """Open the project of the sample chats, created if it is missing, and return its file. Raises ProjectError."""
+    sample_projects.make_folder()
+    session = workspace.open(preferences.projects_folder() / SAMPLE_PROJECT)
+    load_sample(session)
+    return session.path
 
 
 def load_sample(session: ProjectSession) -> int:

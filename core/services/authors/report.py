@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -84,14 +84,24 @@ def _feature_reports(desk: Desk) -> tuple[FeatureReport, ...]:
 # -- annotations by models
 
 
-def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES) -> int:
+Progress = Callable[[int, int], None]
+"""Called with the work done and all work."""
+
+
+def _quiet(_done: int, _of: int) -> None:
+    """Report nothing."""
+
+
+def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progress: Progress = _quiet) -> int:
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
     Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. Raises
     UsageError for an unknown model and the ModelError that stopped it; answers so far are stored.
     """
-    desk, group, made = load_desk(session), model_group(spec), 0
-    for one in comparison.asked_questions(desk.log):
+    group, made = model_group(spec), 0
+    asked = comparison.asked_questions(load_desk(session).log)
+    for done_so_far, one in enumerate(asked):
+        progress(done_so_far, len(asked))
         names = [f"{spec} #{number}" for number in range(1, copies + 1)]
         done = one.annotators.get(group, {})
         if not one.question.options or all(name in done for name in names):
@@ -114,7 +124,9 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES) -> int
 # -- predictivity
 
 
-def run_predictivity(session: ProjectSession, spec: str, *, repeats: int = comparison.REPEATS) -> int:
+def run_predictivity(
+    session: ProjectSession, spec: str, *, repeats: int = comparison.REPEATS, progress: Progress = _quiet
+) -> int:
     """Predict answers with a model from earlier answers of each source, store the result, and return the predictions.
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
@@ -130,6 +142,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, repeats: int = compa
         ]
         results, _ = run_step(session, _all(steps), codebook, spec, seconds=3600)
         chosen += [option for ((option, _),) in results]
+        progress(len(chosen), len(tasks))
     ordered = [task for _, group in _by_codebook(tasks) for task in group]
     results_by_source = comparison.predictivity(ordered, chosen)
     data = {"model": spec, "results": [asdict(one) for one in results_by_source]}

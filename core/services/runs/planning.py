@@ -176,7 +176,7 @@ def build_settings(
     if not codebook.require_labels().closed.labels:
         raise CodebookError(
             f"The codebook '{codebook.name}' has only open labels, which only authors answer.",
-            "Add a label with fixed values, or ask the authors on the Writing desk page.",
+            "Add a label with fixed values, or ask the authors on the Authors page.",
         )
     codebook = codebook.closed
     if codebook.kind not in spec.kinds:

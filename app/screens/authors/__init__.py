@@ -1,0 +1,1 @@
+"""The Authors page: authors label their own texts, and annotators are compared with them."""

@@ -1,0 +1,249 @@
+"""Authors page: write a text, answer questions about it, and see what the answers change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+import streamlit as st
+
+from app import context
+from app.pages import open_page
+from app.screens.authors import results, settings
+from app.screens.authors.question import ask
+from app.state import AuthorsState, bound, state, with_default
+from app.widgets.alerts import error_boxes, notice
+from app.widgets.common import line, saved
+from app.widgets.empty_state import empty
+from app.widgets.layout import header, panel
+from core.authors.questions import Message, Submission
+from core.authors.screening import EXCLUSIONS
+from core.errors import UsageError
+from core.formatting import format_count, format_number, join_names
+from core.services.authors import desk as desks
+from core.services.authors import files
+from core.services.authors.desk import Desk
+from core.services.session import ProjectSession
+
+AUTHOR, AGREE, GROUP = "authors-name", "authors-agree", "authors-group"
+KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card number", "name": "name"}
+
+
+def main() -> None:
+    """Draw the page."""
+    session = context.require_project()
+    try:
+        desk = desks.load_desk(session)
+    except UsageError:
+        _no_codebook()
+        return
+    author = state.authors.author
+    with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
+        st.segmented_control(
+            "View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]),
+            label_visibility="collapsed", required=True,
+        )  # fmt: skip
+        saved(session.saved_at())
+    match state.authors.view:
+        case "Answer for others":
+            _annotate(session, desk)
+        case "Results":
+            results.draw(session)
+        case "Settings":
+            settings.draw(session)
+        case _:
+            if author and desk.has_consent(author):
+                _write(session, desk, author)
+            else:
+                _consent(session, desk)
+
+
+def _no_codebook() -> None:
+    header("Authors", "authors label their own texts")
+    pressed = empty(
+        "No codebook yet",
+        "Authors are asked about the labels of a codebook. Save one first, or open the sample: 40 short chats with "
+        "their authors' answers, and a codebook with open labels.",
+        ("Open the sample chats", "Open the Codebook page"), sign="lines", key="authors-none",
+    )  # fmt: skip
+    if pressed == "Open the sample chats":
+        _open_sample()
+    elif pressed:
+        open_page("codebook")
+
+
+def _open_sample() -> None:
+    with error_boxes(), st.spinner("Opening the sample chats"):
+        state.select_project(files.ensure_sample_project(context.workspace()))
+        st.rerun()
+
+
+# -- consent
+
+
+def _consent(session: ProjectSession, desk: Desk) -> None:
+    """Draw the consent text, and below it the name or code and the button to agree."""
+    with panel("Before you start", key="authors-consent"):
+        st.text(desks.CONSENT)
+        if words := desks.model_notice(desks.load_settings(session).model):
+            line(words)
+        left, right = st.columns([2, 1], vertical_alignment="bottom")
+        name = left.text_input("Your name or a code", key=AUTHOR, placeholder="For example p1", max_chars=60)
+        if right.button("I agree and start", key=AGREE, type="primary", width="stretch"):
+            with error_boxes():
+                state.authors.start(desks.give_consent(session, name))
+                st.rerun()
+    if not desk.log:
+        line("40 short chats with their authors' answers show what comes out. They open as a project of their own.")
+        if st.button("Open the sample chats"):
+            _open_sample()
+
+
+# -- writing
+
+
+def _write(session: ProjectSession, desk: Desk, author: str) -> None:
+    left, right = st.columns((1, 1.15), gap="small")
+    submission = next((one for one in desk.submissions(author) if one.document_id == state.authors.document), None)
+    with left:
+        _composer(session, author)
+        _sent(submission)
+    with right:
+        if submission is None:
+            with panel("Questions", key="authors-start"):
+                line("Write a text on the left. If it is about a label of the codebook, you are asked what you meant.")
+        elif submission.excluded:
+            with panel("No questions", key="authors-excluded"):
+                notice("info", "This text is not asked about", EXCLUSIONS[submission.excluded])
+        else:
+            _questions(session, desk, submission)
+            _suggestion(session, submission)
+    results.comparison_panel(session)
+
+
+def _composer(session: ProjectSession, author: str) -> None:
+    settings_ = desks.load_settings(session)
+    with panel("Your text", settings_.model, key="authors-compose") as head:
+        with head, st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.toggle("Chat", key=AuthorsState.chat.key, help="The model replies, and you can go on.")
+            st.button("New", icon=":material/add:", type="tertiary", help="New text", on_click=state.authors.renew)
+        text = st.text_area(
+            "Text", height=140, label_visibility="collapsed",
+            placeholder="Write or paste a text, or the next message of the chat",
+            **bound("authors-text", state.authors.draft, AuthorsState.draft.set),
+        )  # fmt: skip
+        if st.button("Send", type="primary", icon=":material/send:", key="authors-send"):
+            with error_boxes(), st.spinner("Preparing questions"):
+                _send(session, author, text)
+                st.rerun()
+        masked = desks.mask_text(session, text)
+        if masked.counts:  # below the button, which must not move while it is clicked
+            found = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
+            notice("info", f"{found} will be masked", masked.text)
+        if state.authors.chat and (words := desks.model_notice(settings_.model)):
+            line(words)
+
+
+def _send(session: ProjectSession, author: str, text: str) -> None:
+    """Store the text, prepare its questions, and in a chat get the model's reply."""
+    before = state.authors.messages if state.authors.chat else ()
+    conversation = state.authors.conversation if before else ""
+    made = desks.submit(session, author, text, conversation=conversation, before=before)
+    state.authors.sent(made.document_id, made.conversation)
+    if state.authors.chat and made.text:
+        messages = (*before, Message("author", made.text))
+        state.authors.messages = messages
+        state.authors.messages = (*messages, desks.reply_in_chat(session, made))
+
+
+def _sent(submission: Submission | None) -> None:
+    """Draw the current chat, or the text that was sent last."""
+    if state.authors.chat and state.authors.messages:
+        with panel("Conversation", key="authors-conversation"):
+            _messages(state.authors.messages)
+    elif submission is not None and submission.text:
+        with panel("Sent text", submission.document_id, key="authors-sent"):
+            st.text(submission.text)
+
+
+def _messages(messages: Iterable[Message]) -> None:
+    for message in messages:
+        with st.chat_message("user" if message.role == "author" else "assistant"):
+            st.text(message.text)
+
+
+def _questions(session: ProjectSession, desk: Desk, submission: Submission) -> None:
+    """Draw the next question, and the labels with their effects."""
+    question = desk.next_question(submission)
+    answered = [effect for one in submission.questions if (effect := desk.effect(one.id)) is not None]
+    if question is not None:
+        feature = desk.feature(question.item)
+        place = f"{len(answered) + 1} of {len(submission.questions)}"
+        with panel(feature.name if feature else "Question", place, key="authors-question"):
+            ask(session, question, submission.author)
+    if not answered:
+        return
+    rows = []
+    for effect in answered:
+        feature = desk.feature(effect.question.item)
+        answer = effect.answer
+        given = answer.choice or answer.abstention or "not now"
+        tone = "" if effect.loss is None else "right" if effect.loss < 0.5 else "bad"
+        change = (
+            f"{format_number(effect.before, 2)} → {format_number(effect.after, 2)}"
+            if effect.loss is not None
+            else f"{format_number(effect.before, 2)}, unchanged"
+        )
+        rows.append((feature.name if feature else "", given, effect.question.predicted or "nothing", change, tone))
+    with panel("Labels", "your answers and their effect", key="authors-labels"):
+        results.html_table(
+            ("Label", "Your answer", "Predicted", "Uncertainty"), [row[:4] for row in rows], [row[4] for row in rows]
+        )
+        if question is None:
+            line("All questions about this text are answered. Write another text, or see Results.")
+
+
+def _suggestion(session: ProjectSession, submission: Submission) -> None:
+    """Draw the recommendation after a text, if there is one."""
+    with error_boxes():
+        entry = desks.recommend(session, submission)
+        if entry is None:
+            return
+        reactions = desks.load_desk(session).reactions(submission.document_id)
+        with panel("Suggestion", "trains which labels are relevant", key="authors-suggestion"):
+            st.html(f'<div class="moot-line"><b>{escape(entry.name)}</b></div>')
+            st.text(entry.text)
+            with st.container(horizontal=True, gap="small"):
+                st.button("Show me", key="authors-click", on_click=desks.react, args=(session, submission))
+                if not any(one.helpful is not None for one in reactions):
+                    st.button("Helpful", key="authors-helpful", on_click=desks.react, args=(session, submission, True))
+                    st.button(
+                        "Not helpful", key="authors-unhelpful", on_click=desks.react, args=(session, submission, False)
+                    )
+            if clicks := sum(one.helpful is None for one in reactions):
+                line(f"Opened {clicks} times." if clicks > 1 else "Opened once.")
+
+
+# -- answering for others
+
+
+def _annotate(session: ProjectSession, desk: Desk) -> None:
+    """Draw the next question that a second person has not answered, with what annotators may see."""
+    left, right = st.columns(2)
+    by = " ".join(left.text_input("Your name or code", key="authors-annotator", max_chars=60).split())
+    group = right.text_input("Group of annotators", key=with_default(GROUP, "people"), max_chars=30).strip()
+    if not by or group in ("", "author", "built-in", "models"):
+        line("Enter your name and a group, such as people or experts. You guess what the author answered.")
+        return
+    found = desks.next_for_annotator(desk, by, group)
+    if found is None:
+        notice("ok", "No questions left", "You have answered all questions of other authors.")
+        return
+    question, submission = found
+    with panel("Conversation", "the five latest messages", key="authors-context"):
+        _messages(desks.shown_context(submission))
+    with panel("What did the author answer?", key="authors-annotation"):
+        ask(session, question, by, group)
+
+
+main()

@@ -1,0 +1,191 @@
+"""Results: what was collected, annotators against authors, predictivity, click rates, and the export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from app.state import with_default
+from app.widgets.alerts import error_boxes
+from app.widgets.common import line, report_to
+from app.widgets.layout import panel
+from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
+from core.formatting import format_count, format_duration, format_money, format_number, format_percent
+from core.services.authors import desk as desks
+from core.services.authors import files, report
+from core.services.authors.report import AuthorReport
+from core.services.session import ProjectSession
+
+SPEC = "authors-spec"
+ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
+
+
+def html_table(headings: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()) -> None:
+    """Draw a table as text; the first column names the row. ``tones`` colour the second cell of a row."""
+    head = "".join(f"<th scope=col>{escape(one)}</th>" for one in headings)
+    body = []
+    for number, (name, *cells) in enumerate(rows):
+        tone = tones[number] if number < len(tones) else ""
+        marked = [f'<td class="{tone if place == 0 else ""}">{escape(cell)}</td>' for place, cell in enumerate(cells)]
+        body.append(f"<tr><td>{escape(name)}</td>{''.join(marked)}</tr>")
+    st.html(f'<table class="moot-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>')
+
+
+def draw(session: ProjectSession) -> None:
+    """Draw the results."""
+    found = report.author_report(session)
+    made = found.collection
+    metric_strip(
+        [
+            Metric("Texts", text=f"{made.texts:,}", lines=(MetricNote(_excluded(found)),)),
+            Metric(
+                "Questions", text=f"{made.asked:,}", lines=(MetricNote(f"by {format_count(made.authors, 'author')}"),)
+            ),
+            Metric("Completion", made.completion, lines=(MetricNote(interval_words(made.completion)),)),
+            Metric("Abstentions", made.abstention, lines=(MetricNote(interval_words(made.abstention)),)),
+            Metric(
+                "Time per answer",
+                text=format_duration(made.seconds) if made.seconds is not None else "–",
+                lines=(MetricNote("median, reading time included"),),
+            ),
+        ],
+        key="authors-numbers",
+    )
+    left, right = st.columns(2, gap="small")
+    with left:
+        _labels(found)
+        _clicks(found)
+    with right:
+        comparison_panel(session)
+        _predictivity(session, found)
+        _export(session)
+
+
+def _excluded(found: AuthorReport) -> str:
+    counts = found.collection.excluded
+    return ", ".join(f"{count} {rule}" for rule, count in counts.items()) if counts else "none excluded"
+
+
+def _labels(found: AuthorReport) -> None:
+    with panel("Labels", "what authors were asked", key="authors-features"):
+        html_table(
+            ("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"),
+            [
+                (
+                    one.name, f"{one.asked:,}", f"{one.answered:,}", f"{one.abstained:,}",
+                    format_percent(one.accuracy), format_number(one.uncertainty, 2),
+                )
+                for one in found.features
+            ],
+        )  # fmt: skip
+        line("Abstentions are counted for themselves and are never a value.")
+
+
+def comparison_panel(session: ProjectSession) -> None:
+    """Draw the table of annotators against authors, and the button that lets a model answer."""
+    found = report.author_report(session)
+    with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
+        if found.groups:
+            html_table(
+                ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
+                [
+                    (
+                        one.group, f"{one.labels:,}", format_percent(one.accuracy.value, 1),
+                        format_number(one.kappa, 2), format_number(one.kl_meaning, 2),
+                        format_number(one.kl_position, 2), format_number(one.seconds, 1), format_money(one.cost_usd),
+                    )
+                    for one in found.groups
+                ],
+            )  # fmt: skip
+            strata = [
+                (one.group, f"{stratum.agreeing} agree", f"{stratum.questions:,}", format_percent(stratum.accuracy, 1))
+                for one in found.groups
+                for stratum in one.strata
+            ]
+            with st.expander("By number of agreeing annotators"):
+                html_table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
+        else:
+            line("No annotator has answered these questions yet. Let a model answer, or a person: Answer for others.")
+        _run(
+            session, "Let a model answer", "authors-annotate", "new answer",
+            lambda spec, progress: report.annotate(session, spec, progress=progress),
+        )  # fmt: skip
+
+
+def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
+    with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
+        if found.predictivity:
+            html_table(
+                ("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"),
+                [
+                    (
+                        one.source, f"{one.predictions:,}", format_percent(one.accuracy, 1),
+                        format_percent(one.deviation, 1),
+                        ", ".join(f"{n}: {format_percent(share)}" for n, share in one.by_same.items()),
+                    )
+                    for one in found.predictivity
+                ],
+            )  # fmt: skip
+            line(
+                f"Predicted by {found.predictivity_model} from five earlier answers of the same author, three repeats. "
+                "Last column: accuracy by how many of the five come from the same conversation."
+            )
+        else:
+            line("Needs authors with more than five answered questions.")
+        _run(
+            session, "Run the test", "authors-predict", "prediction",
+            lambda spec, progress: report.run_predictivity(session, spec, progress=progress),
+        )  # fmt: skip
+
+
+def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[[str, report.Progress], int]) -> None:
+    """Draw a choice of model and a button that runs work with it, with progress."""
+    left, right = st.columns([2, 1], vertical_alignment="bottom")
+    known = dict.fromkeys(("builtin/lexical", desks.load_settings(session).model))
+    spec = left.selectbox(
+        "Model", list(known), key=with_default(f"{key}-model", "builtin/lexical"), accept_new_options=True
+    )
+    if right.button(label, key=key, width="stretch"):
+        with error_boxes():
+            report_to_bar = report_to(st.progress(0.0, label))
+
+            def progress(done: int, of: int) -> None:
+                report_to_bar(done / max(1, of), f"{done:,} of {of:,}")
+
+            made = work(str(spec), progress)
+            st.toast(f"{format_count(made, unit)} by {spec}")
+            st.rerun()
+
+
+def _clicks(found: AuthorReport) -> None:
+    with panel("Suggestions", "click-through rate, by day", key="authors-clicks"):
+        if not any(one.impressions for one in found.clicks):
+            line("Nothing was suggested yet. Suggestions need a catalogue (Settings) and the warm-up answers.")
+            return
+        html_table(
+            ("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"),
+            [
+                (
+                    one.day or "All days", ARMS[one.arm], f"{one.impressions:,}", f"{one.clicks:,}",
+                    format_percent(one.rate, 1),
+                )
+                for one in found.clicks
+                if one.impressions or not one.day
+            ],
+        )  # fmt: skip
+
+
+def _export(session: ProjectSession) -> None:
+    with (
+        panel("Export", "answers with their provenance, masked", key="authors-export"),
+        st.container(horizontal=True),
+    ):
+        for suffix, mime in ((".csv", "text/csv"), (".jsonl", "application/jsonl")):
+            st.download_button(
+                f"Download {suffix[1:]}", partial(files.export_labels, session, suffix),
+                f"{session.name}-authors{suffix}", mime, on_click="ignore", icon=":material/download:",
+                key=f"authors-download-{suffix}",
+            )  # fmt: skip
