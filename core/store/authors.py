@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 from core.authors.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
@@ -46,8 +47,8 @@ class AuthorLog:
 
         def run(cursor: Cursor) -> None:
             insert_documents(cursor, documents)
-            for entry in entries:
-                record(cursor, _actor(entry), [_event(entry)])
+            for actor, own in groupby(entries, _actor):
+                record(cursor, actor, [_event(entry) for entry in own])
             for (document_id, item), value in (gold or {}).items():
                 cursor.execute(
                     "DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item]

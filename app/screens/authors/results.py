@@ -85,8 +85,10 @@ def _labels(found: AuthorReport) -> None:
 
 
 def comparison_panel(session: ProjectSession) -> None:
-    """Draw the table of annotators against authors, and the button that lets a model answer."""
+    """Draw the table of annotators against authors, and the button that lets a model answer, once authors have."""
     found = report.author_report(session)
+    if not found.collection.answered:
+        return
     with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
         if found.groups:
             html_table(
@@ -116,6 +118,8 @@ def comparison_panel(session: ProjectSession) -> None:
 
 
 def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
+    if not found.groups and not found.predictivity:
+        return
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
         if found.predictivity:
             html_table(
