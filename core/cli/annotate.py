@@ -304,6 +304,13 @@ SEED = click.IntRange(-(2**53), 2**53)
 )
 @click.option("--group", metavar="COL", help="Column that groups rows.")
 @click.option("--order", metavar="COL", help="Numeric column that orders the rows of a group.")
+@click.option(
+    "--neighbours",
+    type=click.IntRange(0, 1000),
+    default=0,
+    metavar="N",
+    help="Show N rows before and after in the same group as context.",
+)
 @click.option("--gold-same-names", is_flag=True, help="Read gold from columns that have the labels' names.")
 @click.option("--protocol", default="ecj", show_default=True, help="Debate protocol, or a protocol file (YAML).")
 @click.option(
@@ -375,6 +382,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             gold_values=options["gold_values"],
             group=options["group"],
             order=options["order"],
+            neighbours=options["neighbours"],
             limit=options["limit"],
         )
         if resume and options["extend"]:

@@ -71,10 +71,11 @@ def build_documents(
 ) -> BuiltDocuments:
     """Build documents in the order of the rows; documents of a group are together, in the group's order.
 
-    A row is rejected if its id is empty or repeated, if it has no text (unless ``empties`` is ``keep``), or if it
-    repeats text and context of an earlier document and ``duplicates`` is ``first``. Ids are trimmed, texts stay as they
-    are. Gold is keyed by label id, without a codebook by label name. A gold cell that is not understood is listed and
-    ignored; its row is kept. Raises UsageError for a mapping that does not fit.
+    They show as many of their neighbours in the group as the mapping says. A row is rejected if its id is empty or
+    repeated, if it has no text (unless ``empties`` is ``keep``), or if it repeats text and context of an earlier
+    document and ``duplicates`` is ``first``. Ids are trimmed, texts stay as they are. Gold is keyed by label id,
+    without a codebook by label name. A gold cell that is not understood is listed and ignored; its row is kept. Raises
+    UsageError for a mapping that does not fit.
     """
     check_mapping(table, mapping, codebook)
     names = (mapping.text, *mapping.context)
@@ -112,8 +113,10 @@ def build_documents(
             continue
         rejected.append(Rejected(line, reason, _raw(row)))
     unknown = gold.unknown()
+    if mapping.group is not None:
+        documents = list(_with_neighbours(list(_in_order(documents)), mapping.neighbours))
     return BuiltDocuments(
-        documents=tuple(_in_order(documents) if mapping.group is not None else documents),
+        documents=tuple(documents),
         read=table.read,
         rejected=tuple(sorted(rejected, key=lambda row: row.line)),
         duplicate_texts=duplicate,
@@ -155,6 +158,21 @@ def _in_order(documents: Sequence[Document]) -> Iterator[Document]:
 
     for position, document in enumerate(sorted(documents, key=place)):
         yield replace(document, position=position)
+
+
+NEIGHBOURS, HERE = "neighbours", "[the text to label]"
+"""Name of the field with the texts around a document, and what stands there in the place of its own text."""
+
+
+def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Document]:
+    """Yield the documents with the texts of up to ``count`` documents before and after them in their group."""
+    for position, document in enumerate(documents):
+        around = range(max(0, position - count), min(len(documents), position + count + 1))
+        near = [place for place in around if document.group and documents[place].group == document.group]
+        if len(near) > 1:
+            lines = "\n".join(HERE if place == position else documents[place].text for place in near)
+            document = replace(document, fields={**document.fields, NEIGHBOURS: lines})
+        yield document
 
 
 class _Gold:

@@ -23,7 +23,8 @@ class Mapping:
     """How the rows of a table become documents.
 
     ``id`` None means row numbers, from 1. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
-    column of numbers that orders the rows of a group; the documents of a group are then consecutive.
+    column of numbers that orders the rows of a group; the documents of a group are then consecutive. ``neighbours`` is
+    the number of documents before and after in the group that each document shows as a further field.
     ``value_map`` maps gold cells outside the conventions (compared without case): True or False for present
     or absent, a number for a rating, a label's name for a choice or in a list, None for 'no gold'; in a list, False or
     None leaves a name out.
@@ -36,6 +37,7 @@ class Mapping:
     value_map: abc.Mapping[str, Value | None] = field(default_factory=dict)
     group: str | None = None
     order: str | None = None
+    neighbours: int = 0
     reasons: tuple[str, ...] = field(default=(), compare=False)
     """The reasons of a suggested mapping, a sentence each."""
 
@@ -76,6 +78,8 @@ def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> 
             require_column(table, name, what)
     if mapping.order is not None and mapping.group is None:
         raise UsageError("An order column needs a group column.", "Choose the group column as well.")
+    if mapping.neighbours and mapping.group is None:
+        raise UsageError("Neighbours need a group column.", "Choose the column that groups the rows.")
     for source in mapping.gold:
         require_column(table, source.column, f"the gold of {source.name}")
         if codebook is not None:

@@ -135,6 +135,7 @@ class ImportOptions:
     gold_values: tuple[str, ...] = ()
     group: str | None = None
     order: str | None = None
+    neighbours: int = 0
     limit: int | None = None
     """Number of documents that are needed; more rows are read only if some are rejected."""
 
@@ -191,6 +192,7 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
         value_map=parse_value_option(options.gold_values, codebook),
         group=options.group,
         order=options.order,
+        neighbours=options.neighbours,
     )
     return ImportDraft(options.path.name, options.path, table, mapping)
 

@@ -84,6 +84,14 @@ def test_single(folder: Path, server: Scripted) -> None:
     assert request["temperature"] == 0
 
 
+def test_discussion_with_the_segments_around_each_text(folder: Path, server: Scripted) -> None:
+    lines = [("id", "text", "label", "abstract"), *((row, text, "", "a") for row, text in enumerate(TEXTS))]
+    with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(lines)
+    requests = prompts(folder, server, "discussion", "--limit", 1, "--group", "abstract", "--neighbours", 50)
+    assert all(f"[the text to label]\n{TEXTS[1]}\n{TEXTS[2]}\n{TEXTS[3]}" in text for text in texts(requests))
+
+
 def test_discussion(folder: Path, server: Scripted) -> None:
     requests = prompts(folder, server, "discussion", "--limit", 1)
     assert len(requests) == 3, "they agree, so there is no second round"

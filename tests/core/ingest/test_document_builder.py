@@ -254,6 +254,19 @@ def test_documents_of_a_group_are_kept_together_in_order() -> None:
         build(data, None, order="turn")
 
 
+def test_documents_show_their_neighbours_in_the_group() -> None:
+    data = "id,text,abstract,n\n1,aim,x,1\n2,method,x,2\n3,finding,x,3\n4,other,x,4\n5,alone,,\n6,aim too,y,1\n"
+    found = build(data, None, id="id", group="abstract", order="n", neighbours=1).documents
+    assert [one.fields.get("neighbours") for one in found] == [
+        "[the text to label]\nmethod", "aim\n[the text to label]\nfinding", "method\n[the text to label]\nother",
+        "finding\n[the text to label]", None, None,
+    ]  # fmt: skip
+    assert [one.text for one in found] == ["aim", "method", "finding", "other", "alone", "aim too"]
+    assert "neighbours" not in build(data, None, id="id", group="abstract", order="n").documents[1].fields
+    with pytest.raises(UsageError, match="need a group"):
+        build(data, None, neighbours=1)
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "expected"),
     [
