@@ -11,6 +11,15 @@ settings.register_profile("moot", deadline=None)  # the machine may be busy: tim
 settings.load_profile("moot")
 
 
+SLOW = ("tests/browser/", "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/", "tests/app/")
+"""Files with slow tests. They run first, so that at the end no worker waits for the last one."""
+
+
+def pytest_collection_modifyitems(items):
+    """Order slow files first; the order within a file stays."""
+    items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """With MOOT_NOTHING_SKIPS a skip is a failure: the machine was set up to run all."""
