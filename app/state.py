@@ -266,7 +266,7 @@ class RunsState:
     applied: Value[int] = Value(0)
     """Number of the last change of the table that was applied."""
     undo: Value[str] = Value("")
-    """What the Undo button takes back, empty if nothing."""
+    """Action that the Undo button reverts, empty if none."""
 
 
 class LabState:

@@ -147,7 +147,7 @@ class Redirected(Unreachable):
     """The address redirects to another one (3xx). Redirects are never followed."""
 
     kind = "redirected"
-    advice = "Redirects are not followed, because the key would go along. Enter the final address."
+    advice = "Redirects are not followed, because they would receive the key. Enter the final address."
     retryable = False
 
 

@@ -38,7 +38,7 @@ _FORM = f"""<form method="post" action="{ENTER}"><label>Token <input name="token
 <button>Open</button></form>"""
 _REFUSALS = {
     "host": (421, "Wrong address", "This studio answers on 127.0.0.1 only.", ""),
-    "origin": (403, "Refused", "Another web page asked for this. Open the address that moot printed instead.", ""),
+    "origin": (403, "Refused", "Another web page sent this request. Open the address that moot printed instead.", ""),
     "token": (
         403,
         "This browser has no access yet",

@@ -6,7 +6,7 @@ export class ActionQueue {
   busy = false;
 
   /**
-   * Add an action. It is performed at once if no other one is under way. If it returns a promise, the next action waits
+   * Add an action. It is performed at once if no other one is active. If it returns a promise, the next action waits
    * for it.
    *
    * @param {() => unknown} action

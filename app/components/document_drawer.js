@@ -257,7 +257,7 @@ class DrawerView {
           "p",
           "drawer-veil",
           icon("eye"),
-          "Blind reading: verdicts, gold and other reviews are shown after you submit.",
+          "Blind review: verdicts, gold and other reviews are shown after you submit.",
         )
       : null;
     const table = document.annotations.length ? this.table(document) : null;
@@ -313,7 +313,7 @@ class DrawerView {
     const names = TABS.filter((name) => name !== "Debate" || debates.length);
     const open = names.includes(this.tab) ? this.tab : names[0];
     const buttons = names.map((name) => {
-      const several = name === "Debate" && debates.length > 1 ? "Debates, side by side" : name;
+      const several = name === "Debate" && debates.length > 1 ? "Debates" : name;
       const node = button("", () => this.setTab(name), counts[name] ? `${several} ${counts[name]}` : several);
       node.setAttribute("aria-pressed", String(name === open));
       return node;
@@ -395,13 +395,13 @@ class DrawerView {
       ({ who, note, tags }) =>
         el("p", "", el("b", "", who), ` ${[note, tags?.join(", ")].filter(Boolean).join(" · ")}`),
     );
-    const nodes = lines.length || hidden ? lines : [el("p", "secondary small", "No notes of others.")];
+    const nodes = lines.length || hidden ? lines : [el("p", "secondary small", "No notes by others.")];
     if (!this.data.runs.length) return el("div", "drawer-notes", ...nodes);
     const note = el("textarea");
     Object.assign(note, {
       value: own?.note ?? "",
       defaultValue: own?.note ?? "",
-      placeholder: "Why is it labelled so?",
+      placeholder: "Reason for these labels",
     });
     note.dataset.id = id;
     note.setAttribute("aria-label", "Your note");

@@ -1,4 +1,4 @@
-// Decides when the parts of a live run are drawn: at most once per frame, and less often what is only glanced at.
+// Decides when the parts of a live run are drawn: at most once per frame, and parts out of focus less often.
 
 /** @typedef {"counters" | "tiles" | "debate"} Part */
 

@@ -1,4 +1,4 @@
-// Show quotes in the texts that they come from. Where a quote is was found out by the studio (core/debate/locating.py).
+// Show quotes in the texts that they come from. The studio located the quotes (core/debate/evidence.py).
 
 import { el } from "./dom.js";
 import { findLabel, labelName } from "./labels.js";

@@ -88,7 +88,7 @@ export class FinishedList {
     this.page = rows;
     this.rows.replaceChildren(...rows.map((row) => this.createRow(row)));
     if (!rows.length) {
-      this.rows.append(el("div", "empty", query ? "No finished debate matches." : "No debate has ended yet."));
+      this.rows.append(el("div", "empty", query ? "No finished debate matches." : "No debate has finished yet."));
     }
     const last = offset + rows.length;
     setText(this.range, total ? `${formatCount(offset + 1)} to ${formatCount(last)} of ${formatCount(total)}` : "");

@@ -1,4 +1,4 @@
-// What the debate changed, as a Sankey diagram: a bar per role, correct above and incorrect below, with flows between.
+// Effect of the debate as a Sankey diagram: a bar per role, correct above and incorrect below, with flows between.
 
 import { button, el, icon, SVG_NAMESPACE, svgEl } from "./dom.js";
 import { formatCount } from "./format.js";
@@ -225,8 +225,8 @@ function downloadButtons(root, data) {
     added.title = title;
     node.append(added);
   };
-  add("picture", "SVG", "Download this chart as a picture, in the colours shown", saveSvg);
-  add("download", "CSV", "Download the numbers of this chart", saveCsv);
+  add("picture", "SVG", "Download this chart as SVG, in the colours shown", saveSvg);
+  add("download", "CSV", "Download the data of this chart as CSV", saveCsv);
   return node;
 }
 
@@ -240,7 +240,7 @@ export default function (component) {
   const sentence = el("p", "", ...data.sentence.map(({ text, strong }) => (strong ? el("b", "", text) : text)));
   const buttons = downloadButtons(root, data);
   let width = 0;
-  // Drawn for the width that there is, so that texts keep their size.
+  // Drawn for the current width, so that texts keep their size.
   const draw = () => {
     const now = Math.max(300, Math.round(root.clientWidth || 600));
     if (now === width) return;

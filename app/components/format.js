@@ -1,4 +1,4 @@
-// Format numbers as text: the only place in the browser that does. The rules are those of core/formatting.py.
+// Format numbers as text, for all components. The rules are those of core/formatting.py.
 
 const integers = new Intl.NumberFormat("en-US");
 

@@ -1,4 +1,4 @@
-// The current labels of a debate: what each role says about each label, and the evidence for it.
+// The current labels of a debate: the value of each label by each role, and its evidence.
 
 import { el, icon } from "./dom.js";
 import { formatPlural, formatRating } from "./format.js";

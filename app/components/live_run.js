@@ -34,7 +34,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} state The state of the run as the page shows it.
  * @property {number | null} budget
  * @property {number} slots The number of tiles.
- * @property {boolean} explained Whether the page says why the run does not move.
+ * @property {boolean} explained Whether the page explains why the run is not running.
  * @property {Layout} layout
  */
 /** @typedef {"live" | "finished"} Mode */

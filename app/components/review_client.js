@@ -5,7 +5,7 @@
 
 /** @typedef {Record<string, unknown>} Fields */
 /**
- * What the studio answers to an action: when it was saved, which documents it touched, and at what time that was read.
+ * The answer to an action: when it was saved, the documents that it changed, and when they were read.
  * `problem` and `remedy` say why it was refused.
  *
  * @typedef {{ saved: string, touched: string[], read: number, problem?: string, remedy?: string }} ActionAnswer
@@ -55,7 +55,7 @@ export class ReviewClient {
   }
 
   /**
-   * Perform an action. Resolves to null if the studio refuses it, after `onState` was told why.
+   * Perform an action. Resolves to null if the studio refuses it, after `onState` received the reason.
    *
    * @param {string} name
    * @param {Fields} fields

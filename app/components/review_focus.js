@@ -715,7 +715,7 @@ class FocusView {
     const { id, note, hidden, error, reasons } = document;
     const badges = el("span", "row push badges", ...reasonBadges(reasons));
     const blind = document.second_reading
-      ? "Second reading: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
+      ? "Second review: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
       : "Blind: the verdict is shown after you have decided every label.";
     this.drawText(document);
     this.middle.replaceChildren(
@@ -828,7 +828,7 @@ class FocusView {
     }
     const { events } = await this.client.query("transcript", { document: document.id });
     if (!events.length) {
-      const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "There is no debate about this document.";
+      const none = document.hidden ? `Shown ${hiddenUntil(document)}.` : "No debate on this document.";
       return [el("div", "guideline", none)];
     }
     const { labels, roles, kind } = data;

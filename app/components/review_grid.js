@@ -1,4 +1,4 @@
-// What runs in the frame of the review grid, loaded by review_grid_loader.js.
+// Code of the review grid's frame, loaded by review_grid_loader.js.
 //
 // Every edit goes to the studio at once (review_client.js). A cell shows its edit until the page has rows that were read
 // after the edit was saved, so that no older answer undoes a second click. The page runs a little later, for what it
@@ -42,7 +42,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  */
 /** @typedef {{ api: GridApi, node: RowNode, data: RowData, column: Column, colDef: any, value: any, newValue: CellValue }} CellParams */
 /**
- * What Python tells the grid (`app/screens/review/grid_options.py`).
+ * Data from Python (`app/screens/review/grid_options.py`).
  *
  * @typedef {object} GridContext
  * @property {string | null} focus
@@ -50,7 +50,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} address
  * @property {{ run: string, actor: string }} head
  * @property {string[]} fields Fields of the labels, in the order of their keys.
- * @property {CellValue[]} values What a click goes through.
+ * @property {CellValue[]} values Values that a click cycles through.
  * @property {boolean} boxes Whether labels are shown as check boxes.
  * @property {boolean} all Whether squares of absent labels are shown, too.
  * @property {Record<string, string>} label_names Names of labels by id.

@@ -23,7 +23,7 @@ import { avatar, findRole } from "./roles.js";
  * @property {number} [changed_at] When it was last changed, in Unix seconds.
  * @property {Reason[]} reasons
  * @property {boolean} skipped
- * @property {SamplingRecord | null} sampling How the document came into the queue.
+ * @property {SamplingRecord | null} sampling How the document was selected.
  */
 /**
  * A document with everything that bears on its decision.
@@ -263,7 +263,7 @@ function isMean(value) {
   return typeof value === "number" && !Number.isInteger(value);
 }
 
-// What each role says about an item, as tiles
+// Values of an item by role, as tiles
 
 /**
  * @param {string} item

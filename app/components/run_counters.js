@@ -1,4 +1,4 @@
-// The counters above a live run: documents, rate, time, cost and verdicts; and the notice on why it does not move.
+// The counters above a live run: documents, rate, time, cost and verdicts; and the notice that explains why it is not running.
 
 import { el, icon, setText } from "./dom.js";
 import { formatCount, formatDuration, formatMoney, formatPlural, formatRate, formatTime, MISSING } from "./format.js";
@@ -167,7 +167,7 @@ export class RunCounters {
 }
 
 /**
- * Return what there is to say about the state of a run, or null if there is nothing or the page says it.
+ * Return the notice on the state of a run, or null if there is none or the page shows it.
  *
  * @param {RunStatusEvent} status
  * @param {RunSettings} settings
@@ -182,7 +182,7 @@ export function describeState(status, settings) {
       const good = !failed && (verdicts > 0 || !status.documents);
       const counts = `${formatPlural(verdicts, "verdict")}, ${formatCount(unresolved)} unresolved, ${formatCount(failed)} failed.`;
       const text = message ? `${counts} ${message}` : counts;
-      return { tone: good ? "ok" : "warn", icon: good ? "done" : "help", title: "All debates have ended.", text };
+      return { tone: good ? "ok" : "warn", icon: good ? "done" : "help", title: "All debates have finished.", text };
     }
     case "paused": {
       const text = reason || "All replies so far are stored. None is paid for again when the run resumes.";

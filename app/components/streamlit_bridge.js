@@ -1,4 +1,4 @@
-// What components need of Streamlit: their root, when to draw, and when the page may be notified.
+// Interface of components to Streamlit: their root, when to draw, and when the page may be notified.
 //
 // Streamlit 1.67 runs the notification of a component as one of the old page, even if the user has followed a link in
 // the meantime, and the new page is lost. So a notification that is not urgent waits while the page runs or is left.

@@ -1,6 +1,6 @@
 // The editor of a prompt template: a text area with the coloured text behind it.
 //
-// The page gets what was typed when typing rests. Its own text is taken only for another `life` of the editor (another
+// The page receives the text when typing pauses. Its own text is taken only for another `life` of the editor (another
 // template, a reset), so that it never replaces what is being typed.
 
 import { el } from "./dom.js";

@@ -1,4 +1,4 @@
-// Notifies the page when the theme changes. It is always that of the system, as there is no menu to choose one.
+// Notifies the page when the theme changes. The theme is always the system's, because no menu offers another.
 
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 

@@ -79,11 +79,11 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
             st.download_button(
                 "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
                 on_click="ignore",
-                type="tertiary", icon=":material/image:", help="This chart as a picture, in the colours shown",
+                type="tertiary", icon=":material/image:", help="Download this chart as SVG, in the colours shown",
             )  # fmt: skip
         st.download_button(
             "CSV", lambda: csv_text.to_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
-            type="tertiary", icon=":material/download:", help="The numbers of this chart",
+            type="tertiary", icon=":material/download:", help="Download the data of this chart as CSV",
         )  # fmt: skip
     return picked
 

@@ -175,7 +175,7 @@ def internal_error(error: Exception) -> None:
 
     The text of the error is not shown, because it may contain a key or a document.
     """
-    _log.exception("a screen failed", exc_info=error)
+    _log.exception("a page failed", exc_info=error)
     with st.container(key="internal-error"):  # visible, regardless of the length of the page
         notice(
             "error",

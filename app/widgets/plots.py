@@ -125,7 +125,7 @@ def _reliability(rows: Rows, certainty: str) -> Spec:
     )
     base = alt.Chart(table(rows))
     x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
-    y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share that is right", format=".0%", tickCount=6))
+    y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
     tip = [
         alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),
         alt.Tooltip("right:Q", title="Right", format=".1%"),

@@ -132,7 +132,7 @@ def restore_bundle(file: BinaryIO, path: Path) -> Path:
             restore(path, int(manifest["schema"]), tables)
     except (*_DAMAGE, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(
-            "This is not a bundle that Moot wrote, or it is damaged.", "Export it again, or choose another file."
+            "This file is not a Moot bundle, or it is damaged.", "Export it again, or choose another file."
         ) from error
     return path
 
@@ -156,12 +156,12 @@ class _SizeLimit:
         if self._used > self._limit:
             raise InputError(
                 f"The bundle unpacks to more than {self._limit >> 20:,} MB, which is too much for its size.",
-                "It was edited, or not made by Moot.",
+                "It was edited, or another program made it.",
             )
         if self._used > self._free:
             raise InputError(
                 f"The bundle unpacks to more than the {self._free >> 20:,} MB that are free on the disk.",
-                "Make room, or choose another folder.",
+                "Free some space, or choose another folder.",
             )
 
 
@@ -169,7 +169,7 @@ def _manifest(archive: zipfile.ZipFile) -> bytes:
     with archive.open(MANIFEST) as file:
         manifest = file.read(MAX_MANIFEST + 1)
     if len(manifest) > MAX_MANIFEST:
-        raise InputError("The bundle's manifest is too long.", "It was edited, or not made by Moot.")
+        raise InputError("The bundle's manifest is too long.", "It was edited, or another program made it.")
     return manifest
 
 

@@ -33,9 +33,9 @@ def parse_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, 
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
-    stranger = next((key for key in own if not key.startswith(name)), None)
-    if stranger is not None:
-        raise UsageError(f"--param {stranger} is for another engine than {name}.", "Choose it with --engine.")
+    other = next((key for key in own if not key.startswith(name)), None)
+    if other is not None:
+        raise UsageError(f"--param {other} is not a parameter of the engine {name}.", "Choose it with --engine.")
     return chosen, {key: value for key, value in params.items() if key not in PARAMS}
 
 

@@ -146,7 +146,7 @@ def describe_probe(probe: Mapping[str, Any]) -> str:
         "replies in the expected format" if probe["in_format"] else "replies, but not in the expected format",
         f"context {found['context']:,} tokens" if found.get("context") else "",
         f"schema {found['schema']}" if found.get("schema") else "",
-        {True: "keeps a seed", False: "does not keep a seed", None: ""}[found.get("seed")],
+        {True: "reproducible with a seed", False: "ignores the seed", None: ""}[found.get("seed")],
         *({True: name, False: f"no {name}", None: ""}[found.get(name)] for name in ("logprobs", "reasoning")),
         f"rejects {', '.join(found['refuses'])}" if found.get("refuses") else "",
     ]

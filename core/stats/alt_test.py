@@ -66,10 +66,10 @@ class Alternative:
             return self.why_not
         tested = [one for one in self.people if one.p is not None]
         won = sum(one.replaceable for one in tested)
-        verdict = "may stand in for the annotators" if self.passed else "should not replace the annotators yet"
+        verdict = "may replace the annotators" if self.passed else "should not replace the annotators yet"
         return (
-            f"The model {verdict}: it holds its own against {won} of {len(tested)} people "
-            f"(winning rate {self.winning_rate:.2f}, at least 0.50 is asked; ε = {self.epsilon:g}), and is as good as "
+            f"The model {verdict}: it passes the test against {won} of {len(tested)} people "
+            f"(winning rate {self.winning_rate:.2f}, at least 0.50 required; ε = {self.epsilon:g}), and is as good as "
             f"a person or better on {self.advantage:.0%} of documents."
         )
 

@@ -135,7 +135,7 @@ class Design:
         from scipy.special import stdtrit
 
         if not 0 < level < 1:
-            raise ValueError(f"a confidence level lies between 0 and 1, not at {level}")
+            raise ValueError(f"a confidence level is between 0 and 1, not {level}")
         if self.plain:
             return NormalDist().inv_cdf(0.5 + level / 2) if units else None
         if self.sample is not None and self.sample.complete:

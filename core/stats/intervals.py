@@ -112,7 +112,7 @@ def clustered_share(gains: npt.ArrayLike, cells: npt.ArrayLike, level: float = 0
 
 def _checked(level: float) -> float:
     if not 0 < level < 1:
-        raise ValueError(f"a confidence level lies between 0 and 1, not at {level}")
+        raise ValueError(f"a confidence level is between 0 and 1, not {level}")
     return level
 
 

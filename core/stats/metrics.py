@@ -733,7 +733,7 @@ class _Data:
         cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
     ) -> _Data:
         if not 0 < level < 1:
-            raise ValueError("the level lies between 0 and 1")
+            raise ValueError("the level is between 0 and 1")
         grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]
         check_shapes(*grids)
         if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):

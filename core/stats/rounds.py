@@ -65,7 +65,7 @@ class Round:
     mean: float | None
     """mean accuracy of the agents"""
     upper_bound: float | None
-    """share of cells with gold on which some agent is right: the best result of a perfect referee"""
+    """share of cells with gold on which at least one agent is right: the best result of a perfect referee"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -311,7 +311,7 @@ class CochranQ:
         if self.p is None:
             return "Cochran's Q: not defined, no case has gold and a value from all."
         if self.statistic is None:
-            return f"All {len(self.names)} are right on the same of the {self.n:,} cases: nothing tells them apart."
+            return f"All {len(self.names)} are right on the same {self.n:,} cases, so there is no difference."
         shown = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {shown}, {self.n:,} cases"
         if not self.significant(alpha):

@@ -53,7 +53,7 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
     if any(mark in text.lower() for mark in _FULL):
         return StorageFull(
             f"The disk is full: {path} could not be written.",
-            "Free some space and go on; everything acknowledged before is safe.",
+            "Free some space and continue; everything confirmed as saved is safe.",
         )
     if "Conflicting lock" in text or "being used by another process" in text:
         return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
@@ -69,10 +69,12 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
     if any(mark in text for mark in _DAMAGED):
         return ProjectError(
             f"{path} is damaged or cut short ({_first_line(text)}).",
-            "Put back a copy of it, or import a bundle of it; this one was left as it is.",
+            "Restore a copy, or import a bundle of the project; this file was not changed.",
         )
     if isinstance(error, duckdb.FatalException) or "has been invalidated" in text:
-        return ProjectError(f"{path}: DuckDB gave up ({_first_line(text)}).", "Close the project and open it again.")
+        return ProjectError(
+            f"{path}: DuckDB reported an internal error ({_first_line(text)}).", "Close the project and open it again."
+        )
     if isinstance(error, duckdb.IOException | OSError) or "Failed to commit: Could not" in text:
         return ProjectError(f"{path}: {_first_line(text)}.", "Check the disk and the file's permissions.")
     return error
@@ -238,14 +240,14 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
 
 def _connect(path: Path) -> Cursor:
     if path.exists() and not os.access(path, os.W_OK):
-        raise ProjectError(f"{path} is read-only.", "Make it writable, or copy it to a folder of your own.")
+        raise ProjectError(f"{path} is read-only.", "Make it writable, or copy it to one of your folders.")
     try:
         root = duckdb.connect(str(path), config={**CONFIG, "threads": min(4, os.cpu_count() or 1)})
     except duckdb.Error as error:
         if "not a valid DuckDB database" in str(error):
             raise ProjectError(
                 f"{path} is not a Moot project: it is not a DuckDB file.",
-                "Name another file with --project; this one was left as it is.",
+                "Name another file with --project; this file was not changed.",
             ) from error
         raise translate_error(error, path) from error
     return root

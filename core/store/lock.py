@@ -28,7 +28,7 @@ class Ownership:
         self._lock = FileLock(path.with_name(path.name + ".lock"), timeout=0, thread_local=False, mode=0o600)
         self._new = not Path(self._lock.lock_file).exists()
         if not path.parent.is_dir():
-            raise ProjectError(f"The folder {path.parent} does not exist.", "Make it first, or name another file.")
+            raise ProjectError(f"The folder {path.parent} does not exist.", "Create it first, or name another file.")
         try:
             self._lock.acquire()
         except Timeout as error:
@@ -36,7 +36,7 @@ class Ownership:
         except OSError as error:
             raise ProjectError(
                 f"{path.parent} cannot be written ({error.strerror or error}).",
-                "Copy the project to a folder of your own, or mend its permissions.",
+                "Copy the project to one of your folders, or correct the permissions.",
             ) from error
         self.note_url(url)
 

@@ -53,7 +53,7 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     if version is None:
         raise ProjectError(
             f"{path} is a file of another program, not a Moot project.",
-            "Name another file with --project; this one was left as it is.",
+            "Name another file with --project; this file was not changed.",
         )
     if version > newest():
         raise ProjectError(
@@ -62,14 +62,14 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
         )
     if version and _applied(cursor) != {number: digest(script) for number, script in scripts() if number <= version}:
         raise ProjectError(
-            f"{path} was made by another state of Moot's development.",
+            f"{path} was made by a different development version of Moot.",
             "Open it with the Moot that made it, export what you need, and import that into a new project.",
         )
     if version and (changed := _definitions(cursor) ^ _expected(version)):
         kind, name, _ = min(changed)
         raise ProjectError(
             f"{path} was changed by another program: its {kind} {name.removeprefix('main.')} is not Moot's.",
-            "It was not opened, because it could run SQL of its own. Ask for a bundle of the project and import that.",
+            "It was not opened, because it could run foreign SQL. Ask for a bundle of the project and import that.",
         )
     for number, script in scripts():
         if version < number <= (upto or newest()):

@@ -95,7 +95,7 @@ class Project:
                 gone = self.file_problem if self._connection.is_open else None
             if gone is not None:
                 copy = self.copy or self.save_copy()
-                gone = ProjectGone(gone.message, f"A copy with everything that was saved is {copy}.")
+                gone = ProjectGone(gone.message, f"Everything that was saved is in the copy {copy}.")
             if self._replies is not None:
                 self._replies.close()
         finally:

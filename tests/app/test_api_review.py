@@ -196,8 +196,8 @@ def test_blind_hides_the_verdict_until_every_label_is_decided(client, session, p
 def test_notes_tags_and_skips_are_stored(client, project):
     act(client, "note", "d1", value="a fee is no price")
     act(client, "tags", "d1", value=["edge case", "subjective"])
-    assert "no such tag" in act(client, "tags", "d1", value=["boring"])["problem"]
-    assert "more than" in act(client, "note", "d1", value="x" * 5000)["problem"]
+    assert "Unknown tag" in act(client, "tags", "d1", value=["boring"])["problem"]
+    assert "longer than" in act(client, "note", "d1", value="x" * 5000)["problem"]
     shown = ask(client, "document", document="d1")["document"]
     assert (shown["comment"], shown["tags"]) == ("a fee is no price", ["edge case", "subjective"])
     first = ask(client, "queue", filters={"sort": "queue"})["rows"][0]["id"]

@@ -122,8 +122,8 @@ def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace
         assert "context 8,192 tokens" in html(at)
         at.button(key="examine-ollama").click().run()
         shown = html(at)
-        assert "takes a schema" in shown
-        assert "keeps a seed" in shown
+        assert "supports JSON schemas" in shown
+        assert "reproducible with a seed" in shown
         assert len([body for body in server.requests if body["model"] == THINKER]) == 6  # one to test, five to examine
         at.selectbox(key="role-judge-json_schema").select("on").run()
         assert planning.load_plan(session).role_model("judge").sampling.json_schema == "on"

@@ -52,7 +52,7 @@ def test_use_of_the_baseline_for_tests_is_stated(filled: ProjectSession) -> None
     at = open_page("lab")
     assert f"These results say nothing about gpt-4.1-mini, which {other.title} used." in html(at)
     at = button(at, f"Use the models of {other.title}")
-    assert "stands in for a model" not in html(at)
+    assert "instead of a language model" not in html(at)
 
 
 def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> None:

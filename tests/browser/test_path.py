@@ -88,7 +88,7 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     seen = {page.evaluate(SAID) for _ in range(40) if page.wait_for_timeout(50) is None}
     assert len(seen) > 5, "the words come one after another"
     page.reload()
-    page.get_by_text("All debates have ended.").wait_for(timeout=90_000)
+    page.get_by_text("All debates have finished.").wait_for(timeout=90_000)
 
     # before anything is reviewed, the gold is the truth
     visit(page, "Evaluate")

@@ -87,7 +87,7 @@ def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) 
     shows(page, "Pause")  # and the first follows by itself
     other.close()
 
-    page.get_by_text("All debates have ended.").wait_for(timeout=90_000)
+    page.get_by_text("All debates have finished.").wait_for(timeout=90_000)
     assert ended(page) == 30
     shows(page, "New run")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)

@@ -269,7 +269,7 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
         if stale:
             notice(
                 "info",
-                f"{stale:,} reviewed documents were decided under the words before",
+                f"{stale:,} reviewed documents were decided under the earlier definition",
                 "They keep their labels. Review marks them after you save.",
             )
 
@@ -314,7 +314,9 @@ def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
             return
         prompt_preview(shown, height=680)
         if keyword_matches.protocol_for(book) is None:
-            words = f"No protocol gives {GETS[book.kind]} yet: these are the definitions that one will send."
+            words = (
+                f"No protocol supports {GETS[book.kind]} yet. These are the definitions that its prompts would contain."
+            )
             st.html(f'<div class="moot-why">{escape(words)}</div>')
         if document is not None:
             words = f"Document {document.id}. Tokens are estimated by length.{marked}"
@@ -344,14 +346,14 @@ def start(session: ProjectSession, fields: Fields) -> None:
         st.html('<div class="moot-strong">Start from scratch<small>One label at a time.</small></div>')
         st.button("Add the first label", key="label-add", type="primary", on_click=add_label, args=(fields,))
         st.html(
-            '<div class="moot-strong">Or from a file<small>A codebook that was exported, or written by hand.</small>'
+            '<div class="moot-strong">Or from a file<small>An exported codebook, or a YAML file that you wrote.</small>'
             "</div>"
         )
         bring(session, None)
         if overview.count_documents(session):
             st.html(
-                '<div class="moot-strong">Or from gold columns<small>If the file has some, Data makes a codebook of '
-                "them.</small></div>"
+                '<div class="moot-strong">Or from gold columns<small>The Data page creates a codebook from gold '
+                "columns of your file.</small></div>"
             )
             page_link("data", "Map gold columns")
 

@@ -1,4 +1,4 @@
-"""Compare: runs side by side, what became of each document, and what the better one costs."""
+"""Compare page: scores, differences per document, and costs of several runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main() -> None:
     runs = [run for run in known if run.verdicts]
     if session is None or len(runs) < 2:
         layout.header("Compare")
-        barren = f" Of the {len(known)} runs here {len(runs) or 'none'} has a verdict." if len(known) > 1 else ""
+        barren = f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
         if empty_state.empty(
             "Nothing to compare yet",
             f"Two runs on the same documents can be compared: another protocol, model or prompt.{barren}",
@@ -45,7 +45,7 @@ def main() -> None:
         ):
             open_page("run")
         return
-    with layout.header("Compare", "the first run is what the others are compared with", key="compare-head"):
+    with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         chosen = _runs(runs)
     if len(chosen) < 2:
         st.caption("Choose a second run of the same codebook.")
@@ -146,7 +146,7 @@ def _select_pair(session: ProjectSession, chosen: Sequence[RunRow], found: Compa
 
 @st.fragment
 def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Reference) -> None:
-    """Differences per label, and the documents behind them; a click on a label filters these."""
+    """Draw differences per label and their documents; a click on a label filters the documents."""
     one, two = pair.first, pair.second
     each = compare.outcomes(session, one, two, reference)
     runs = [session.run(id) for id in (one, two)]
@@ -160,7 +160,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
-    """How many documents each of the runs has, in words; once when they all have the same."""
+    """Return the documents counted for each run in words; once if they are the same for all."""
     coverages = {run.title: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
     words = set(coverages.values())
     return (

@@ -1,4 +1,4 @@
-"""Runs side by side: what differs in words, in columns, per label, and for what cost."""
+"""Sections of Compare: sentences, table of metrics, differences per label, and cost."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def columns(found: Comparison) -> None:
 
 
 def cost(found: Comparison, on: str) -> None:
-    """Draw cost and quality; ``on`` says how many documents each run has."""
+    """Draw cost and quality; ``on`` describes the counted documents of each run."""
     unit = found.columns[0].unit
     kind = found.columns[0].scores.kind
     main = next(metric for metric in metrics(kind) if metric.key == MAIN[kind])
@@ -118,7 +118,7 @@ def settings(runs: Sequence[RunRow]) -> None:
 
 
 def labels(pair: Pair, kind: str, on: str, title: str) -> str:
-    """Differences per label with their intervals; gives the label that was clicked; ``on`` counts documents."""
+    """Draw differences per label with intervals and return the clicked label; ``on`` describes the documents."""
     measure = "share within a point" if kind == "rating" else "F1"
     drawn = []
     for test in pair.labels:
@@ -149,7 +149,7 @@ def labels(pair: Pair, kind: str, on: str, title: str) -> str:
 
 
 def tests(pair: Pair) -> None:
-    """What the tests say of the whole runs."""
+    """Draw the significance tests of whole runs."""
     gained, lost = pair.documents.only_second, pair.documents.only_first
     found = [
         (
@@ -158,7 +158,10 @@ def tests(pair: Pair) -> None:
         ),
         ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
         ("McNemar's test on documents", mcnemar_words(pair.documents)),
-        ("Exchange test of the main score", format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING),
+        (
+            "Permutation test of the main score",
+            format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING,
+        ),
     ]
     if pair.documents.groups is not None:
         found.append(("Independent groups", f"{pair.documents.groups:,}"))

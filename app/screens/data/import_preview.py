@@ -151,7 +151,9 @@ class ImportPage:
             try:
                 context.update_pending_import(importing.reread_file(draft, self.codebook, **{part: chosen or None}))
             except MootError as error:
-                state.set_notice("error", error.message, f"{error.remedy} The preview still shows the last reading.")
+                state.set_notice(
+                    "error", error.message, f"{error.remedy} The preview still shows the previous settings."
+                )
 
         def choice(part: str, options: Sequence[str], found: str) -> None:
             chosen = getattr(draft, part)

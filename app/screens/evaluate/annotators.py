@@ -40,7 +40,9 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     on = coverage.describe(coverage.merge_coverage(each), reference)
     with left:
         _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
-    test_panel = layout.panel("Alternative annotator test", "can the model replace the people?", key="models-alt-test")
+    test_panel = layout.panel(
+        "Alternative annotator test", "can the model replace human annotators?", key="models-alt-test"
+    )
     with right, test_panel:
         chosen = st.segmented_control(
             "people",
@@ -59,7 +61,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendation], on: str) -> None:
     """Draw the scores of each model and the recommendation for each role."""
-    sub = "the models' own lists, all runs of this codebook"
+    sub = "scores of each model's own lists, over all runs of this codebook"
     with layout.panel("Model per role", sub, counted=on, key="models-roles"):
         rows = [
             {

@@ -26,8 +26,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         known = ambiguity.prepasses(session)
         if not known:
             st.html(
-                '<div class="moot-sentences"><span>Run the single annotator with the method vote of k to find the '
-                "documents on which a model disagrees with itself. No such run has finished.</span></div>"
+                '<div class="moot-sentences"><span>No prepass run has finished. Run the protocol Single annotator with '
+                "the method Vote to find the documents on which a model disagrees with itself.</span></div>"
             )
             return
         left, right = st.columns(2)

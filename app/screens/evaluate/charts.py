@@ -140,7 +140,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
         return alt.X(f"{field}:{kind}", scale=across, axis=None)
 
     def room(indent: int) -> Any:
-        """Pixels that a name has before the first panel, by how wide the chart is drawn."""
+        """Return the width in pixels for a name before the first panel, as a Vega expression of the chart's width."""
         return alt.expr(f"width * {_NAMES / (_NAMES + 2 * _APART + 1.32):.4f} - {indent + 6}")
 
     def y(field: str) -> Any:

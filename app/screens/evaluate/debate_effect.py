@@ -30,7 +30,7 @@ from core.services.session import ProjectSession
 from core.stats.intervals import Estimate
 from core.stats.rounds import Bound, Round
 
-SERIES = {"vote": "bar", "mean of the agents": "tx3", "some agent is right": "right", "all agree": "unres"}
+SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent is right": "right", "all agree": "unres"}
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -152,7 +152,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
     for one in found:
         for name, value in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
             rows.append({"step": one.name, "series": name, "value": value})
-    with layout.panel("Side by side", "agreement and accuracy, round by round", counted=on, key="worth-rounds"):
+    with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="worth-rounds"):
         plots.lines(rows, SERIES, key="worth-rounds-chart")
         import pandas as pd
 
@@ -175,7 +175,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
         )
         lines = [
-            f"{one.name}: {format_percent(one.with_majority)} of the agents side with the majority"
+            f"{one.name}: {format_percent(one.with_majority)} of the agents agree with the majority"
             + "".join(
                 f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {format_percent(share)}"
                 for a, b, share in one.consecutive

@@ -25,7 +25,7 @@ NAMES: dict[bool, dict[Side, str]] = {
     False: {"false_negative": "False negatives", "false_positive": "False positives"},
     True: {"false_negative": "Too low", "false_positive": "Too high"},
 }
-"""Both ways to be wrong, by whether it is a rating."""
+"""Names of both kinds of error, by whether the label is a rating."""
 
 
 @st.fragment

@@ -105,7 +105,7 @@ def _no_reference(known: dict[Reference, int]) -> None:
 
 
 def _no_scored_documents(found: EvaluationReport) -> None:
-    """No document has both a verdict and a reference: every chart would be empty."""
+    """Draw the empty state of a run without a document that has both a verdict and a reference."""
     noun = reference_names(found.reference).noun
     pressed = empty_state.empty(
         "No verdict to score",
@@ -120,7 +120,7 @@ def _no_scored_documents(found: EvaluationReport) -> None:
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Download the report. Each file is made on request."""
+    """Draw the download menu. Each file is created on request."""
     name = f"{session.name}-{run.run_id}-{reference}"
     files = {
         "JSON": (

@@ -1,4 +1,4 @@
-"""A panel's groups before and after their debate, whole personas beside simple roles."""
+"""Groups of a panel before and after their debate, with full personas and with simple roles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LANES = {"full": "bar", "simple": "tx3"}
 
 @st.fragment
 def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Draw them for a panel that rates; nothing for other runs."""
+    """Draw the groups of a panel that rates; nothing for other runs."""
     if panel_ablation.style_of(run) is None:
         return
     with layout.panel("Groups before and after their debate", "95% intervals over documents", key="styles") as head:
@@ -46,7 +46,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             _chart(rows, measure)
         else:
-            st.caption(f"{NAMES[measure]} is not defined here: no spread, or too few who rated.")
+            st.caption(f"{NAMES[measure]} is undefined here: the ratings do not vary, or there are too few raters.")
         st.html(f'<div class="moot-sentences"><span>{escape(result.sentence)}</span></div>')
 
 
@@ -55,7 +55,7 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
     gain = result.gains.get(one.group, {}).get(measure) if one.style == "full" else None
     return {
         "group": one.group,
-        "speak as": f"{STYLES[one.style]} ({result.runs[one.style]})",
+        "style": f"{STYLES[one.style]} ({result.runs[one.style]})",
         "colour": LANES[one.style],
         "before": before.value,
         "before_low": before.interval.low if before.interval else None,
@@ -97,22 +97,20 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     across = alt.Scale(domain=[low - 0.02, 1.7 - 0.4 * low], nice=False)
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = list(dict.fromkeys(row["group"] for row in rows))
-    lanes = list(dict.fromkeys(row["speak as"] for row in rows))
+    lanes = list(dict.fromkeys(row["style"] for row in rows))
     x = alt.X("after:Q", scale=across, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
     lane = {
         "y": alt.Y("group:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
-        "yOffset": alt.YOffset("speak as:N", sort=lanes, scale=alt.Scale(domain=lanes)),
+        "yOffset": alt.YOffset("style:N", sort=lanes, scale=alt.Scale(domain=lanes)),
     }
     colour = alt.Color(
-        "speak as:N",
-        scale=alt.Scale(
-            domain=lanes, range=[shade[next(r["colour"] for r in rows if r["speak as"] == n)] for n in lanes]
-        ),
+        "style:N",
+        scale=alt.Scale(domain=lanes, range=[shade[next(r["colour"] for r in rows if r["style"] == n)] for n in lanes]),
         legend=alt.Legend(title=None, orient="top", direction="horizontal", labelLimit=260, symbolOpacity=1),
     )
     tip = [
         alt.Tooltip("group:N", title="Group"),
-        alt.Tooltip("speak as:N", title="Speak as"),
+        alt.Tooltip("style:N", title="Style"),
         alt.Tooltip("before:Q", title="Before", format=".3f"),
         alt.Tooltip("after:Q", title="After", format=".3f"),
         alt.Tooltip("low:Q", title="Interval from", format=".3f"),

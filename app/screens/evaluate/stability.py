@@ -130,5 +130,5 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         plots.reliability(rows, key="stability-reliability", certainty=AXES[result.kind])
         st.caption(
             f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
-            f"On the dashed line {HONEST[result.kind]} is the chance to be right."
+            f"On the dashed line, {HONEST[result.kind]} equals the share of correct values."
         )

@@ -72,7 +72,7 @@ def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
         list(same),
         format_func=same.__getitem__,
         placeholder="None",
-        help="Their rows follow below each other; the column run_id tells them apart.",
+        help="Their rows are appended; the column run_id names the run of each row.",
         key=f"export-others-{run.run_id}",
     )
 
@@ -93,8 +93,8 @@ def _contents(session: ProjectSession, run: RunRow) -> None:
         body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)
         st.html(f'<table class="moot-facts">{body}</table>')
         st.caption(
-            "Tables keep gold, verdicts, reviews and the decisions of each role in columns of their own. A label "
-            "without a value is empty."
+            "Tables have separate columns for gold, verdicts, reviews and the decisions of each role. A label without "
+            "a value is empty."
         )
 
 

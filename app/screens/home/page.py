@@ -71,7 +71,7 @@ def start_with_file(session: ProjectSession | None) -> None:
             _open(lambda: projects.project_from_bundle(context.workspace(), upload, upload.name).path)
             state.data.clear_uploaders()
             st.rerun()
-        fresh = session is None or bool(count_documents(session))  # a sample's documents are not to be mixed with it
+        fresh = session is None or bool(count_documents(session))  # do not add the file to a sample's documents
         codebook = None if fresh or session is None else codebooks.known(session)
         bar = st.progress(0.0, "Reading")
         try:

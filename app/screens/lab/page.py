@@ -214,7 +214,7 @@ def use_run(session: ProjectSession, run: RunRow) -> None:
 
 
 def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
-    """Say that the word-list baseline stands in for a model, if tests use it and a run used another model."""
+    """Say that tests use the word-list baseline, if a run used another model."""
     if not instant(plan):
         return
     latest = next((run for run in reversed(session.runs()) if not is_builtin(run)), None)
@@ -224,7 +224,7 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     models = configuration.configuration(latest.settings, latest.documents)[configuration.MODELS]
     notice(
         "warn",
-        "The word-list baseline stands in for a model",
+        "Tests use the word-list baseline instead of a language model",
         f"These results say nothing about {models}, which {latest.title} used.",
     )
     st.button(f"Use the models of {latest.title}", on_click=use_run, args=(session, latest), key="lab-use-models")

@@ -40,9 +40,11 @@ REPLIES_HELP = (
     "supports it. Retry JSON: the schema is used only when a reply could not be read."
 )
 SCHEMA_SUPPORT = {
-    "none": "takes no schema", "full": "takes a schema", "plain": "takes a schema without lengths",
-    "ignored": "ignores a schema",
-}  # fmt: skip
+    "none": "does not support JSON schemas",
+    "full": "supports JSON schemas",
+    "plain": "supports JSON schemas without length limits",
+    "ignored": "ignores JSON schemas",
+}
 
 
 # -- settings table
@@ -173,7 +175,7 @@ def capabilities(known: ModelCapabilities) -> list[str]:
     words = [
         f"context {known.context:,} tokens" if known.context else "",
         "reasons" if known.reasons else "",
-        {True: "keeps a seed", False: "keeps no seed", None: ""}[known.seed],
+        {True: "reproducible with a seed", False: "ignores the seed", None: ""}[known.seed],
         SCHEMA_SUPPORT.get(known.schema, ""),
         "gives log probabilities" if known.logprobs else "",
         {True: "replies in the expected format", False: "did not reply in the expected format", None: ""}[
@@ -181,7 +183,7 @@ def capabilities(known: ModelCapabilities) -> list[str]:
         ],
         f"rejects {', '.join(sorted(known.refused_params))}" if known.refused_params else "",
         f"at most {known.most_tokens:,} tokens per reply" if known.most_tokens else "",
-        "takes no system message" if known.no_system else "",
+        "does not accept system messages" if known.no_system else "",
     ]
     return [word for word in words if word]
 

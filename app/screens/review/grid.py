@@ -160,7 +160,7 @@ def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewP
             key=SORT, width=140, on_change=first_page,
         )  # fmt: skip
         size = st.selectbox(
-            "Rows a page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} a page",
+            "Rows per page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} per page",
             label_visibility="collapsed", key=SIZE, width=120, on_change=first_page,
         )  # fmt: skip
         if st.session_state.get(PAGE, 1) > page.pages:

@@ -22,14 +22,14 @@ def popover(session: ProjectSession, run: RunRow) -> None:
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
             "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.default_reviewer(),
-            help="Each reviewer has an own queue and own decisions. A second reviewer enters another name.",
+            help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
             persist_state="session",
         )  # fmt: skip
         settings = queue.review_settings(session)
         even = st.slider(
             "Evenly drawn part of the queue, %", round(MIN_EVEN * 100), 100, round(settings.even * 100), 5, key=EVEN,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
-            "The others favour documents with a review reason and rare labels. Estimates allow for both.",
+            "The others favour documents with a review reason and rare labels. Estimates take both into account.",
         )  # fmt: skip
         blind = st.toggle(
             "Blind review", settings.blind, key=f"{BLIND}-{settings.blind}",

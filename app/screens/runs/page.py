@@ -1,4 +1,4 @@
-"""Runs: all runs in one table, with what they consist of, how good they are and what they cost."""
+"""Runs page: all runs in one table with their configuration, scores and cost."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def main() -> None:
     rows = leaderboard(session, reference)
     shown = _table(session, rows)
     selected = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
-    chosen = sorted(selected, key=lambda row: not row.run.details.pinned)  # the first is what others are compared with
+    chosen = sorted(selected, key=lambda row: not row.run.details.pinned)  # the others are compared with the first
     _actions(session, chosen)
     left, right = st.columns([1.1, 1], gap="small")
     with left:
@@ -159,7 +159,7 @@ def _change(session: ProjectSession, changes: Mapping[str, RunDetails], done: st
 
 
 def _actions(session: ProjectSession, chosen: Sequence[LeaderboardRow]) -> None:
-    """Draw what can be done with the selected runs, and undo of the last deletion."""
+    """Draw the actions on the selected runs, and undo of the last deletion."""
     runs = [row.run for row in chosen]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="runs-actions"):
         if not runs:
@@ -182,7 +182,7 @@ def _actions(session: ProjectSession, chosen: Sequence[LeaderboardRow]) -> None:
             st.button(
                 "Restore" if archived else "Archive", type="tertiary", key="runs-archive",
                 on_click=_set_status, args=(session, runs, "" if archived else "archived"),
-                help=None if archived else "Archived runs are offered nowhere else. Nothing is lost.",
+                help=None if archived else "Archived runs are hidden on all other pages. Nothing is deleted.",
             )  # fmt: skip
             st.button("Delete", type="tertiary", on_click=_set_status, args=(session, runs, "deleted"))
         _undo_bar(session)
@@ -256,7 +256,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
 
 
 def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], reference: Reference) -> None:
-    """Draw what the selection consists of: one run, or the differences between two or more."""
+    """Draw the configuration of the selected run, or the differences between several."""
     runs = [row.run for row in chosen]
     if not runs:
         with layout.panel("Details", key="runs-details"):

@@ -110,7 +110,7 @@ def results(row: LeaderboardRow) -> dict[str, str]:
 
 
 def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:
-    """Return the headings of a configuration without models and prompts of roles that are all the same."""
+    """Return the headings of a configuration without models and prompts that are equal for all roles."""
     shown = []
     for heading in configuration:
         part = next((part for part in (" model", " prompt") if heading.endswith(part)), "")

@@ -17,7 +17,7 @@ from core.stats.arrays import Mask
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource
 
 EPSILON_WORDS = (
-    "ε is what the model may fall short of a person because it costs less: its authors advise 0.2 where the people are "
+    "ε is how far the model may fall below a person because it costs less: its authors advise 0.2 where the people are "
     "experts, 0.15 where they are trained annotators, and 0.1 for crowd workers."
 )
 

@@ -146,9 +146,10 @@ def _part(run: RunRow, reference: Grid, predicted: Grid, rows: Any, known: int) 
 def _prepass(session: ProjectSession, run_id: str) -> RunRow:
     run = session.store.runs.get(run_id)
     if run is None:
-        raise NoSuchRun(run_id, "Make one: --protocol single --param method=vote.")
+        raise NoSuchRun(run_id, "Create one with --protocol single --param method=vote.")
     if not is_prepass(run.settings):
         raise UsageError(
-            f"{run_id} did not ask one model several times.", "A pre-pass is --protocol single --param method=vote."
+            f"{run_id} is not a prepass run, which asks one model several times.",
+            "Create a prepass run with --protocol single --param method=vote.",
         )
     return run

@@ -52,7 +52,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
-        return Certainty("votes", "", None, None, "Ratings have a distance and no certainty.")
+        return Certainty("votes", "", None, None, "Calibration is not available for ratings.")
     if hash := _classifier_hash(run):
         return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)

@@ -173,9 +173,7 @@ def comparison(
     codebook = first.settings.codebook
     for other in runs[1:]:
         if not alike(codebook, other.settings.codebook):
-            raise UsageError(
-                f"{first.title} and {other.title} do not label the same things.", "Choose runs of one codebook."
-            )
+            raise UsageError(f"{first.title} and {other.title} have different labels.", "Choose runs of one codebook.")
     check_reference(session, reference)
     documents, gold, verdicts = aligned(session, runs, reference)
     complete: Mask = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)

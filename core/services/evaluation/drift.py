@@ -61,7 +61,7 @@ class Drift:
         if self.chance is not None:
             predicted += f"; iterations at one time differ on {self.chance:.0%}"
         predicted += f". {self.problem}" if self.problem else "."
-        return predicted + (f" The server names another model: {', '.join(self.models)}." if self.models else "")
+        return predicted + (f" The server reports another model: {', '.join(self.models)}." if self.models else "")
 
 
 def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:

@@ -25,12 +25,12 @@ from core.stats.rounds import is_right
 Side: TypeAlias = Literal["false_negative", "false_positive"]
 SIDES: Mapping[str, Mapping[Side, str]] = {
     "multilabel": {
-        "false_negative": "present in the truth and not found",
-        "false_positive": "found although it is not there",
+        "false_negative": "present in the reference, not predicted",
+        "false_positive": "predicted, absent in the reference",
     },
     "choice": {
-        "false_negative": "this label, and another one was chosen",
-        "false_positive": "chosen although it is another one",
+        "false_negative": "this label in the reference, another one predicted",
+        "false_positive": "this label predicted, another one in the reference",
     },
     "rating": {"false_negative": "rated a point or more too low", "false_positive": "rated a point or more too high"},
 }

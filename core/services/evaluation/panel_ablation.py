@@ -203,24 +203,24 @@ def _role_models(run: RunRow) -> dict[str, str]:
 
 
 def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
-    whole = f"Whole personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
+    whole = f"Full personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
     if gain.value is None:
-        return f"{whole}: no info, as the ratings or the truth have no spread."
+        return f"{whole}: no result, because the ratings or the reference do not vary."
     difference = f"{gain.value:+.2f} in Spearman's correlation after the debate".replace("-", "−")
     if gain.interval is None:
         return f"{whole}: {difference}; too few documents for an interval."
     span = f"95% interval {gain.interval.low:.2f} to {gain.interval.high:.2f}".replace("-", "−")
     if gain.interval.low == gain.interval.high == 0:
-        return f"{whole}: they follow the truth alike on every draw of documents."
+        return f"{whole}: no difference in any resample of the documents."
     if not gain.clear:
-        return f"{whole} may follow the truth equally well: {difference}, {span}."
-    return f"{whole} follow the truth {'better' if gain.value > 0 else 'worse'}: {difference}, {span}."
+        return f"{whole}: no significant difference, {difference}, {span}."
+    return f"{whole}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
 
 
 def _missing(style: Style, run_id: str) -> str:
     other: Style = "simple" if style == "full" else "full"
-    words = {"full": "whole personas", "simple": "simple roles"}[other]
+    words = {"full": "full personas", "simple": "simple roles"}[other]
     return (
         f"{run_id} speaks as {STYLES[style]}. Run the same panel on the same documents with “Personas speak as” set to "
-        f"{words} (--param style={other}), and both stand side by side here."
+        f"{words} (--param style={other}) to compare both here."
     )

@@ -70,8 +70,8 @@ def check_reference(session: ProjectSession, reference: str) -> Reference:
     """Return the reference. Raises UsageError, with those that exist, if it does not exist."""
     source = source_of(reference)
     if source.kind == "gold" and source.who and source.who not in (raters := session.store.evaluations.raters()):
-        who = "The authors did not label" if source.by_author else f"There is no rater '{source.who}'"
-        raise UsageError(f"{who}.", f"The gold is by: {', '.join(raters) or 'nobody'}.")
+        who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
+        raise UsageError(f"{who}.", f"Raters of the gold labels: {', '.join(raters) or 'nobody'}.")
     if source.kind == "run":
         get_run(session, source.who)
     return reference

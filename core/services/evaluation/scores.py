@@ -344,7 +344,7 @@ def rating_confusion(
     codebook = run.settings.codebook
     scale = codebook.scale
     if scale is None:
-        raise UsageError(f"{run.run_id} does not rate.", "Use the confusion matrix of its labels.")
+        raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
     loaded = arrays.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
     true, predicted = loaded.reference[:, column], loaded.of(VERDICT)[:, column]

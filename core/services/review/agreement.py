@@ -134,7 +134,7 @@ def adjudicate(
     review.check_value(run.settings.codebook, item, value)
     before = session.store.agreement.adjudicated().get((document_id, item), (None, ""))[0]
     if before is None and value is None:
-        raise UsageError("Nothing was decided here yet.", "Take over one of the values.")
+        raise UsageError("Nothing was decided here yet.", "Choose one of the values.")
     decision = Decision(document_id, (ReviewChange(item, before, value),), adjudicated=True)
     version = staleness.version_seen(session, run.settings) or None
     events = session.store.reviews.record(

@@ -196,7 +196,7 @@ def reveal(
     own = next((found.reviews for found in session.store.document_records.load(run_id, [document_id], actor=who)), {})
     missing = [item_name(codebook, item) for item in codebook.items if item not in own]
     if missing:
-        raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label, then the verdict is shown.")
+        raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label to see the verdict.")
     values = {item: own[item].value for item in codebook.items}
     return mark(session, run_id, document_id, "blind", values, actor=who, info=info)
 
@@ -218,9 +218,9 @@ def mark(
     UsageError for an unknown tag or a note that is too long.
     """
     if name == "tags" and not set(value or ()) <= set(ERROR_TAGS):
-        raise UsageError(f"There is no such tag among {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
+        raise UsageError(f"Unknown tag in {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
     if name == "note" and len(str(value or "")) > MAX_NOTE:
-        raise UsageError(f"The note has more than {MAX_NOTE:,} characters.", "Shorten it.")
+        raise UsageError(f"The note is longer than {MAX_NOTE:,} characters.", "Shorten it.")
     who = actor or default_reviewer()
     before = session.store.reviews.marks(document_id, actor=who).get(name)
     decision = Decision(document_id, marks=(Mark(name, before, value or None),))
@@ -298,7 +298,7 @@ def value_name(codebook: Codebook, value: Value | None) -> str:
 def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
     """Raise UsageError when an item cannot have a value; None is always valid."""
     if item not in codebook.items:
-        raise UsageError(f"The codebook of this run has no item '{item}'.", "Open the run's own grid.")
+        raise UsageError(f"The codebook of this run does not have the item '{item}'.", "Open the run's own grid.")
     if value is None:
         return
     fits: dict[Literal["multilabel", "choice", "rating"], bool] = {
@@ -310,7 +310,7 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
         and codebook.scale.min <= value <= codebook.scale.max,
     }
     if not fits[codebook.kind]:
-        raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one that it offers.")
+        raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one of its values.")
 
 
 def _draft_status(found: DocumentRecord) -> Status | None:

@@ -81,4 +81,4 @@ def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> N
     apart = moot(*asked, "r0001", "--run", other["run_id"]).json["runs"][0]["ambiguity"]
     assert apart["ambiguous"]["documents"] + apart["normal"]["documents"] == other["documents"]
     assert apart["normal"]["share"] == 1.0
-    assert "did not ask one model several times" in moot(*asked, other["run_id"], code=2).stderr
+    assert "is not a prepass run" in moot(*asked, other["run_id"], code=2).stderr

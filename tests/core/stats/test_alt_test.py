@@ -18,7 +18,7 @@ def test_accurate_model_passes_and_guessing_model_fails() -> None:
     good = alternative_test(reference, annotations)
     assert good.passed
     assert good.winning_rate == 1
-    assert good.sentence.startswith("The model may stand in for the annotators: it holds its own against 3 of 3 people")
+    assert good.sentence.startswith("The model may replace the annotators: it passes the test against 3 of 3 people")
     bad = alternative_test(rng.integers(0, 2, (200, 1)), annotations)
     assert not bad.passed
     assert bad.winning_rate == 0

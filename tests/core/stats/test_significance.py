@@ -206,7 +206,7 @@ def test_cochran_by_hand() -> None:
 def test_cochran_without_differences() -> None:
     same = cochrans_q([1, 0], {"A": [1, 1], "B": [1, 1]})
     assert (same.statistic, same.p) == (None, 1.0)
-    assert "nothing tells them apart" in same.sentence()
+    assert "there is no difference" in same.sentence()
     none = cochrans_q([-1, 1], {"A": [1, -1], "B": [1, 1]})
     assert (none.n, none.excluded, none.p) == (0, 1, None)
     assert "not defined" in none.sentence()

@@ -43,7 +43,7 @@ def test_file_made_by_different_migration_scripts_is_refused(path, spoil):
     with duckdb.connect(str(path)) as connection:
         migrations.migrate(connection, path="p")
         connection.execute(spoil)
-    with pytest.raises(ProjectError, match="another state of Moot's development"):
+    with pytest.raises(ProjectError, match="different development version"):
         Project.open(path)
 
 
@@ -93,7 +93,7 @@ def test_file_with_foreign_database_objects_is_refused(path, attack):
     Project.open(path).close()
     with duckdb.connect(str(path)) as connection:
         connection.execute(attack)
-    with pytest.raises(ProjectError, match=r"was changed by another program|another state|file of another program"):
+    with pytest.raises(ProjectError, match=r"changed by another|development version|file of another program"):
         Project.open(path)
 
 

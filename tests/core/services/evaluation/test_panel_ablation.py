@@ -75,7 +75,7 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert part(ablation, "full", "All groups").after["spearman"].value is None
     assert ablation.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert ablation.gains["Readers"]["spearman"].interval is not None
-    assert ablation.sentence.endswith("no info, as the ratings or the truth have no spread.")
+    assert ablation.sentence.endswith("no result, because the ratings or the reference do not vary.")
     assert coverage.describe(ablation.counted) == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"

@@ -25,7 +25,7 @@ def test_names_of_each_reference(reference, words):
 
 
 def test_unknown_reference_is_rejected():
-    with pytest.raises(UsageError, match="no truth 'guess'"):
+    with pytest.raises(UsageError, match="no reference 'guess'"):
         reference_names("guess")
 
 

@@ -180,7 +180,7 @@ def test_same_run_or_disjoint_runs_cannot_be_compared(world, project):
     with pytest.raises(UsageError, match="no document in common"):
         compare.comparison(session, [first, other])
     stranger = project.store.runs.create(make_settings(), ["d0"]).run_id
-    with pytest.raises(UsageError, match="do not label the same things"):
+    with pytest.raises(UsageError, match="have different labels"):
         compare.comparison(session, [first, stranger])
 
 
@@ -250,7 +250,7 @@ def test_canary_run_repeats_documents_of_a_run(world):
     asyncio.run(once_more())
     later = drift.drifts(session, session.store.runs.get(again.run_id))[0]
     assert later.models == ("judge: m-2026-11 → m-2027-01",)
-    assert "The server names another model: judge: m-2026-11 → m-2027-01." in later.sentence
+    assert "The server reports another model: judge: m-2026-11 → m-2027-01." in later.sentence
     with pytest.raises(UsageError, match="no verdict to compare with"):
         drift.again(session, session.store.runs.create(run.settings, ["d0"]))
 

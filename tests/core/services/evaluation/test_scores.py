@@ -75,7 +75,7 @@ def test_a_role_without_a_list_is_not_counted_as_absent(session, run_id):
 def test_unknown_run_and_reference(session, run_id):
     with pytest.raises(UsageError, match="Run 'r9' does not exist"):
         report_of(session, "r9")
-    with pytest.raises(UsageError, match="no truth 'silver'"):
+    with pytest.raises(UsageError, match="no reference 'silver'"):
         report_of(session, run_id, "silver")
 
 
@@ -479,7 +479,7 @@ def test_authors_are_listed_when_they_alone_labelled(project):
 def test_author_reference_without_author_labels_is_an_error(session, run_id):
     with pytest.raises(UsageError, match="The authors did not label") as caught:
         report_of(session, run_id, "author")
-    assert caught.value.remedy == "The gold is by: gold."
+    assert caught.value.remedy == "Raters of the gold labels: gold."
 
 
 def test_the_table_of_labels_counts_verdicts_and_scores_them(session, run_id):
