@@ -1,21 +1,72 @@
-"""Tests of the documentation: the files that it names exist."""
+"""Tests of the documentation: names, links, generated pages, schemas and the site."""
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / ".github").glob("*.md")])
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / ".github").glob("*.md"), DOCS / "llms.txt"])
 NAMED = re.compile(r"`((?:app|core|prompts|sample_data|tests|docs|\.ci|\.github)/[\w./*<>-]*)`")
-LINKED = re.compile(r"\]\(([^)#:]+)\)")
+LINKED = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_paths_named_in_documentation_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     missing = [name for name in NAMED.findall(text) if "<" not in name and not list(ROOT.glob(name.rstrip("/")))]
     missing += [name for name in LINKED.findall(text) if not (page.parent / name).exists()]
     assert not missing
+
+
+def test_every_page_is_in_the_navigation_and_in_llms_txt() -> None:
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")}
+    assert set(re.findall(r'"([\w/]+\.md)"', (DOCS / "zensical.toml").read_text(encoding="utf-8"))) == pages
+    listed = set(LINKED.findall((DOCS / "llms.txt").read_text(encoding="utf-8")))
+    assert listed == (pages - {"index.md"}) | {"reference/schemas.json"}
+
+
+def test_every_picture_is_shown_on_a_page() -> None:
+    shown = {Path(name).name for page in PAGES for name in LINKED.findall(page.read_text(encoding="utf-8"))}
+    assert {picture.name for picture in (DOCS / "images").iterdir()} <= shown
+
+
+def test_readme_is_short() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", ["command_line", "json_output", "project_tables"])
+def test_generated_pages_are_up_to_date(generate: ModuleType, name: str) -> None:
+    page = f"reference/{name}.md"
+    current = (DOCS / page).read_text(encoding="utf-8")
+    assert current == generate.NOTE + generate.PAGES[page](), "run: .venv/bin/python docs/generate.py"
+
+
+def test_site_builds_without_warnings(tmp_path: Path) -> None:
+    pytest.importorskip("zensical", reason="needs the extra docs")
+    shutil.copytree(DOCS, tmp_path / "docs", ignore=shutil.ignore_patterns("site", ".cache"))
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict", "-f", "docs/zensical.toml"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "docs/site/reference/command_line/index.html").exists()
+    assert "fonts.googleapis" not in (tmp_path / "docs/site/index.html").read_text(encoding="utf-8")

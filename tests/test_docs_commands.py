@@ -1,0 +1,161 @@
+"""Run the commands of the documentation, and validate the JSON that commands print.
+
+A fenced block after ``<!-- run -->`` is run, all blocks of a page in order in one folder. ``<!-- run with: NAME -->``
+answers the connection of this name from a server in ``tests/servers``. ``<!-- run: FILE -->`` first writes the page's
+YAML block to a file, and ``<!-- run: project -->`` runs SQL or Python against the project of the walk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import jsonschema
+import pytest
+
+from tests.core.cli.invoking import annotate, moot, write
+from tests.servers.running import batch_server, mock_llm
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+FENCED = re.compile(
+    r"^(?:<!-- run(?P<how>[^>]*) -->\n)?```(?P<language>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "ollama": "http://127.0.0.1:11434",
+    "vllm": "http://127.0.0.1:8000/v1",
+    "lmstudio": "http://127.0.0.1:1234/v1",
+}
+CODEBOOK = "name: Aspects\nunit: hotel review\nlabels:\n  - name: Service\n  - name: Food\n  - name: Location\n"
+TEXTS = ["The staff were friendly.", "Breakfast was cold.", "By the station, and the staff knew it.", "Fine."] * 3
+
+
+class Block(NamedTuple):
+    how: str | None
+    language: str
+    code: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*found.group("how", "language", "code")) for found in FENCED.finditer(page.read_text("utf-8"))]
+
+
+RUN = [page for page in sorted(DOCS.rglob("*.md")) if any(block.how is not None for block in blocks(page))]
+
+
+@contextlib.contextmanager
+def server(name: str) -> Iterator[str]:
+    """Start the server of a connection and give its address without a path; an empty name needs none."""
+    if not name:
+        yield ""
+        return
+    with batch_server() if name == "batch" else mock_llm(slots=8, ttft=0.001, tpt=0.0001) as url:
+        yield url
+
+
+def prepare(folder: Path, name: str, url: str) -> dict[str, str]:
+    """Write the files that the commands name and the command ``moot``; return the environment."""
+    shutil.copytree(ROOT / "sample_data", folder / "sample_data")
+    (folder / "aspects.yaml").write_text(CODEBOOK, encoding="utf-8")
+    gold = [(int("staff" in text), int("Breakfast" in text), int("station" in text)) for text in TEXTS]
+    lines = [
+        f'"{text} ({index})",{",".join(map(str, row))}'
+        for index, (text, row) in enumerate(zip(TEXTS, gold, strict=True))
+    ]
+    (folder / "reviews.csv").write_text("\n".join(["text,Service,Food,Location", *lines]), encoding="utf-8")
+    connection = "openai" if name == "batch" else name
+    address = url if connection == "ollama" else f"{url}/v1"
+    extra = f'case "$1" in annotate|rerun) set -- "$@" --connection {connection}={address};; esac\n' if name else ""
+    program = folder / "bin" / "moot"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\n{extra}exec "{sys.executable}" -m core.cli "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    paths = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    return {**os.environ, **paths}
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
+def test_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
+    found = blocks(page)
+    name = next((block.how.removeprefix(" with: ") for block in found if (block.how or "").startswith(" with:")), "")
+    with server(name) as url:
+        environment = prepare(tmp_path, name, url)
+        for block in found:
+            if block.how is None:
+                continue
+            if block.how == ": project":
+                query(tmp_path, block)
+            else:
+                if block.how.startswith(": "):
+                    (tmp_path / block.how.removeprefix(": ")).write_text(first_yaml(found), encoding="utf-8")
+                run(tmp_path, with_address(block.code, name, url), environment)
+
+
+def first_yaml(found: list[Block]) -> str:
+    return next(block.code for block in found if block.language == "yaml")
+
+
+def with_address(code: str, name: str, url: str) -> str:
+    """Replace the usual address of a connection by the server's."""
+    if name not in ADDRESSES:
+        return code
+    return code.replace(ADDRESSES[name], url if name == "ollama" else f"{url}/v1")
+
+
+def run(folder: Path, code: str, environment: dict[str, str]) -> None:
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", code], cwd=folder, env=environment, capture_output=True, text=True,
+        timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+
+
+def query(folder: Path, block: Block) -> None:
+    project = folder / "hotel.duckdb"
+    if not project.exists():
+        sample = ROOT / "sample_data"
+        moot(
+            "annotate", sample / "hotel_reviews.csv", "--text", "text", "--id", "id", "--project", project,
+            "--codebook", sample / "hotel_aspects.yaml", "--gold-same-names",
+        )  # fmt: skip
+    if block.language == "python":
+        run(folder, f"{sys.executable} - <<'END'\n{block.code}END", dict(os.environ))
+        return
+    with duckdb.connect(str(project), read_only=True) as connection:
+        assert connection.execute(block.code).fetchall()
+
+
+def test_commands_print_what_the_schemas_describe(tmp_path: Path) -> None:
+    schemas = json.loads((DOCS / "reference" / "schemas.json").read_text(encoding="utf-8"))
+    write(tmp_path)
+    rows = [
+        {"id": f"d{index}", "text": text, "Service": "staff" in text, "Food": "Break" in text, "Location": "by" in text}
+        for index, text in enumerate(TEXTS)
+    ]
+    (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    project = ("--project", tmp_path / "p.duckdb", "--json")
+    printed = {
+        "annotate": annotate(tmp_path, "--gold-same-names", "--protocol", "single").json,
+        "repeated": annotate(tmp_path, "--gold-same-names", "--iterations", "2").json,
+        "demo": moot("demo", "--json").json,
+        "runs": moot("runs", *project).json,
+        "evaluate": moot("evaluate", *project).json,
+        "compare": moot("compare", *project, "r0001", "r0002").json,
+        "models": moot("models", "--json").json,
+        "doctor": moot("doctor", "--json", code=None).json,
+    }
+    for name, result in printed.items():
+        schema = name.replace("repeated", "annotate")
+        jsonschema.validate(result, {"$ref": f"#/$defs/{schema}", **schemas}, jsonschema.Draft202012Validator)
+        if name != "compare":
+            assert set(result) <= set(schemas["$defs"][schema]["properties"]), f"{name} has undocumented keys"
