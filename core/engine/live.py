@@ -12,9 +12,13 @@ from core.engine.debate import PendingTurn, look_up, read_reply
 from core.engine.engine import Engine
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
+from core.runs import BUILTIN
 
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
+BUILTIN_DEBATES = 128
+"""Open debates of a run with built-in models only, which mostly wait for commits. A paced run is there to be watched
+and opens no more than others."""
 
 
 class LiveEngine(Engine):
@@ -25,7 +29,10 @@ class LiveEngine(Engine):
         self._caller = self._make_caller()
 
     async def _execute(self) -> None:
-        count = min(self.settings.concurrency * DEBATES_PER_SLOT, max(1, self.remaining))
+        count = self.settings.concurrency * DEBATES_PER_SLOT
+        if not self.settings.pace and all(each.connection == BUILTIN for each in self.settings.role_models.values()):
+            count = max(count, BUILTIN_DEBATES)
+        count = min(count, max(1, self.remaining))
         self._tasks = [asyncio.create_task(self._debate_documents()) for _ in range(count)]
         done, pending = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
         failure = next((task.exception() for task in done if not task.cancelled() and task.exception()), None)

@@ -28,6 +28,8 @@ from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 PLAIN = ("lexical",)
 """Built-in models that are the same in every project."""
 BUILTIN_MODELS = (*PLAIN, classifier_model.NAME)
+LONG_TEXT = 20_000
+"""Characters from which the built-in model reads a text in a thread, so that the event loop goes on."""
 SEEDS_APART = 1000
 """Distance between the seeds of two samples of one request; more than a run has iterations."""
 _REASONING = re.compile(r"(?:^|/)o[134]\b|\bgpt-(?:[5-9]|oss)|\br1\b|qwq|reason|think", re.IGNORECASE)
@@ -272,12 +274,13 @@ async def _ask_builtin(
     on_delta: OnDelta,
     classifier: classifier_model.ClassifierModel | None,
 ) -> Reply:
-    # In a thread, because the first reply on a codebook imports scikit-learn and long texts are slow.
     codebook = ask.narrow(settings.codebook)
-    if classifier is None:
-        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document)
-    else:
+    if classifier is not None:
         text = await asyncio.to_thread(classifier_model.write_reply, ask, codebook, document, classifier)
+    elif len(document.text) > LONG_TEXT:
+        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document)
+    else:  # the words of a short text are found sooner than a thread is started
+        text = baseline.write_reply(ask, codebook, document)
     if settings.pace > 0:
         for piece in _words(text):
             on_delta(piece, False)
