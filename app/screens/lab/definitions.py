@@ -142,6 +142,11 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
         )
     for one in found:
         _suggestion(session, now, one)
+    if now.dirty and now.saved and (effect := suggesting.draft_effect(session, run_id)) is not None:
+        st.caption(
+            f"The draft against v{now.saved.version}, all changes together. {effect}. "
+            f"Reset to v{now.saved.version} undoes them together."
+        )
     heading("From a language model")
     _rewrite(session, plan, now, run_id)
 

@@ -22,9 +22,10 @@ from core.engine.standalone import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel
+from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
-from core.services.codebooks.net_effect import net_effect
+from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.evaluation import arrays
 from core.services.lab import samples, trials
 from core.services.runs import planning
@@ -80,12 +81,14 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     now = codebooks.standing(session).codebook
     dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # these words occur in every kind of document
+    errors = list(label_errors(session, now, run_id))
+    known = _known_labels(errors)
     found = [
         tried
-        for label, sides in label_errors(session, now, run_id)
+        for label, sides in errors
         for one in _label_suggestions(label, sides, common)
         if one.name not in dismissed and not _already_applied(now, one)
-        if (tried := _with_net_effect(now, one, sides)) is not None
+        if (tried := _with_net_effect(now, one, known)) is not None
     ]
     return tuple(sorted(found, key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
 
@@ -115,22 +118,38 @@ def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
     return codebooks.change_label(book, label.id, **{suggestion.part: words})
 
 
-def _with_net_effect(now: Codebook, one: Suggestion, sides: Mapping[str, ErrorGroup]) -> Suggestion | None:
+def _known_labels(
+    errors: Sequence[tuple[Label, Mapping[str, ErrorGroup]]],
+) -> dict[str, tuple[str, dict[str, bool]]]:
+    """Return the text and the known labels of each document of ``label_errors``."""
+    known: dict[str, tuple[str, dict[str, bool]]] = {}
+    for label, sides in errors:
+        for kind, group in sides.items():
+            for id, text in zip(group.ids, group.texts, strict=True):
+                known.setdefault(id, (text, {}))[1][label.id] = kind in ("fn", "tp")
+    return known
+
+
+@cached_until_commit
+def draft_effect(session: ProjectSession, run_id: str | None = None) -> NetEffect | None:
+    """Return the net effect of the whole draft against the saved version, None without a version or known labels."""
+    now = codebooks.standing(session)
+    known = _known_labels(list(label_errors(session, now.codebook, run_id)))
+    if now.saved is None or not known:
+        return None
+    return net_effect(now.saved.codebook, now.codebook, list(known.values()))
+
+
+def _with_net_effect(
+    now: Codebook, one: Suggestion, known: Mapping[str, tuple[str, Mapping[str, bool]]]
+) -> Suggestion | None:
     """Return the suggestion with its net effect in ``why``; None if it should not be offered."""
     try:
         after = _apply(now, one)
     except CodebookError:  # for instance a keyword that is too long
         return None
-    known = [
-        (text, kind in ("fn", "tp"))
-        for kind, group in sides.items()
-        for id, text in zip(group.ids, group.texts, strict=True)
-        if id != one.document_id
-    ]
-    effect = net_effect(now, after, one.label_id, one.text, known)
-    if effect.net < 0:
-        return None
-    return replace(one, why=f"{one.why}. {effect}")
+    effect = net_effect(now, after, [each for id, each in known.items() if id != one.document_id])
+    return replace(one, why=f"{one.why}. {effect}") if effect.pays else None
 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:

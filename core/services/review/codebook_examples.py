@@ -97,7 +97,7 @@ def open_suggestions(
             continue
         try:
             effect = preview_example(session, run, example)
-            suggestions.append((example, effect if effect.net.net >= 0 else None))
+            suggestions.append((example, effect if effect.net.pays else None))
         except UsageError:  # no words, or known already
             suggestions.append((example, None))
     return suggestions
@@ -118,11 +118,6 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     needle = text.casefold()
     matching = {one.document_id for one in decided if needle in one.text.casefold()}
     stale = {one.document_id for one in decided}
-    known = [
-        (one.text, one.value == (example.label_id if before.kind == "choice" else True))
-        for one in decided[-MAX_EVALUATED:]
-        if one.document_id != example.document_id
-    ]
     return Effect(
         after=after,
         changes=compare(before, after),
@@ -130,8 +125,21 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
         matching=len(matching),
         stale=len(stale),
         touched=len(matching | stale),
-        net=net_effect(before, after, example.label_id, text, known),
+        net=net_effect(before, after, _known_labels(session, before, example.document_id)),
     )
+
+
+def _known_labels(session: ProjectSession, codebook: Codebook, without: str) -> list[tuple[str, dict[str, bool]]]:
+    """Return the text and the labels of the reviewed documents but one, the last ``MAX_EVALUATED`` of them."""
+    found: dict[str, tuple[str, dict[str, bool]]] = {}
+    for one in session.store.classifiers.training_examples():
+        _, labels = found.setdefault(one.document_id, (one.text, {}))
+        if codebook.kind == "choice":
+            labels.update({label.id: label.id == one.value for label in codebook.labels})
+        else:
+            labels[one.item] = one.value is True
+    found.pop(without, None)
+    return list(found.values())[-MAX_EVALUATED:]
 
 
 def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, *, actor: str = "") -> int:
