@@ -18,6 +18,7 @@ No word at all is the lower end, as it means absent for multiple labels.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +32,7 @@ from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
-VERSION = "5"
+VERSION = "6"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -94,7 +95,7 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles:
+class _Roles(ABC):
     """The baseline's replies on one document. ``focus`` is that of a persona, else empty."""
 
     document: Document
@@ -102,17 +103,17 @@ class _Roles:
     evidence: Evidence
     focus: str = ""
 
+    @abstractmethod
     def propose(self, *, final: bool = False) -> str:
         """Decide independently; ``final`` if no other role weighs the reply."""
-        raise NotImplementedError
 
+    @abstractmethod
     def challenge(self, reply: Reply) -> str:
         """Check the reply of another role."""
-        raise NotImplementedError
 
+    @abstractmethod
     def decide(self, replies: Sequence[Reply]) -> str:
         """Decide between the replies of other roles."""
-        raise NotImplementedError
 
     @property
     def labels(self) -> tuple[Label, ...]:

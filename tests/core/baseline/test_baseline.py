@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import baseline
+from core.baseline.evidence import THRESHOLD, find_evidence, lexicon_of
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
@@ -277,11 +278,10 @@ class TestDerivedWords:
         assert not self.found("The linen was blue.", book)
         assert self.found("The room was dusty.", book)
 
-    def test_two_derived_words_in_one_clause_are_enough(self) -> None:
-        book = self.book("Vermin and linen, how clean the rooms are.")
-        assert self.found("Vermin in the linen!", book)
-        assert not self.found("Linen was blue. The garden was full of vermin.", book)
-        assert not self.found("Linen lay in the room.", book), "the room is what is clean or not"
+    def test_derived_words_raise_the_score_below_the_threshold(self) -> None:
+        lexicon = lexicon_of(self.book("Vermin and linen, how clean the rooms are."))
+        score = find_evidence(lexicon, "Vermin in the linen!").score(0)
+        assert 0 < score < THRESHOLD
 
     def test_a_derived_word_carries_a_label_without_a_list(self) -> None:
         book = self.book("How clean or dirty the rooms are: vermin, linen.", ())
