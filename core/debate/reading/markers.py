@@ -200,8 +200,8 @@ WITHDRAWN = re.compile(
     r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
     r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|scratch that|i take that back"
     r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right))"
-    r"|^(?:edit|update|p\.? ?s)\b|(?:^|[.!,;\n—-]\s*)(?:sorry|i mean|oops|just kidding)\b"
-    r"|(?:^|[.!\n—-]\s*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b",
+    r"|^(?:edit|update|p\.? ?s)\b|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i mean|oops|just kidding)\b"
+    r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b",
     re.IGNORECASE,
 )
 """Words after a decision that take it back."""

@@ -737,3 +737,17 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     mentions(text, HOTEL)
     # About one second here; what is quadratic takes minutes.
     assert time.process_time() - start < 15
+
+
+@pytest.mark.parametrize("piece", ["\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. "])
+@pytest.mark.parametrize(
+    ("codebook", "form"),
+    [(HOTEL, "labels"), (CLAUSES, "choice"), (SUMMARY, "ratings")],
+    ids=["labels", "choice", "ratings"],
+)
+def test_hostile_text_after_an_announced_decision_takes_linear_time(
+    piece: str, codebook: Codebook, form: ReplyForm
+) -> None:
+    start = time.process_time()
+    read("Final Decision: " + piece * (40_000 // len(piece)), form, codebook)
+    assert time.process_time() - start < 15
