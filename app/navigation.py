@@ -6,11 +6,12 @@ from pathlib import Path
 
 import streamlit as st
 
-from app import preload
+from app import context, preload
 from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import frame
 from app.widgets.alerts import error_box
+from app.widgets.next_step import next_step, path_card
 from core.errors import MootError
 
 APP = Path(__file__).parent
@@ -40,7 +41,9 @@ with st.sidebar:
     state.enter_page(current.url_path)
     frame.navigation(pages, current)
     if session is not None:
-        frame.run_status(session)
+        with st.container(key="sidebar-foot", gap="small"):
+            overview = path_card(session, current.url_path)
+            frame.run_status(session)
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
@@ -49,6 +52,8 @@ try:
     if session is not None:
         frame.project_gone(session)
     current.run()
+    if session is not None and current.url_path not in ("", "home") and context.pending_import() is None:
+        next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)
 if session is not None and current.url_path in ("", "run", "review"):

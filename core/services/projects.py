@@ -19,7 +19,7 @@ from core.debate import protocols
 from core.errors import ProjectError, ProjectGone, ProjectLocked, UsageError
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
-from core.services import bundle, preferences
+from core.services import bundle, cache, preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.runs import planning
 from core.services.samples import SUFFIX
@@ -34,6 +34,8 @@ ORIGIN = "origin.txt"
 
 StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage = Literal["data", "codebook", "models", "run", "review"]
+REVIEWS = 25
+"""Reviewed documents for a first estimate of the accuracy."""
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -60,12 +62,18 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One of the five steps of a project, in order; ``words`` describe its status."""
+    """One of the steps of a project, in order.
 
+    ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
+    """
+
+    name: str
     page: StepPage
     title: str
     state: StepState
     words: str
+    action: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,11 @@ class Overview:
     def done(self) -> int:
         """Number of steps that are done."""
         return sum(step.state == "done" for step in self.steps)
+
+    @property
+    def next(self) -> Step | None:
+        """The first step that is not done, None if all are."""
+        return next((step for step in self.steps if step.state == "now"), None)
 
 
 def open_last(workspace: Workspace) -> ProjectSession:
@@ -329,7 +342,7 @@ def _deleted(folder: Path) -> DeletedProject:
 
 
 def overview(session: ProjectSession) -> Overview:
-    """Return the contents of the project and its five steps with their status."""
+    """Return the contents of the project, and its steps from the file to the accuracy of the whole run."""
     store = session.store
     documents = store.documents.count()
     rejected = sum(int(one.counts.get("rejected", 0)) for one in store.documents.imports())
@@ -342,26 +355,74 @@ def overview(session: ProjectSession) -> Overview:
     role_models = [plan.role_model(role.name) for role in roles]
     last, state = _last(session)
     reviewed = _reviewed(session)
+    ended = [run for run in session.runs() if run.state == "done" and run.verdicts]
+    tried = max((run.documents for run in ended), default=0)
+    wanted = min(REVIEWS, tried)
+    whole = next((run for run in reversed(ended) if run.documents >= documents), None)
+    running = state in ("running", "queued", "paused")
+    pilot = min(plan.limit or planning.PILOT, documents)
+    all_documents = format_count(documents, "document")
+    enough = 0 < wanted <= reviewed
+    missing = _missing_reviews(session, whole) if whole is not None and enough else wanted
     return Overview(
         session.name, documents, labels, draft, last, state,
         _steps(
-            ("data", "Data", documents > 0, _data_words(documents, rejected)),
-            ("codebook", "Codebook", bool(labels), _codebook_words(version, draft=draft)),
-            ("models", "Models", all(one.model for one in role_models), _role_model_words(role_models)),
-            ("run", "Run", state == "done", _run_words(last, state)),
-            ("review", "Review", 0 < documents <= reviewed, _review_words(last, reviewed)),
+            ("data", "data", "Data", documents > 0, _data_words(documents, rejected), "Import texts",
+             "Choose a file, check its columns, then press Import."),
+            ("codebook", "codebook", "Codebook", bool(labels), _codebook_words(version, draft=draft), "Define labels",
+             "Name and describe each label, then press Save."),
+            ("models", "models", "Models", all(one.model for one in role_models), _role_model_words(role_models),
+             "Choose models", "Choose a model for each role."),
+            _pilot_step(last, state, version, pilot, done=bool(tried)),
+            ("review", "review", "Review", enough, _review_words(last, reviewed), f"Review {wanted:,}",
+             f"Correct what is wrong and submit each document. {max(0, wanted - reviewed):,} left."),
+            ("whole", "run", "Whole run", whole is not None,
+             _run_words(whole, "done") if whole else "After the review of the pilot.", f"Run all {documents:,}",
+             "Wait until all debates have ended." if running else f"Press New run, then Start all {all_documents}."),
+            ("accuracy", "review", "Accuracy", whole is not None and enough and not missing,
+             "Accuracy estimate of all documents." if whole and enough and not missing else
+             "How many labels are correct, with an interval.", f"Review {missing:,} more" if whole else "Review more",
+             f"Submit documents in the order of the queue. About {missing:,} more give an estimate for all documents."),
         ),
     )  # fmt: skip
 
 
-def _steps(*rows: tuple[StepPage, str, bool, str]) -> tuple[Step, ...]:
+def _pilot_step(
+    last: RunRow | None, state: State | None, version: CodebookVersion | None, size: int, *, done: bool
+) -> tuple[str, StepPage, str, bool, str, str, str]:
+    """Return the pilot's step. After a run without any verdict, the definitions come first."""
+    saved = version.version if version else 0
+    if not done and last is not None and state == "done" and last.settings.codebook_version == saved:
+        words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
+        hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
+        return ("pilot", "codebook", "Pilot", False, words, "Improve definitions", hint)
+    hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
+    if state in ("running", "queued"):
+        hint = "Wait until all debates have ended."
+    return ("pilot", "run", "Pilot", done, _run_words(last, state), "Run a pilot", hint)
+
+
+def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
+    """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
+    from core.services.review.accuracy_estimate import estimate_accuracy
+
+    def compute() -> int:
+        found = estimate_accuracy(session, run)
+        if found.known or found.reviewed >= found.documents:
+            return 0
+        return max(1, min(REVIEWS - found.drawn, found.documents - found.reviewed))
+
+    return cache.cached(session, compute, "missing reviews", run.run_id, basis=cache.review_revision(session))
+
+
+def _steps(*rows: tuple[str, StepPage, str, bool, str, str, str]) -> tuple[Step, ...]:
     """Return the steps; the first one that is not done is due now."""
     steps = []
     due = False
-    for page, title, done, words in rows:
+    for name, page, title, done, words, action, hint in rows:
         state: StepState = "done" if done else "later" if due else "now"
         due = due or not done
-        steps.append(Step(page, title, state, words))
+        steps.append(Step(name, page, title, state, words, action, hint))
     return tuple(steps)
 
 

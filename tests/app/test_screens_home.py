@@ -28,7 +28,7 @@ def test_first_visit_opens_a_sample(workspace: Workspace) -> None:
     at.button(key="open-hotel-aspects").click().run()
     shown = html(at)
     assert "Next steps in hotel-aspects" in shown
-    assert "3 of 5" in shown
+    assert "3 of 7" in shown
     assert "96 documents" in shown
 
 

@@ -16,7 +16,6 @@ from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.label_editor import Fields, label_list
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
-from app.widgets.next_step import next_step
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label
 from core.errors import MootError
@@ -84,8 +83,6 @@ def top(session: ProjectSession, standing: CodebookStatus) -> None:
                 reset_widgets(NOTE)
                 state.set_notice("ok", f"Saved as v{version}", "New runs use it. Earlier runs keep their version.")
                 st.rerun()
-        if not standing.dirty:
-            next_step(session, "codebook")
 
 
 def discard(session: ProjectSession) -> None:

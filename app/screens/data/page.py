@@ -16,7 +16,6 @@ from app.widgets.alerts import error_box, notice
 from app.widgets.common import report_to
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
-from app.widgets.next_step import next_step
 from core.errors import MootError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
@@ -112,7 +111,6 @@ def project(session: ProjectSession) -> None:
         importer = st.popover("Import a file", icon=":material/upload_file:", key="data-import-popover")
         with importer, st.container(width=460):
             file_form(session)
-        next_step(session, "data")
     overview.show(session, codebook)
 
 

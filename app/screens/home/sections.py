@@ -57,9 +57,9 @@ def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
 
 
 def steps(overview: Overview, go: Callable[[Step], None]) -> None:
-    """Draw the five steps with their status and a button for those that are open."""
+    """Draw the steps with their status and a button for those that are open."""
     for number, step in enumerate(overview.steps, 1):
-        with st.container(horizontal=True, key=f"step-{step.page}", gap="small", vertical_alignment="center"):
+        with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
             sign = "✓" if step.state == "done" else str(number)
             st.html(
                 f'<div class="moot-step {step.state}"><i>{sign}</i><div><b>{escape(step.title)}</b>'
@@ -69,7 +69,7 @@ def steps(overview: Overview, go: Callable[[Step], None]) -> None:
             if label := _action(step, overview):
                 st.button(
                     label,
-                    key=f"go-{step.page}",
+                    key=f"go-{step.name}",
                     on_click=go,
                     args=(step,),
                     type="primary" if step.state == "now" else "secondary",
@@ -77,17 +77,8 @@ def steps(overview: Overview, go: Callable[[Step], None]) -> None:
 
 
 def _action(step: Step, overview: Overview) -> str:
-    match step.page:
-        case "data" if step.state != "done":
-            return "Add data"
-        case "codebook" if step.state != "done":
-            return "Save draft" if overview.draft else "Add labels"
-        case "run" if overview.last_state in ("running", "queued"):
+    if step.state == "now":
+        if step.name == "pilot" and overview.last_state in ("running", "queued"):
             return "Watch"
-        case "run" if overview.last_state == "paused":
-            return "Resume"
-        case "run" if overview.documents and overview.labels:
-            return "Open" if step.state == "done" else "Set up"
-        case "review" if overview.last_run is not None:
-            return "Review"
-    return ""
+        return "Resume" if step.name == "pilot" and overview.last_state == "paused" else step.action
+    return "Open" if step.state == "done" and step.page in ("run", "review") else ""

@@ -11,7 +11,6 @@ from app.screens.models import connections, role_models
 from app.state import bound, state
 from app.widgets.common import heading, line, saved
 from app.widgets.layout import header
-from app.widgets.next_step import next_step
 from core.debate import protocols
 from core.services import models
 from core.services.runs import planning
@@ -42,7 +41,6 @@ def main() -> None:
 
     with header("Models", "models per role, and connections to model servers"):
         saved(state.models.plan_saved_at)
-        next_step(session, "models")
     with st.container(border=True, key="model-per-role"):
         with st.container(horizontal=True, vertical_alignment="center"):
             heading("Model per role")

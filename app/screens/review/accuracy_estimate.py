@@ -18,7 +18,7 @@ from core.stats.intervals import Estimate
 def sentence(found: AccuracyEstimate) -> str:
     """Return the accuracy estimate and the next step as one sentence in HTML."""
     if not found.documents:
-        return "No verdicts yet."
+        return "No document has a verdict for every label yet."
     if not found.known:
         return _not_yet(found)
     right, interval = found.right.value or 0.0, found.right.interval

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -24,7 +24,7 @@ from core.debate.spec import PRESET, Param, Params, ProtocolSpec
 from core.errors import MootError
 from core.formatting import format_count, format_price, format_tokens, join_names
 from core.runs import BUILTIN, EngineSettings, RunRow, RunSettings
-from core.services import request_preview
+from core.services import projects, request_preview
 from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
@@ -34,8 +34,6 @@ from core.services.runs.costs import Estimate
 from core.services.runs.planning import ComparedPlan, Plan, PlannedComparison
 from core.services.session import ProjectSession
 
-PILOT = 10
-"""Default number of documents of a pilot."""
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
 
@@ -79,7 +77,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
             error_box(error)
             page_link("models", "Models")
             return
-        few = min(plan.limit or PILOT, len(ids))
+        few = min(plan.limit or planning.PILOT, len(ids))
         with st.container(border=True, key="ready"):
             _start_buttons(session, settings, plan, ids, few, first=first)
         if planning.compared_plans(session):
@@ -115,7 +113,9 @@ def _start_buttons(
         f'<div class="moot-empty"><i class="rings"></i><b>{"No verdicts yet" if first else "New run"}</b>'
         f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few))}</p></div>"
     )
-    pressed = _size_buttons("start", "Start with {few}", "Start all {all}", few, len(ids))
+    due = projects.overview(session).next
+    whole = due is not None and due.name == "whole"  # the pilot was reviewed
+    pressed = _size_buttons("start", "Start with {few}", "Start all {all}", few, len(ids), primary_all=whole)
     if pressed is not None and state.run.is_first_click():
         make = partial(planning.create_runs, session, settings, ids[:pressed], iterations=plan.iterations)
         _confirm_prices(session, [settings], make)
@@ -131,17 +131,20 @@ def _start_buttons(
     )  # fmt: skip
 
 
-def _size_buttons(key: str, some: str, whole: str, few: int, count: int, *, disabled: bool = False) -> int | None:
+def _size_buttons(
+    key: str, some: str, whole: str, few: int, count: int, *, primary_all: bool = False, disabled: bool = False
+) -> int | None:
     """Draw the buttons for a pilot and for all documents. Returns the number of documents of the pressed button."""
     pressed = None
     with st.container(horizontal=True, gap="small"):
-        if few < count and st.button(
-            some.format(few=f"{few:,}"), type="primary", key=f"{key}-few", disabled=disabled
-        ):  # fmt: skip
-            pressed = few
-        kind = "secondary" if few < count else "primary"
-        if st.button(whole.format(all=f"{count:,}"), type=kind, key=f"{key}-all", disabled=disabled):  # type: ignore[arg-type]
-            pressed = count
+        primary = "all" if primary_all or few >= count else "few"
+        for name, text, size in (("few", some, few), ("all", whole, count)):
+            if name == "few" and few >= count:
+                continue
+            kind: Literal["primary", "secondary"] = "primary" if name == primary else "secondary"
+            label = text.format(few=f"{few:,}", all=f"{count:,}")
+            if st.button(label, type=kind, key=f"{key}-{name}", disabled=disabled):
+                pressed = size
     return pressed
 
 
@@ -293,7 +296,7 @@ def _settings(plan: Plan, codebook: Codebook, documents: int, save: Save, prepas
     left, right = st.columns(2, wrap=False)
     number(
         left, "Pilot", "limit", empty=None, min_value=1, max_value=max(documents, 1), step=10,
-        placeholder=str(PILOT), help="Number of documents for a first small run.",
+        placeholder=str(planning.PILOT), help="Number of documents for a first small run.",
     )  # fmt: skip
     number(
         right, "Iterations", "iterations", empty=1, min_value=1, max_value=1000, step=1,

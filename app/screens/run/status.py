@@ -13,7 +13,6 @@ from app.state import state
 from app.widgets.alerts import Tone, error_box, error_notices, notice
 from app.widgets.layout import header
 from app.widgets.live_run import live_run
-from app.widgets.next_step import next_step
 from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_clock, format_count, format_interval, format_money, format_percent, plural
@@ -53,8 +52,6 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
         run_picker()
         _buttons(session, overview, act, explained=explained)
         st.button("New run", icon=":material/add:", key="new-run", on_click=state.run.show_setup, args=(True,))
-        if overview.state == "done":
-            next_step(session, "run")
     if explained:
         _stop_notice(overview, act)
     if overview.truncation:

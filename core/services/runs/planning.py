@@ -56,6 +56,8 @@ PANEL = "panel"
 """Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
 """Project setting that stores the last plan."""
+PILOT = 10
+"""Default number of documents of a pilot."""
 FIRST_PACE = 40.0
 """Speed of the built-in model until the user has watched a run, in words per second: slow enough to follow."""
 

@@ -1,0 +1,98 @@
+"""A new user presses only what is marked as next, from a file to an accuracy estimate of the whole run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.studios import studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+SIZE = 12
+
+
+def ratings() -> str:
+    """Two dimensions by five raters."""
+    columns = [f"{name}_r{rater}" for name in ("Fluency", "Warmth") for rater in range(1, 6)]
+    rows = [
+        ",".join(
+            [str(n), f"The {'warm' if n % 2 else 'cold'} reply number {n}.", *(str((n + k) % 5 + 1) for k in range(10))]
+        )
+        for n in range(SIZE)
+    ]
+    return "\n".join([",".join(["id", "reply", *columns]), *rows])
+
+
+def binary() -> str:
+    """Two columns of 0 and 1."""
+    rows = [f"{n},The {'soup' if n % 2 else 'room'} was fine on day {n}.,{n % 2},{(n + 1) % 2}" for n in range(SIZE)]
+    return "\n".join(["id,review,Food,Room", *rows])
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    with studio(tmp_path) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(90_000)
+        expect.set_options(timeout=90_000)
+        made = context.new_page()
+        made.goto(running.entrance)
+        yield made
+        context.close()
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).first.click()
+
+
+def review_all(page: Page, key: str, next_step: str) -> None:
+    """Decide and submit documents until the sidebar names another step."""
+    card = page.locator(".moot-path")
+    focus = page.locator(".review-focus")
+    focus.get_by_text("Submit and continue").wait_for()
+    for _ in range(SIZE):
+        if next_step in card.inner_text():
+            break
+        for _ in range(2):
+            page.keyboard.press(key)
+            page.keyboard.press("ArrowDown")
+        page.keyboard.press("Enter")
+        page.wait_for_timeout(700)
+    expect(card).to_contain_text(next_step)
+
+
+@pytest.mark.parametrize(
+    ("content", "shape", "key"),
+    [(ratings(), "2 dimensions by 5 raters, scale 1 to 5", "3"), (binary(), "2 labels", "")],
+    ids=["ratings", "binary"],
+)
+def test_a_new_user_reaches_an_accuracy_estimate(page: Page, content: str, shape: str, key: str) -> None:
+    page.locator("input[type=file]").first.set_input_files(
+        {"name": "mine.csv", "mimeType": "text/csv", "buffer": content.encode()}
+    )
+    expect(page.get_by_text(re.compile(shape)).first).to_be_visible()
+    press(page, f"Import {SIZE}")
+    page.get_by_text(f"{SIZE} documents imported").wait_for()
+
+    press(page, "Run a pilot")
+    press(page, "Start with 10")
+    press(page, "Review 10")
+    review_all(page, key or "Shift", "run all 12")
+    press(page, "Run all 12")
+    press(page, "Start all 12")
+    card = page.locator(".moot-path")
+    expect(card).to_contain_text(re.compile("review|All steps done"))
+    if "All steps done" not in card.inner_text():
+        page.locator(".st-key-path-next button").click()
+        review_all(page, key or "Shift", "All steps done")
+    else:
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Review", exact=True).click()
+    expect(page.get_by_text(re.compile("of labels are correct"))).to_be_visible()
