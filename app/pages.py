@@ -19,6 +19,7 @@ PageName: TypeAlias = Literal[
     "compare",
     "lab",
     "authors",
+    "paper",
     "export",
 ]
 
@@ -54,6 +55,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("evaluate", "Evaluate", "bar_chart"),
         Page("compare", "Compare", "compare_arrows"),
         Page("lab", "Lab", "science"),
+        Page("paper", "For your paper", "article"),
         Page("export", "Export", "ios_share"),
     ),
 }

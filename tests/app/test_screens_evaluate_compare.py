@@ -145,6 +145,13 @@ def test_compare_needs_two_runs(session, project):
     assert "Nothing to compare yet" in texts(draw(session, "compare"))
 
 
+def test_a_margin_tests_equivalence(session, project):
+    app = draw(session, "compare", compare_runs=two_runs(project))
+    assert "a margin of" not in texts(app)
+    app.number_input(key="compare-margin").set_value(50.0).run()
+    assert "a margin of 50.0 points" in texts(app)
+
+
 def test_compare_shows_what_was_fixed_and_broken(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))

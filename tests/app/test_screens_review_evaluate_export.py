@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import context
-from core.services.review import queue, review
+from core.services.review import plan, queue, review
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
 
@@ -56,13 +57,14 @@ def texts(app):
         ("review", "Nothing to review yet"),
         ("evaluate", "No run to evaluate"),
         ("export", "Nothing to export yet"),
+        ("paper", "Nothing to write about yet"),
     ],
 )
 def test_pages_without_a_run(screen, name, head):
     assert head in texts(screen(name))
 
 
-@pytest.mark.parametrize("name", ["review", "evaluate", "export"])
+@pytest.mark.parametrize("name", ["review", "evaluate", "export", "paper"])
 def test_pages_without_a_project(name):
     context.install(SimpleNamespace(sessions=tuple, recent=tuple))
     try:
@@ -71,6 +73,31 @@ def test_pages_without_a_project(name):
         assert "moot-empty" in texts(app)
     finally:
         context.install(None)
+
+
+def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, session):
+    run_id = sample_world.build(project)
+    app = screen("paper")
+    shown = texts(app)
+    assert "We annotated 8 documents with 2 labels" in shown
+    assert f'<a href="evaluate?run={run_id}&amp;reference=gold">' in shown
+    assert [one.label for one in app.expander] == [
+        f"{role} ({template.name})" for role, template in session.run(run_id).settings.templates.items()
+    ]
+
+
+def test_a_plan_is_made_and_ended_in_its_dialog(screen, project, session):
+    run_id = sample_world.build(project)
+    app = screen("review")
+    app.button(key="review-plan-open").click().run()
+    assert "reviews of the queue in its order. You may stop as soon as" in re.sub(r"<.*?>", "", texts(app))
+    made = plan.Plan("correct", "", 0.1, 0.1, 25)
+    plan.save_plan(session, session.run(run_id), made)
+    app = screen("review")
+    assert "Plan: share of correct labels within 10 points. 0 reviewed, about 25 more." in texts(app)
+    app.button(key="review-plan-open").click().run()
+    app.button(key="plan-end").click().run()
+    assert plan.current_plan(session, session.run(run_id)) is None
 
 
 def test_evaluate_without_a_reference(screen, project, session):

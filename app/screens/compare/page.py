@@ -52,14 +52,21 @@ def main() -> None:
         return
     ids = tuple(run.run_id for run in chosen)
     references = available_references(session, chosen[0].run_id)
-    reference = reference_picker(
-        {name: count for name, count in references.items() if not name.startswith("run:")}, key="compare-reference"
-    )
-    found = compare.comparison(session, ids, reference)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key="compare-basis"):
+        reference = reference_picker(
+            {name: count for name, count in references.items() if not name.startswith("run:")}, key="compare-reference"
+        )
+        points = st.number_input(
+            "Margin, points", 0.5, 50.0, None, 0.5, key="compare-margin", width=150, placeholder="none",
+            help="A difference of the main score up to this margin does not matter to you. Tests whether the runs are "
+            "equivalent, or the second not inferior.",
+        )  # fmt: skip
+    margin = points / 100 if points else None
+    found = compare.comparison(session, ids, reference, margin)
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sections.sentences(found)
-        _downloads(session, ids, reference, found)
+        _downloads(session, ids, reference, found, margin)
     pair = _select_pair(session, chosen, found)
     left, right = st.columns([1.5, 1], gap="small")
     with left:
@@ -104,11 +111,15 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     return [by_id[id] for id in chosen]
 
 
-def _downloads(session: ProjectSession, ids: Sequence[str], reference: Reference, found: Comparison) -> None:
+def _downloads(
+    session: ProjectSession, ids: Sequence[str], reference: Reference, found: Comparison, margin: float | None
+) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
         st.download_button(
             "JSON",
-            lambda: json.dumps(compare.comparison_report(session, ids, reference), indent=2, ensure_ascii=False),
+            lambda: json.dumps(
+                compare.comparison_report(session, ids, reference, margin), indent=2, ensure_ascii=False
+            ),
             f"{session.name}-{'-'.join(ids)}.json",
             "application/json",
             on_click="ignore",

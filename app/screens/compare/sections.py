@@ -36,6 +36,7 @@ WORDS: dict[Outcome, str] = {
 def sentences(found: Comparison) -> None:
     """Show the differences between the runs as sentences."""
     lines = [pair.sentence for pair in found.pairs]
+    lines += [f"{pair.second}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence is not None]
     if found.several is not None:
         lines.append(found.several.sentence())
     st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')

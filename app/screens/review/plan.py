@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import streamlit as st
@@ -70,11 +71,11 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     how = "random reviews" if claim == "error" else "reviews of the queue in its order"
     st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{_looks(claim)}</div>')
     with st.container(horizontal=True, gap="small"):
-        if st.button("Start this plan", type="primary", key="plan-start"):
-            plan.save_plan(session, run, Plan(claim, label, points / 100, expected / 100, needed), actor=actor)
+        made = Plan(claim, label, points / 100, expected / 100, needed)
+        save = partial(plan.save_plan, session, run, actor=actor)
+        if st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
             st.rerun()
-        if current is not None and st.button("End the current plan", key="plan-end"):
-            plan.save_plan(session, run, None, actor=actor)
+        if current is not None and st.button("End the current plan", key="plan-end", on_click=save, args=(None,)):
             st.rerun()
 
 

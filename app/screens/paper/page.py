@@ -1,0 +1,82 @@
+"""For your paper: methods, tables, prompts and model versions, references, and the design file of the review."""
+
+from __future__ import annotations
+
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from app import context
+from app.pages import open_page
+from app.widgets import empty_state, layout
+from app.widgets.run_picker import reference_picker, run_picker
+from core.services import paper
+from core.services.evaluation import drift
+from core.services.evaluation.reference import available_references
+from core.services.paper import SUFFIXES, Form, Listing, Paper, Table
+from core.services.session import ProjectSession
+
+_FORMS: dict[Form, str] = {"markdown": "Markdown", "html": "HTML", "latex": "LaTeX"}
+_MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "latex": "application/x-tex"}
+
+
+def main() -> None:
+    """Draw the page."""
+    session = context.current_project()
+    runs = drift.ranked_runs(session) if session is not None else []
+    if session is None or not runs:
+        layout.header("For your paper")
+        if empty_state.empty(
+            "Nothing to write about yet",
+            "Start a run first. This page then writes the methods paragraph, the tables and the appendix.",
+            ["Open Run"],
+            sign="lines",
+            key="paper-none",
+        ):
+            open_page("run")
+        return
+    with layout.header("For your paper", key="paper-head"):
+        run = run_picker(runs, key="paper-run")
+        reference = reference_picker(available_references(session, run.run_id), key="paper-reference")
+    found = paper.paper(session, run, reference)
+    _downloads(session, run.run_id, found)
+    with st.container(border=True, key="paper-text"):
+        _preview(found)
+
+
+def _downloads(session: ProjectSession, run_id: str, found: Paper) -> None:
+    with st.container(horizontal=True, gap="small", key="paper-downloads"):
+        for form, title in _FORMS.items():
+            st.download_button(
+                title, partial(paper.write, found, form), f"{run_id}-paper{SUFFIXES[form]}", _MEDIA[form],
+                on_click="ignore", icon=":material/download:", key=f"paper-{form}",
+            )  # fmt: skip
+        st.download_button(
+            "BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", on_click="ignore", icon=":material/download:",
+            key="paper-bibtex",
+        )  # fmt: skip
+        st.download_button(
+            "Design file", lambda: paper.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
+            on_click="ignore", icon=":material/download:", key="paper-design",
+            help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
+        )  # fmt: skip
+
+
+def _preview(found: Paper) -> None:
+    for title, blocks in found.sections.items():
+        st.html(f'<h2 class="moot-h2">{escape(title)}</h2>')
+        for block in blocks:
+            match block:
+                case str():
+                    st.html(f'<p class="moot-paper">{escape(block)}</p>')
+                case Listing():
+                    with st.expander(block.title):
+                        st.code(block.text, language=None, wrap_lines=True)
+                case Table():
+                    st.html(paper.html_table(block, css="moot-estimate"))
+    st.html('<h2 class="moot-h2">References</h2>')
+    st.code(found.bibtex, language="latex", wrap_lines=True)
+
+
+main()

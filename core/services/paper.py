@@ -1,0 +1,444 @@
+"""What a paper says about a run: methods, tables of results, prompts and model versions, references, a design file.
+
+A ``Paper`` is made from what the project holds, and written as Markdown, HTML or LaTeX. Each table of results names the
+address of the view that shows its numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from core.annotations import VERDICT, Reference
+from core.codebook import Kind
+from core.csv_text import to_csv
+from core.debate import protocols
+from core.documents import Value
+from core.errors import MootError
+from core.formatting import format_count, format_interval, format_timestamp, join_names
+from core.runs import RunRow
+from core.services.evaluation import arrays, coverage
+from core.services.evaluation.reference import reference_names
+from core.services.evaluation.scores import EvaluationReport, evaluate
+from core.services.review import plan
+from core.services.runs.configuration import describe_model
+from core.services.session import ProjectSession
+from core.stats import metrics
+from core.stats.intervals import Estimate
+from core.stats.metrics import Metric
+from core.store.annotators import REVIEWED, source_of
+
+Form: TypeAlias = Literal["markdown", "html", "latex"]
+SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "html": ".html", "latex": ".tex"}
+_KINDS: Mapping[Kind, str] = {
+    "multilabel": "any number of labels",
+    "choice": "exactly one label",
+    "rating": "a rating on each dimension",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table. ``view`` is the address of the page with these numbers, relative to the studio; empty for none."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str
+    view: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A text that is shown as it is, such as a prompt."""
+
+    title: str
+    text: str
+
+
+Block: TypeAlias = str | Table | Listing
+"""A paragraph, a table, or a listing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Sections with their blocks, and the references as BibTeX entries by key."""
+
+    title: str
+    sections: Mapping[str, tuple[Block, ...]]
+    bibliography: Mapping[str, str]
+
+    @property
+    def bibtex(self) -> str:
+        """The references as a BibTeX file."""
+        return "\n\n".join(self.bibliography.values()) + "\n"
+
+
+def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Paper:
+    """Return what a paper says about a run and its scores against a reference. UsageError for an unknown reference."""
+    found = evaluate(session, run, reference)
+    view = f"evaluate?run={run.run_id}&reference={reference}"
+    claim, claimed = _claim(session, run)
+    methods = (_annotation(run), _reference(session, run, found), *([claim] if claim else []))
+    codebook = run.settings.codebook
+    labels = tuple((label.name, label.description) for label in codebook.labels)
+    sections: dict[str, tuple[Block, ...]] = {
+        "Methods": methods,
+        "Results": (*_results(found, view), *([claimed] if claimed else [])),
+        "Appendix: codebook": (
+            *([codebook.guideline] if codebook.guideline else []),
+            Table(("label", "definition"), labels, "Definitions of the labels"),
+        ),
+        "Appendix: models": (_models(session, run),),
+        "Appendix: prompts": tuple(
+            Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
+        ),
+    }
+    return Paper(f"{session.name}: {run.title}", sections, _bibliography(run, found, plan.current_plan(session, run)))
+
+
+def design_file(session: ProjectSession, run: RunRow) -> str:
+    """Return the sampling design as CSV: a row for each document with a complete verdict, in the order of the run.
+
+    ``order`` is the place of the document among the reviewed ones, ``selected`` how it was selected, ``probability``
+    the chance with which it was drawn next, ``weight`` the number of documents that it stands for (calibrated; empty
+    for a document without review), ``population`` the number of all documents, ``group`` its group. Then
+    ``human_ITEM`` and ``model_ITEM`` with the reviewed value and the verdict. In R: ``svydesign(ids = ~document,
+    weights = ~weight, data = subset(d, !is.na(weight)))``; in Python: ``ppi_py`` with the human and model columns and
+    the weights.
+    """
+    codebook = run.settings.codebook
+    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    verdicts = loaded.of(VERDICT)
+    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    sample, order, known = design.sample, design.order, design.known
+    assert sample is not None
+    assert order is not None
+    assert known is not None
+    weights = design.weights(len(loaded.documents))
+    place = {row: number for number, row in enumerate(order.tolist())}
+    groups = session.store.evaluations.groups(run.run_id)
+    how = {one.document_id: one.how for one in session.store.sampling_frames.selections()}
+    rows = []
+    for row in np.flatnonzero(known[:, 0] > 0).tolist():
+        number = place.get(row)
+        probability = None if number is None else float(sample.probabilities[number])
+        rows.append(
+            {
+                "document": loaded.documents[row],
+                "order": None if number is None else number + 1,
+                "selected": "" if number is None else how.get(loaded.documents[row], ""),
+                "probability": probability or None,
+                "weight": None if number is None else float(weights[row]),
+                "population": sample.population,
+                "group": groups[row],
+                **{
+                    f"{side}_{codebook.labels[column].name if len(codebook.items) > 1 else 'label'}": _value(
+                        run, grid[row, column]
+                    )
+                    for side, grid in (("human", loaded.reference), ("model", verdicts))
+                    for column in range(len(codebook.items))
+                    if side == "model" or number is not None
+                },
+            }
+        )
+    names = list(dict.fromkeys(name for one in rows for name in one))
+    return to_csv(rows, [*[name for name in names if "_" not in name], *sorted(name for name in names if "_" in name)])
+
+
+def write(found: Paper, form: Form, *, base: str = "") -> str:
+    """Return the paper as a document; ``base`` is put before the addresses of views (LaTeX has no links)."""
+    match form:
+        case "markdown":
+            return "\n\n".join(_markdown(found, base)) + "\n"
+        case "html":
+            body = "\n".join(_html(found, base))
+            head = f'<meta charset="utf-8"><title>{escape(found.title)}</title>'
+            return f'<!doctype html>\n<html lang="en">{head}\n{body}\n</html>\n'
+        case "latex":
+            return "\n\n".join(_latex(found)) + "\n"
+
+
+def _annotation(run: RunRow) -> str:
+    settings, codebook = run.settings, run.settings.codebook
+    models = join_names([f"{role} {describe_model(model)}" for role, model in settings.role_models.items()])
+    each = f"{format_count(len(codebook.labels), 'dimension' if codebook.kind == 'rating' else 'label')}"
+    try:
+        protocol = protocols.of(settings)
+        kind = f"the {protocol.title} protocol ({protocol.source})"
+    except MootError:  # the file of an own protocol may be gone
+        kind = f"the protocol {settings.protocol}"
+    ended = f" It finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
+    return (
+        f"We annotated {format_count(run.documents, 'document')} with {each} ({_KINDS[codebook.kind]}) in Moot, by "
+        f"{kind}. Models: {models}; seed {settings.seed}. Of these documents {run.verdicts:,} received a verdict, "
+        f"{run.unresolved:,} remained unresolved because a reply could not be read completely, and {run.failed:,} "
+        f"failed.{ended} Codebook, prompts and the models' versions as reported by the servers are in the appendix."
+    )
+
+
+def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
+    basis, counted = found.basis, coverage.describe(found.coverage, found.reference)
+    noun = reference_names(found.reference).noun
+    match basis.design:
+        case "sample":
+            people = len(session.store.agreement.submitted(run.run_id))
+            who = f" by {format_count(people, 'person', 'people')}" if people else ""
+            return (
+                f"The reference is the review of documents{who}. {format_count(basis.units, 'document')} of "
+                f"{basis.population:,} were drawn one after another with known, unequal probabilities, which favour "
+                "documents with signs of error and rare labels (Des Raj, 1956; Farquhar et al., 2021). Each is "
+                "weighted by its selection probability, and weights are calibrated to the verdicts on all documents "
+                "(Deville and Saerndal, 1992). Intervals are at 95% and account for the design; those of shares are "
+                "Wilson intervals with the effective number of cases (Korn and Graubard, 1998)."
+            )
+        case "by_hand":
+            return f"The reference is {noun} of documents that were chosen by hand; the scores describe these alone."
+        case "groups":
+            return (
+                f"The reference is {noun} ({counted}). Documents of one group depend on each other; intervals are at "
+                f"95% over {format_count(basis.units, 'group')}."
+            )
+        case _:
+            return f"The reference is {noun} ({counted}). Intervals are at 95% over documents."
+
+
+def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
+    """Return the paragraph about the plan of the review and the sentence with its result, empty without a plan."""
+    current = plan.current_plan(session, run)
+    if current is None:
+        return "", ""
+    codebook, status = run.settings.codebook, plan.plan_status(session, run, current)
+    how = {
+        "share": "The interval is always-valid (an asymptotic confidence sequence, Waudby-Smith et al., 2024), so that "
+        "the review could stop as soon as it was narrow enough.",
+        "f1": "The result was computed once, after the planned number of reviews.",
+        "error": "Levels of certainty were tested in a fixed sequence with exact binomial tests on documents drawn "
+        "with equal probabilities (Angelopoulos et al., 2021).",
+    }["share" if current.claim == "correct" else current.claim]
+    planned = (
+        f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
+        f"{format_count(current.reviews, 'review')} were planned at an expected error of {current.expected:.0%}, and "
+        f"{status.drawn:,} were made. {how}"
+    )
+    return planned, plan.describe_result(codebook, status)
+
+
+def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
+    overall = [metric for metric in metrics.metrics(found.scores.kind) if metric.headline]
+    yield Table(
+        ("score", "value", "95% interval"),
+        tuple((metric.name, *_cells(metric, found.scores[metric.key])) for metric in overall),
+        f"Scores over all labels against {reference_names(found.reference).noun}",
+        view,
+    )
+    each = [metric for metric in metrics.metrics(found.scores.kind, per_label=True) if metric.averages]
+    yield Table(
+        ("label", "n", *(name for metric in each for name in (metric.name, "95% interval"))),
+        tuple(
+            (name, f"{own.n:,}", *(cell for metric in each for cell in _cells(metric, own[metric.key])))
+            for name, own in found.scores.labels.items()
+        ),
+        f"Scores of each label against {reference_names(found.reference).noun}; n: documents with the reference",
+        view,
+    )
+
+
+def _cells(metric: Metric, estimate: Estimate) -> tuple[str, str]:
+    interval = estimate.interval
+    return metric.format(estimate.value), format_interval(interval.low, interval.high) if interval else ""
+
+
+def _models(session: ProjectSession, run: RunRow) -> Table:
+    served = session.store.transcripts.served_models(run.run_id)
+    rows = [
+        (role, model.spec, ", ".join(sorted(served.get(role, ()))) or "not reported", describe_model(model))
+        for role, model in run.settings.role_models.items()
+    ]
+    return Table(("role", "model", "version reported by the server", "settings"), tuple(rows), "Models")
+
+
+def _value(run: RunRow, value: float) -> Value | None:
+    if np.isnan(value):
+        return None
+    codebook = run.settings.codebook
+    if codebook.kind == "choice":
+        return codebook.labels[int(value)].name
+    return int(value) if codebook.kind == "multilabel" else float(value)
+
+
+# --- References ------------------------------------------------------------------------------------------------------
+
+
+def _entry(kind: str, key: str, **fields: str) -> tuple[str, str]:
+    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
+    return key, f"@{kind}{{{key},\n{lines}}}"
+
+
+_MOOT = _entry(
+    "software", "moot", title="Moot: an annotation studio in which language models debate how to label a text",
+    author="{The Moot team}", version="0.1.0",
+)  # fmt: skip
+_PROTOCOLS = {
+    "ecj": _entry(
+        "article", "maada_ecj", title="{ECJ-LLM}: From Extraction to Judgment; Reinventing Automated Review Annotation",
+        author="Maada, L. and Al Fararni, K. and Aghoutane, B. and Farhaoui, Y. and Fattah, M.",
+    ),
+    "discussion": _entry(
+        "misc", "tseng_experts", title="Evaluating Large Language Models as Expert Annotators",
+        author="Tseng, Yu-Min and Chen, Wei-Lin and Chen, Chung-Chi and Chen, Hsin-Hsi",
+    ),
+    "panel": _entry(
+        "misc", "chen_majeval",
+        title="Multi-Agent-as-Judge: Aligning {LLM}-Agent-Based Automated Evaluation with Multi-Dimensional Human "
+        "Evaluation", author="Chen and others",
+    ),
+    "courtroom": _entry(
+        "misc", "courtroom",
+        title="Courtroom-{LLM}: An Innovative Courtroom-Analogous Framework for Text Classification",
+        author="{Anonymous ACL submission}",
+    ),
+}  # fmt: skip
+_WILSON = _entry(
+    "article", "wilson1927", title="Probable Inference, the Law of Succession, and Statistical Inference",
+    author="Wilson, Edwin B.", journal="Journal of the American Statistical Association", volume="22", year="1927",
+)  # fmt: skip
+_SAMPLE = (
+    _entry("article", "desraj1956",
+           title="Some Estimators in Sampling with Varying Probabilities without Replacement", author="{Des Raj}",
+           journal="Journal of the American Statistical Association", volume="51", year="1956"),
+    _entry("inproceedings", "farquhar2021", title="On Statistical Bias in Active Learning: How and When to Fix It",
+           author="Farquhar, Sebastian and Gal, Yarin and Rainforth, Tom",
+           booktitle="International Conference on Learning Representations", year="2021"),
+    _entry("article", "deville1992", title="Calibration Estimators in Survey Sampling",
+           author='Deville, Jean-Claude and S{\\"a}rndal, Carl-Erik',
+           journal="Journal of the American Statistical Association", volume="87", year="1992"),
+    _entry("article", "korn1998",
+           title="Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from "
+           "Survey Data", author="Korn, Edward L. and Graubard, Barry I.", journal="Survey Methodology", volume="24",
+           year="1998"),
+)  # fmt: skip
+_SEQUENCE = _entry(
+    "article", "waudbysmith2024", title="Time-Uniform Central Limit Theory and Asymptotic Confidence Sequences",
+    author="Waudby-Smith, Ian and Arbour, David and Sinha, Ritwik and Kennedy, Edward H. and Ramdas, Aaditya",
+    journal="The Annals of Statistics", volume="52", year="2024",
+)  # fmt: skip
+_FIXED = _entry(
+    "misc", "angelopoulos2021",
+    title="Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control",
+    author="Angelopoulos, Anastasios N. and Bates, Stephen and Cand{\\`e}s, Emmanuel J. and Jordan, Michael I. and "
+    "Lei, Lihua", year="2021",
+)  # fmt: skip
+
+
+def _bibliography(run: RunRow, found: EvaluationReport, current: plan.Plan | None) -> dict[str, str]:
+    """Return the entries of what was used."""
+    used = [_MOOT, *([_PROTOCOLS[run.settings.protocol]] if run.settings.protocol in _PROTOCOLS else []), _WILSON]
+    if found.basis.design == "sample" and source_of(found.reference).kind == REVIEWED:
+        used += _SAMPLE
+    if current is not None and current.claim in ("share", "correct"):
+        used.append(_SEQUENCE)
+    if current is not None and current.claim == "error":
+        used.append(_FIXED)
+    return dict(used)
+
+
+# --- Writing ---------------------------------------------------------------------------------------------------------
+
+
+def _markdown(found: Paper, base: str) -> Iterable[str]:
+    yield f"# {found.title}"
+    for title, blocks in found.sections.items():
+        yield f"## {title}"
+        for block in blocks:
+            match block:
+                case str():
+                    yield block
+                case Listing():
+                    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", block.text)), default=0))
+                    yield f"### {block.title}\n\n{fence}text\n{block.text}\n{fence}"
+                case Table():
+                    cells = [block.head, tuple("---" for _ in block.head), *block.rows]
+                    lines = ["| " + " | ".join(_markdown_cell(cell) for cell in row) + " |" for row in cells]
+                    link = f" ([view]({base}{block.view}))" if block.view else ""
+                    yield f"{block.caption}{link}:\n\n" + "\n".join(lines)
+    yield f"## References\n\n```bibtex\n{found.bibtex}```"
+
+
+def _markdown_cell(text: str) -> str:
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def _html(found: Paper, base: str) -> Iterable[str]:
+    yield f"<h1>{escape(found.title)}</h1>"
+    for title, blocks in found.sections.items():
+        yield f"<h2>{escape(title)}</h2>"
+        for block in blocks:
+            match block:
+                case str():
+                    yield f"<p>{escape(block)}</p>"
+                case Listing():
+                    yield f"<h3>{escape(block.title)}</h3><pre>{escape(block.text)}</pre>"
+                case Table():
+                    yield html_table(block, base)
+    yield f"<h2>References</h2><pre>{escape(found.bibtex)}</pre>"
+
+
+def html_table(block: Table, base: str = "", *, css: str = "") -> str:
+    """Return a table as HTML with every number linked to its view; ``css`` is the class of the table."""
+
+    def cell(text: str) -> str:
+        linked = block.view and re.search(r"\d", text)
+        return f'<a href="{escape(base + block.view)}">{escape(text)}</a>' if linked else escape(text)
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in block.head)
+    rows = "".join(
+        f"<tr><td>{escape(row[0])}</td>{''.join(f'<td>{cell(text)}</td>' for text in row[1:])}</tr>"
+        for row in block.rows
+    )
+    caption = f"<caption>{escape(block.caption)}</caption>"
+    return (
+        f"<table{f' class={css!r}' if css else ''}>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+}  # fmt: skip
+
+
+def _tex(text: str) -> str:
+    return "".join(_LATEX.get(letter, letter) for letter in text)
+
+
+def _latex(found: Paper) -> Iterable[str]:
+    yield f"% {found.title.replace(chr(10), ' ')}\n% needs \\usepackage{{booktabs}}"
+    for title, blocks in found.sections.items():
+        yield f"\\section*{{{_tex(title)}}}"
+        for block in blocks:
+            match block:
+                case str():
+                    yield _tex(block)
+                case Listing():
+                    text = block.text.replace("\\end{verbatim}", "\\ end{verbatim}")
+                    yield f"\\paragraph{{{_tex(block.title)}}}\n\\begin{{verbatim}}\n{text}\n\\end{{verbatim}}"
+                case Table():
+                    yield _latex_table(block)
+    yield f"\\nocite{{{','.join(found.bibliography)}}}\n\\bibliographystyle{{plain}}\n\\bibliography{{moot}}"
+
+
+def _latex_table(block: Table) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return " & ".join(_tex(" ".join(cell.split())) for cell in cells) + r" \\"
+
+    rows = "\n".join(line(row) for row in block.rows)
+    return (
+        f"\\begin{{table}}[h]\n\\centering\n\\caption{{{_tex(block.caption)}}}\n"
+        f"\\begin{{tabular}}{{l{'r' * (len(block.head) - 1)}}}\n\\toprule\n{line(block.head)}\n\\midrule\n{rows}\n"
+        "\\bottomrule\n\\end{tabular}\n\\end{table}"
+    )

@@ -1,0 +1,118 @@
+"""What a paper says about a run: methods, tables with links, appendices, references, and the design file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.runs import RunRow
+from core.services import paper
+from core.services.review import plan, queue, review
+from core.services.review.plan import Plan
+from core.services.review.queue import QueueFilter
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(
+    labels=(
+        Label(name="Clean & tidy", keywords=("clean",), description="100% <clean>"),
+        Label(name="Staff", keywords=("staff",)),
+    )
+)
+CLEAN = BOOK.labels[0].id
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, RunRow]]:
+    """80 documents, 40 of them reviewed in the order of the queue for a planned claim."""
+    workspace = Workspace()
+    session = workspace.open(tmp_path_factory.mktemp("paper") / "p.duckdb")
+    texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
+    session.store.documents.add([Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(80)])
+    version = session.store.codebooks.save(BOOK)
+    settings = planning.build_settings(planning.Plan(protocol="ecj"), BOOK, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id).result(60)
+    run = session.run(made.run_id)
+    plan.save_plan(session, run, Plan("share", CLEAN, 0.2, 0.1, 40))
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
+    for document, draw in listed.draws.items():
+        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+    review.submit(
+        session, run.run_id, [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)], actor="ada"
+    )
+    yield session, run
+    workspace.close()
+
+
+def test_the_methods_name_what_was_done(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    found = paper.paper(session, run, "reviewed")
+    annotation, reference, claim = found.sections["Methods"]
+    assert isinstance(annotation, str)
+    assert "We annotated 80 documents with 2 labels" in annotation
+    assert "ECJ" in annotation
+    assert "80 received a verdict" in annotation
+    assert "by 1 person. 40 documents of 80 were drawn one after another with known, unequal probabilities" in str(
+        reference
+    )
+    assert "share of Clean & tidy within 20 points; 40 reviews were planned" in str(claim)
+    assert "of the 80 documents are about Clean & tidy (95% interval" in str(found.sections["Results"][-1])
+
+
+def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    found = paper.paper(session, run, "reviewed")
+    page = paper.write(found, "html", base="http://localhost:1/")
+    assert f'<a href="http://localhost:1/evaluate?run={run.run_id}&amp;reference=reviewed">' in page
+    assert "100% &lt;clean&gt;" in page
+    assert "<clean>" not in page
+    markdown = paper.write(found, "markdown")
+    assert f"([view](evaluate?run={run.run_id}&reference=reviewed))" in markdown
+    assert "| Macro F1 |" in markdown
+    assert all(len(row.split(" | ")) == 3 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
+    latex = paper.write(found, "latex")
+    assert r"Clean \& tidy" in latex
+    assert r"100\% <clean>" in latex
+    assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
+    assert r"\nocite{moot,maada_ecj,wilson1927,desraj1956,farquhar2021,deville1992,korn1998,waudbysmith2024}" in latex
+
+
+def test_the_bibliography_holds_what_was_used(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    gold = paper.paper(session, run, "gold")
+    assert "desraj1956" not in gold.bibtex
+    entries = re.findall(r"^@\w+\{(\w+),$", paper.paper(session, run, "reviewed").bibtex, re.M)
+    assert entries == [*dict.fromkeys(entries)]
+    assert "desraj1956" in entries
+
+
+def test_the_appendix_holds_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    found = paper.paper(session, run)
+    prompts = found.sections["Appendix: prompts"]
+    assert len(prompts) == len(run.settings.templates)
+    assert "builtin/lexical" in str(found.sections["Appendix: models"])
+
+
+def test_the_design_file_weighs_the_reviewed_documents(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    rows = list(csv.DictReader(io.StringIO(paper.design_file(session, run).removeprefix("\ufeff"))))
+    assert len(rows) == 80
+    reviewed = [row for row in rows if row["order"]]
+    drawn = [row for row in reviewed if row["selected"] == "drawn"]
+    assert (len(reviewed), len(drawn)) == (41, 40)
+    assert {row["selected"] for row in reviewed} == {"drawn", "chosen"}
+    assert all(0 < float(row["probability"]) < 1 for row in drawn)
+    assert sum(float(row["weight"]) for row in reviewed) == pytest.approx(80)
+    given = sum(float(row["weight"]) for row in reviewed if row["model_Clean & tidy"] == "1")
+    assert given == pytest.approx(60), "weights are calibrated to the verdicts"
+    assert all((row["human_Staff"] in "01") and row["human_Staff"] for row in reviewed)
+    assert all(not row["human_Staff"] and not row["weight"] for row in rows if not row["order"])
