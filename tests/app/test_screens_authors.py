@@ -1,0 +1,109 @@
+"""The Authors page by Streamlit's own test runner: consent, exclusion, settings, and answers of a second person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.services import projects
+from core.services.authors import desk
+from core.services.session import ProjectSession
+from tests.app.studio import HOSTILE, button, html, open_page, studio
+
+BOOK = Codebook(
+    unit="message",
+    labels=(
+        Label(name="Urgent", keywords=("today", "tomorrow")),
+        Label(name="Feeling", description="How do you feel?", open="options", include=("calm", "worried", "proud")),
+    ),
+)
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
+    with studio(tmp_path, monkeypatch) as made:
+        opened = projects.create_project(made, "p")
+        yield opened
+
+
+def agree(at, name: str = "p1"):
+    at.text_input(key="authors-name").set_value(name).run()
+    return at.button(key="authors-agree").click().run()
+
+
+def send(at, text: str):
+    at.text_area(key="authors-text").set_value(text).run()
+    return at.button(key="authors-send").click().run()
+
+
+def show(at, view: str):
+    at.session_state["authors_view"] = view
+    return at.run()
+
+
+def test_without_a_codebook_the_page_says_what_to_do(session: ProjectSession) -> None:
+    assert "No codebook yet" in html(open_page("authors"))
+
+
+def test_consent_comes_first_and_needs_a_name(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = open_page("authors")
+    assert any("Answering is voluntary" in each.value for each in at.text)
+    at.button(key="authors-agree").click().run()
+    assert "name or code is missing" in html(at)
+    agree(at)
+    assert "writing as p1" in html(at)
+
+
+def test_excluded_text_says_why_and_hostile_words_stay_text(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    send(at, "Good morning!")
+    assert "only a greeting" in html(at)
+    send(at, "")
+    assert "no text yet" in html(at)
+    send(at, f"{HOSTILE} and the report is due tomorrow")
+    assert "<img src=x" not in html(at)
+    assert any("<img src=x" in each.value for each in at.text)
+
+
+def test_question_waits_and_can_be_put_off(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = agree(open_page("authors"))
+    send(at, "The report is due tomorrow and not done.")
+    asked = [each for each in at.button if "/" in str(each.key)]
+    assert [each.disabled for each in asked if each.label in ("Not sure", "None of these")] == [True, True]
+    button(at, "Not now")
+    assert "not now" in html(at)
+
+
+def test_second_person_answers_and_shows_up_in_the_results(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    desk.save_settings(session, reading_seconds=0, m=1)
+    author = desk.give_consent(session, "p1")
+    made = desk.submit(session, author, "The report is due tomorrow and not done.")
+    (question,) = made.questions
+    desk.answer(session, question.id, author, choice=question.options[0], seconds=6)
+    at = open_page("authors")
+    show(at, "Answer for others")
+    at.text_input(key="authors-annotator").set_value("bo").run()
+    assert any("report is due" in each.value for each in at.text)
+    button(at, question.options[0])
+    assert "No questions left" in html(at)
+    show(at, "Results")
+    assert "<td>people</td>" in html(at)
+
+
+def test_settings_are_saved_and_wrong_ones_are_refused(session: ProjectSession) -> None:
+    session.store.codebooks.save(BOOK)
+    at = open_page("authors")
+    show(at, "Settings")
+    at.number_input(key="authors-set-m").set_value(2).run()
+    at.text_area(key="authors-set-names").set_value("Zork\n\n Ada ").run()
+    assert (desk.load_settings(session).m, desk.load_settings(session).names) == (2, ("Zork", "Ada"))
+    at.text_area(key="authors-set-catalogue").set_value("- {name: A}").run()
+    assert "catalogue" in html(at)
+    assert desk.load_settings(session).catalogue == ""
