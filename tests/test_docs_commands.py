@@ -152,6 +152,7 @@ def test_commands_print_what_the_schemas_describe(tmp_path: Path) -> None:
         "evaluate": moot("evaluate", *project).json,
         "compare": moot("compare", *project, "r0001", "r0002").json,
         "models": moot("models", "--json").json,
+        "authors": moot("authors", "--project", tmp_path / "chats.duckdb", "--sample", "--json").json,
         "doctor": moot("doctor", "--json", code=None).json,
     }
     for name, result in printed.items():
