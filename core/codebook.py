@@ -54,6 +54,19 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
 
 
+class Scale(_Frozen):
+    """Ordinal scale of a rating codebook, both ends included."""
+
+    min: int = 1
+    max: int = 5
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min >= self.max:
+            raise ValueError("the scale's min must be below its max")
+        return self
+
+
 class Label(_Frozen):
     """One label (in a rating codebook: one dimension) with the definitions for prompts and the built-in model."""
 
@@ -65,6 +78,7 @@ class Label(_Frozen):
     colour: int = Field(default=0, ge=0, le=COLOURS)
     code: int | float | None = None
     open: OpenForm = ""
+    scale: Scale | None = None
     id: str = ""
 
     @field_validator("name")
@@ -94,25 +108,19 @@ class Label(_Frozen):
         The order of the keywords and the colour do not change it.
         """
         return digest(
-            [self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)], size=8
+            [
+                *(self.name, self.description, list(self.include), list(self.exclude), sorted(self.keywords)),
+                *([self.scale.min, self.scale.max] if self.scale else []),
+            ],
+            size=8,
         )
 
 
-class Scale(_Frozen):
-    """Ordinal scale of a rating codebook, both ends included."""
-
-    min: int = 1
-    max: int = 5
-
-    @model_validator(mode="after")
-    def _ordered(self) -> Self:
-        if self.min >= self.max:
-            raise ValueError("the scale's min must be below its max")
-        return self
-
-
 class Codebook(_Frozen):
-    """A codebook. Label names are unique after ``normalise``; label ids are stable across versions."""
+    """A codebook. Label names are unique after ``normalise``; label ids are stable across versions.
+
+    ``scale`` is the scale of all dimensions of a rating, or covers the different scales of its labels.
+    """
 
     name: str = "Codebook"
     kind: Kind = "multilabel"
@@ -132,7 +140,7 @@ class Codebook(_Frozen):
             if name in seen:
                 raise ValueError(f"two labels have the same name: '{seen[name]}' and '{label.name}'; rename one")
             seen[name] = label.name
-        if self.scale is not None and self.kind != "rating":
+        if self.kind != "rating" and (self.scale is not None or any(label.scale for label in self.labels)):
             raise ValueError("a scale belongs to kind rating")
         if self.kind != "multilabel" and any(label.open for label in self.labels):
             raise ValueError("open labels belong to kind multilabel")
@@ -140,9 +148,27 @@ class Codebook(_Frozen):
         if len(taken) != sum(bool(label.id) for label in self.labels):
             raise ValueError("two labels have the same id")
         object.__setattr__(self, "labels", tuple(_with_ids(self.labels, taken)))
-        if self.kind == "rating" and self.scale is None:
-            object.__setattr__(self, "scale", Scale())
+        if self.kind == "rating":
+            self._set_scales()
         return self
+
+    def _set_scales(self) -> None:
+        """Give every dimension its own scale unless all have the same; ``scale`` then covers all of them."""
+        scales = [label.scale or self.scale or Scale() for label in self.labels]
+        common = scales[0] if len(set(scales)) == 1 else None
+        if scales:
+            widest = Scale(min=min(one.min for one in scales), max=max(one.max for one in scales))
+            object.__setattr__(self, "scale", widest)
+            own = (None if common else one for one in scales)
+            labels = zip(self.labels, own, strict=True)
+            object.__setattr__(self, "labels", tuple(label.model_copy(update={"scale": one}) for label, one in labels))
+        elif self.scale is None:
+            object.__setattr__(self, "scale", Scale())
+
+    def scale_of(self, item: str) -> Scale:
+        """Return the scale of a dimension: its own, else that of the codebook."""
+        own = next((label.scale for label in self.labels if label.id == item), None)
+        return own or self.scale or Scale()
 
     @property
     def hash(self) -> str:
@@ -151,6 +177,8 @@ class Codebook(_Frozen):
         for label in data["labels"]:
             if not label["open"]:  # keeps the hashes of codebooks from before labels could be open
                 del label["open"]
+            if label["scale"] is None:  # likewise from before dimensions had scales
+                del label["scale"]
         return digest(data)
 
     @property

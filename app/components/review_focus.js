@@ -36,7 +36,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {LabelData[]} labels
  * @property {RoleData[]} roles
  * @property {Kind} kind
- * @property {{ min: number, max: number } | null} scale
+ * @property {Record<string, { min: number, max: number }>} scales Of the dimensions of a rating.
  * @property {Record<string, unknown>} filters Of the queue.
  * @property {{ share: number, blind: boolean }} settings
  * @property {string[]} tags Error types.
@@ -97,7 +97,7 @@ class FocusView {
       labels: createLabels(data.labels),
       roles: createRoles(data.roles),
       kind: data.kind,
-      scale: data.scale,
+      scales: data.scales,
     };
     this.blind = data.settings.blind;
     this.requested = data.document;
@@ -623,11 +623,12 @@ class FocusView {
 
   /** @param {number} digit */
   handleDigit(digit) {
-    const { kind, scale, labels } = this.info;
+    const { kind, scales, labels } = this.info;
     if (!this.document) return;
     if (kind === "rating") {
-      if (!scale || digit < scale.min || digit > scale.max) return;
       const item = [...labels.keys()][this.position];
+      const scale = scales[item];
+      if (!scale || digit < scale.min || digit > scale.max) return;
       if (this.position < labels.size - 1) this.position += 1;
       this.setValue(item, digit);
     } else if (digit === 0) this.setRestAbsent();
@@ -958,7 +959,8 @@ class FocusView {
 
   /** Return the keys that change a label, and what they do. */
   digitKeys() {
-    const { kind, scale, labels } = this.info;
+    const { kind, scales, labels } = this.info;
+    const scale = scales[[...labels.keys()][this.position]];
     if (kind === "rating") return { first: String(scale?.min), last: String(scale?.max), action: "rate" };
     return { first: "1", last: String(Math.min(9, labels.size)), action: kind === "choice" ? "choose" : "toggle" };
   }

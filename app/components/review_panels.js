@@ -11,7 +11,7 @@ import { avatar, findRole } from "./roles.js";
 /** @import { Label, Labels, Value, Values } from "./labels.js" */
 /** @import { RunInfo } from "./debate.js" */
 
-/** @typedef {RunInfo & { scale: { min: number, max: number } | null }} ReviewInfo */
+/** @typedef {RunInfo & { scales: Record<string, { min: number, max: number }> }} ReviewInfo */
 /** @typedef {"Pending" | "Draft" | "Submitted" | "Discarded"} ReviewStatus */
 /** @typedef {{ reason: string, text: string, tone: string }} Reason */
 /** @typedef {{ how: "drawn", probability: number, remaining: number, frame: number }} SamplingRecord */
@@ -155,7 +155,7 @@ export function formRows(document, info, focused, onChange) {
     const value = document.values[label.id];
     const change = (/** @type {Value} */ next) => onChange(label.id, next);
     const isRating = info.kind === "rating";
-    const control = isRating ? ratingControl(value, info.scale, change) : presenceSwitch(value, change);
+    const control = isRating ? ratingControl(value, info.scales[label.id], change) : presenceSwitch(value, change);
     const votes = isRating ? ratingVotes(label.id, document, info) : presenceVotes(label.id, document, info);
     const remarks = itemRemarks(label.id, document, info.labels);
     return formRow(label, isRating ? "" : label.digit, [...votes, ...remarks], control, index === focused);
@@ -220,7 +220,7 @@ function presenceSwitch(value, onChange) {
  * Create the steps of a scale. A mean between two steps marks both of them; neither is chosen.
  *
  * @param {Value | undefined} value
- * @param {ReviewInfo["scale"]} scale
+ * @param {{ min: number, max: number } | undefined} scale
  * @param {(value: Value) => void} onChange
  */
 function ratingControl(value, scale, onChange) {

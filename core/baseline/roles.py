@@ -26,7 +26,7 @@ from typing import Any
 from core.baseline import author_labelling, persona_extraction
 from core.baseline.evidence import THRESHOLD, Evidence, Lexicon, find_evidence, lexicon_of
 from core.baseline.words import FUNCTION_WORDS, forms, tokens
-from core.codebook import Codebook, Label, Scale
+from core.codebook import Codebook, Label
 from core.debate.personas import FAMILY
 from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
@@ -400,9 +400,10 @@ class _RatingRoles(_Roles):
         return shared, _share(_content_words(self.focus), _content_words(first) | context) if self.focus else None
 
     def _rated(self) -> dict[int, int]:
-        scale, shares = self.lexicon.codebook.scale or Scale(), self._shares()
+        codebook, shares = self.lexicon.codebook, self._shares()
         rated = {}
         for number in self.usable:
+            scale = codebook.scale_of(codebook.labels[number].id)
             missing = float(2.0 ** -self.evidence.score(number))
             for share in shares:
                 missing *= 1 - (share or 0.0)

@@ -14,7 +14,6 @@ from core.export.rows import (
     NamedValues,
     dump_json,
     named_values,
-    rating_scale,
     text_fields,
 )
 
@@ -69,10 +68,10 @@ def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
 def dataset_settings(codebook: Codebook, fields: Sequence[str]) -> bytes:
     """Return guidelines, fields and questions as JSON, in the layout of Argilla's settings file."""
     if codebook.kind == "rating":
-        scale = rating_scale(codebook)
+        scales = [(label, codebook.scale_of(label.id)) for label in codebook.labels]
         questions = [
             _question(label.name, label.description, {"type": "rating", "options": _points(scale.min, scale.max)})
-            for label in codebook.labels
+            for label, scale in scales
         ]
     else:
         kind = "multi_label_selection" if codebook.kind == "multilabel" else "label_selection"

@@ -16,7 +16,6 @@ from core.export.rows import (
     evidence_spans,
     named_values,
     peek_text_fields,
-    rating_scale,
     text_fields,
     unique_names,
 )
@@ -91,8 +90,8 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
         xml.SubElement(view, "Text", name=field, value=f"${field}")
     xml.SubElement(view, "Text", name=TEXT, value=f"${TEXT}")
     if codebook.kind == "rating":
-        scale = rating_scale(codebook)
         for label in codebook.labels:
+            scale = codebook.scale_of(label.id)
             xml.SubElement(view, "Header", value=label.name)
             xml.SubElement(
                 view,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.rows import ExportRow, dump_json, evidence_spans, named_values, rating_scale, text_fields
+from core.export.rows import ExportRow, dump_json, evidence_spans, named_values, text_fields
 from core.hashing import digest
 
 
@@ -46,10 +46,10 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
 def _options(codebook: Codebook) -> list[dict[str, str]]:
     if codebook.kind != "rating":
         return [{"id": label.name, "text": label.name} for label in codebook.labels]
-    scale = rating_scale(codebook)
+    scales = [(label.name, codebook.scale_of(label.id)) for label in codebook.labels]
     return [
-        {"id": f"{label.name}:{point}", "text": f"{label.name}: {point}"}
-        for label in codebook.labels
+        {"id": f"{name}:{point}", "text": f"{name}: {point}"}
+        for name, scale in scales
         for point in range(scale.min, scale.max + 1)
     ]
 

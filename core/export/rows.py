@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from core.annotations import VERDICT, Evidence, majority_reference
-from core.codebook import CHOICE_ITEM, Codebook, Scale
+from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.ingest.table import clean_value
 
@@ -247,11 +247,6 @@ def evidence_spans(annotator: AnnotatorValues, row: ExportRow, codebook: Codeboo
         if each.supported and each.field == first and each.item in names
     )
     return [{"start": start, "end": end, "text": text[start:end], "label": label} for start, end, label in found]
-
-
-def rating_scale(codebook: Codebook) -> Scale:
-    """Return the scale of a rating codebook."""
-    return codebook.scale or Scale()
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS

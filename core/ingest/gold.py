@@ -213,14 +213,14 @@ def _binary(mapped: ValueMap, item: str) -> CellReader:
 
 
 def _rating(codebook: Codebook, mapped: ValueMap, item: str) -> CellReader:
-    scale = codebook.scale
+    scale = codebook.scale_of(item)
 
     def read(cell: Any) -> CellReading:
         text = normalise_cell(cell)
         if not text or (text in mapped and mapped[text] is None):
             return NO_GOLD
         number = parse_rating(mapped.get(text, cell))
-        if number is None or (scale is not None and not scale.min <= number <= scale.max):
+        if number is None or not scale.min <= number <= scale.max:
             return {}, (as_text(cell).strip(),)
         return {item: number}, ()
 

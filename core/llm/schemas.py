@@ -25,7 +25,7 @@ _LISTED_SCALE = 21
 
 INSTRUCTION = (
     "Give this answer as one JSON object and nothing else, in place of the closing line. Its keys are {keys}. "
-    "Write the reasoning first; names letter by letter as they are listed."
+    "Write the reasoning first, and the names exactly as listed."
 )
 
 
@@ -44,8 +44,8 @@ def schema_for(ask: Request, codebook: Codebook) -> Schema:
         case "choice":
             decision: Schema = {"quotes": _quotes(), "label": {"type": "string", "enum": list(codebook.names)}}
         case "ratings":
-            rating = _rating(codebook.scale or Scale())
-            decision = {"ratings": _object(dict.fromkeys(codebook.names, rating))}
+            ratings = {label.name: _rating(codebook.scale_of(label.id)) for label in codebook.labels}
+            decision = {"ratings": _object(ratings)}
         case _:
             entry = _object({"label": {"type": "string", "enum": list(codebook.names)}, "quotes": _quotes()})
             decision = {"labels": {"type": "array", "items": entry, "maxItems": len(codebook.labels)}}

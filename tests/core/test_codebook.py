@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import COLOURS, Codebook, Label, dump_yaml, load_yaml, normalise, parse_codebook
+from core.codebook import COLOURS, Codebook, Label, Scale, dump_yaml, load_yaml, normalise, parse_codebook
 from core.errors import CodebookError
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=20)
@@ -86,3 +86,23 @@ def test_definition_hash_depends_on_words_and_not_on_colour() -> None:
 def test_a_codebook_of_20000_labels_is_refused() -> None:
     with pytest.raises(CodebookError, match=r"20,000 labels; at most 1,000"):
         parse_codebook({"labels": [{"name": f"label {number}"} for number in range(20_000)]})
+
+
+def test_each_dimension_may_have_its_own_scale() -> None:
+    given = {"kind": "rating", "labels": [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall"}]}
+    codebook = parse_codebook(given)
+    fluency, overall = codebook.items
+    assert codebook.scale_of(fluency) == Scale(min=0, max=2)
+    assert codebook.scale_of(overall) == Scale(min=1, max=5)
+    assert codebook.scale == Scale(min=0, max=5), "the scale of the codebook covers all of them"
+    assert load_yaml(dump_yaml(codebook)) == codebook
+
+
+def test_one_scale_for_all_dimensions_is_that_of_the_codebook() -> None:
+    own = {"scale": {"min": 0, "max": 2}}
+    each = parse_codebook({"kind": "rating", "labels": [{"name": "A", **own}, {"name": "B", **own}]})
+    whole = parse_codebook({"kind": "rating", "labels": [{"name": "A"}, {"name": "B"}], **own})
+    assert each == whole
+    assert each.hash == whole.hash
+    with pytest.raises(CodebookError, match="a scale belongs to kind rating"):
+        parse_codebook({"labels": [{"name": "A", **own}]})

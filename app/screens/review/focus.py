@@ -39,7 +39,7 @@ def focus(
     filters: dict[str, Any] = asdict(wanted)
     for own in ("sort", "number", "size"):
         del filters[own]
-    scale = None if codebook.scale is None else {"min": codebook.scale.min, "max": codebook.scale.max}
+    scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
     result = _FOCUS(
         key=key,
         data={
@@ -48,7 +48,7 @@ def focus(
             "labels": label_data(codebook),
             "roles": role_data(roles),
             "kind": codebook.kind,
-            "scale": scale,
+            "scales": scales,
             "filters": filters,
             "settings": asdict(settings),
             "tags": list(ERROR_TAGS),

@@ -212,8 +212,9 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     if choice:
         return codebook.items[0], label
     values: Sequence[Value] = (True, False)
-    if codebook.kind == "rating" and codebook.scale is not None:
-        values = range(codebook.scale.min, codebook.scale.max + 1)
+    if codebook.kind == "rating":
+        scale = codebook.scale_of(label)
+        values = range(scale.min, scale.max + 1)
     value = st.selectbox(
         "Value", values, format_func=lambda value: review.value_name(codebook, value), label_visibility="collapsed",
         width=110, key="review-bulk-value",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container
 from typing import Any
 
-from core.codebook import Codebook, Scale
+from core.codebook import Codebook
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names
 from core.debate.reading.markers import MarkedReply, Marker, is_inside, is_reported
@@ -85,7 +85,7 @@ def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
 
 class _Collected:
     def __init__(self, codebook: Codebook, names: Names) -> None:
-        self.scale = codebook.scale or Scale()
+        self.scale_of = codebook.scale_of
         self.names = names
         self.seen: dict[str, list[Value]] = {}
         self.reasons: dict[str, str] = {}
@@ -138,18 +138,19 @@ class _Collected:
             self.reasons.setdefault(item, LEFT_OPEN)
         elif number is None or _has_superscript(text, *folded.source(*number.span("number"))):
             self.reasons.setdefault(item, f'"{words}" is not a number')
-        elif number["top"] and int(number["top"]) != self.scale.max:
-            self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {self.scale.max}')
+        elif number["top"] and int(number["top"]) != (top := self.scale_of(item).max):
+            self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
         else:
             digits = number["number"].replace("−", "-")
             self.rate(item, float(digits) if "." in digits else int(digits))
 
     def rate(self, item: str, value: int | float) -> None:
         """Take a number, if it is on the scale."""
-        if self.scale.min <= value <= self.scale.max:
+        scale = self.scale_of(item)
+        if scale.min <= value <= scale.max:
             self.seen.setdefault(item, []).append(value)
         else:
-            self.reasons[item] = f"{value} is outside {self.scale.min} to {self.scale.max}"
+            self.reasons[item] = f"{value} is outside {scale.min} to {scale.max}"
 
     def reading(self) -> Reading:
         values = {item: said[0] for item, said in self.seen.items() if len(set(said)) == 1}

@@ -323,6 +323,5 @@ def _label_filter(codebook: Codebook, label_id: str) -> tuple[str, Value]:
     if codebook.kind == "choice":
         return codebook.items[0], label_id
     if codebook.kind == "rating":
-        assert codebook.scale is not None
-        return label_id, codebook.scale.max
+        return label_id, codebook.scale_of(label_id).max
     return label_id, True

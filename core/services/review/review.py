@@ -306,8 +306,7 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
         "choice": isinstance(value, str) and any(label.id == value for label in codebook.labels),
         "rating": isinstance(value, int | float)
         and not isinstance(value, bool)
-        and codebook.scale is not None
-        and codebook.scale.min <= value <= codebook.scale.max,
+        and codebook.scale_of(item).min <= value <= codebook.scale_of(item).max,
     }
     if not fits[codebook.kind]:
         raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one of its values.")

@@ -751,3 +751,12 @@ def test_hostile_text_after_an_announced_decision_takes_linear_time(
     start = time.process_time()
     read("Final Decision: " + piece * (40_000 // len(piece)), form, codebook)
     assert time.process_time() - start < 15
+
+
+def test_ratings_are_read_by_the_scale_of_their_dimension() -> None:
+    labels = [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall", "scale": {"min": 1, "max": 7}}]
+    codebook = parse_codebook({"kind": "rating", "labels": labels})
+    for text in ("Final Ratings:\nFluency: 3\nOverall: 7/7", '{"ratings": {"Fluency": 3, "Overall": 7}}'):
+        found = read(text, "ratings", codebook)
+        assert list(found.values.values()) == [7]
+        assert list(found.undecided.values()) == ["3 is outside 0 to 2"]
