@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from core.baseline import classifier_model
 from core.llm.connections import Connection
-from core.llm.sdk import ollama_client, openai_client, translated_errors
+from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 
 if TYPE_CHECKING:
     import ollama
+    import openai
 
 LIST_SECONDS = 10.0
+LIST_BYTES = 4_000_000
+"""Longest response to a request for the list of models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +48,15 @@ def list_models(place: Connection) -> tuple[ModelCard, ...]:
 
 
 def _from_openai(place: Connection) -> list[ModelCard]:
-    with openai_client(place, LIST_SECONDS) as client:
-        return [ModelCard(str(model.id)) for model in client.models.list()]
+    async def ask(client: openai.AsyncOpenAI) -> list[ModelCard]:
+        return [ModelCard(str(model.id)) for model in (await client.models.list()).data]
+
+    return ask_openai(place, LIST_SECONDS, LIST_BYTES, ask)
 
 
 def _from_ollama(place: Connection) -> list[ModelCard]:
-    with ollama_client(place, LIST_SECONDS) as client:
-        loaded = _loaded(client)
+    async def ask(client: ollama.AsyncClient) -> list[ModelCard]:
+        loaded = await _loaded(client)
         return [
             ModelCard(
                 name=model.model or "",
@@ -60,15 +65,17 @@ def _from_ollama(place: Connection) -> list[ModelCard]:
                 family=(model.details.family or "") if model.details else "",
                 parameters=(model.details.parameter_size or "") if model.details else "",
             )
-            for model in client.list().models
+            for model in (await client.list()).models
         ]
 
+    return ask_ollama(place, LIST_SECONDS, LIST_BYTES, ask)
 
-def _loaded(client: ollama.Client) -> frozenset[str]:
+
+async def _loaded(client: ollama.AsyncClient) -> frozenset[str]:
     """Return the names of the loaded models; none if a server does not report them."""
     import ollama
 
     try:
-        return frozenset(model.model or "" for model in client.ps().models)
+        return frozenset(model.model or "" for model in (await client.ps()).models)
     except (ollama.ResponseError, ValueError, TypeError, AttributeError):
         return frozenset()

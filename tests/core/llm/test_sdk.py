@@ -1,0 +1,114 @@
+"""Servers that answer a request for models or embeddings without end, too large, or in forms that break parsers."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from core.errors import ModelError
+from core.llm import catalogue, embeddings
+from core.llm.connections import connection
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+ENDLESS = HEAD + b"transfer-encoding: chunked\r\n\r\n"
+CHUNK = b"10000\r\n" + b" " * 65536 + b"\r\n"
+Attack = Callable[[socket.socket], None]
+
+
+def trickle(start: bytes, piece: bytes) -> Attack:
+    """Send a piece every 50 ms without end."""
+
+    def attack(client: socket.socket) -> None:
+        client.sendall(start)
+        while True:
+            client.sendall(piece)
+            time.sleep(0.05)
+
+    return attack
+
+
+def flood(client: socket.socket) -> None:
+    """Send white space as fast as possible, without end."""
+    client.sendall(ENDLESS)
+    while True:
+        client.sendall(CHUNK)
+
+
+def whole(body: bytes, *headers: bytes) -> Attack:
+    """Send a complete response."""
+
+    def attack(client: socket.socket) -> None:
+        length = b"content-length: %d\r\n" % len(body)
+        client.sendall(HEAD + length + b"".join(header + b"\r\n" for header in headers) + b"\r\n" + body)
+
+    return attack
+
+
+ATTACKS: dict[str, Attack] = {
+    "silence": lambda client: time.sleep(5),
+    "status without end": trickle(b"HTTP/1.1 200 ", b"O"),
+    "headers without end": trickle(HEAD, b"x-more: 1\r\n"),
+    "body without end": trickle(ENDLESS, b"1\r\n \r\n"),
+    "flood": flood,
+    "gzip bomb": whole(gzip.compress(b" " * 50_000_000), b"content-encoding: gzip"),
+    "deep nesting": whole(b"[" * 1_000_000),
+    "deep objects": whole(b'{"data":' * 400_000),
+    "no object": whole(b"[[[]]]"),
+    "long number": whole(b'{"data": [' + b"9" * 100_000 + b"]}"),
+    "control characters": whole(b'{"data": "\x1b[2J\x00"}'),
+    "length too large": whole(b"{}", b"content-length: 99999999999"),
+    "half": lambda client: client.sendall(HEAD + b"content-length: 100\r\n\r\n{"),
+    "not HTTP": lambda client: client.sendall(b"\x16\x03\x01" + b"\xff" * 100),
+    "early hints without end": trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
+}
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Attack], int]]:
+    """Start a server that attacks every client, and return its port."""
+    listeners: list[socket.socket] = []
+
+    def started(attack: Attack) -> int:
+        listener = socket.create_server(("127.0.0.1", 0))
+        listeners.append(listener)
+
+        def handle(client: socket.socket) -> None:
+            with client, contextlib.suppress(OSError):
+                client.recv(65536)
+                attack(client)
+
+        def accept() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=handle, args=(listener.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        return int(listener.getsockname()[1])
+
+    yield started
+    for listener in listeners:
+        listener.close()
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+@pytest.mark.parametrize("asked", ["models", "embeddings"])
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_bad_list_or_embeddings_end_with_an_error(
+    attack: str, asked: str, dialect: str, serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue, "LIST_SECONDS", 0.5)
+    monkeypatch.setattr(embeddings, "SECONDS", 0.5)
+    port = serve(ATTACKS[attack])
+    place = connection("toy", f"http://127.0.0.1:{port}" + ("/v1" if dialect == "openai" else ""), dialect)  # type: ignore[arg-type]
+    embed = embeddings.embedder("toy/tiny", {"toy": place})
+    assert embed is not None
+    with pytest.raises(ModelError) as refused:
+        catalogue.list_models(place) if asked == "models" else embed(["a text"])
+    assert refused.value.message.startswith("toy ")
+    assert refused.value.message.isprintable()
