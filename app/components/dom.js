@@ -72,6 +72,18 @@ export function button(className, onClick, ...children) {
 }
 
 /**
+ * Let the keyboard reach and scroll a region, and name the region.
+ *
+ * @param {HTMLElement} node
+ * @param {string} name
+ */
+export function makeScrollable(node, name) {
+  node.tabIndex = 0;
+  node.setAttribute("role", "region");
+  node.setAttribute("aria-label", name);
+}
+
+/**
  * Create an icon. Screen readers skip it.
  *
  * @param {IconName} name

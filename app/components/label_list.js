@@ -14,7 +14,7 @@ export default function (component) {
   const { data, setTriggerValue } = component;
   const root = rootOf(component);
   if (isUnchanged(root, data)) return;
-  root.setAttribute("role", "listbox");
+  root.setAttribute("role", "list");
   root.setAttribute("aria-label", "Labels");
   const focused = focusedPart(root);
   const notifyOrder = () => {
@@ -66,8 +66,8 @@ function labelRow({ id, name, colour, note }, selected, onPick, onMoved) {
   const pick = button("pick", onPick, el("span", `swatch l${colour}`), title, note ? el("span", "note", note) : null);
   const row = el("div", `row${selected ? " selected" : ""}`, grip, pick);
   row.dataset.id = id;
-  row.setAttribute("role", "option");
-  row.setAttribute("aria-selected", String(selected));
+  row.setAttribute("role", "listitem");
+  pick.setAttribute("aria-current", String(selected));
   row.onkeydown = (event) => {
     if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
     event.preventDefault();

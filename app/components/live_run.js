@@ -5,7 +5,7 @@ import { Debate } from "./debate.js";
 import { DebateTiles } from "./debate_tiles.js";
 import { DebateView } from "./debate_view.js";
 import { DrawScheduler } from "./draw_scheduler.js";
-import { button, el, icon, keyHint, setText } from "./dom.js";
+import { button, el, icon, keyHint, makeScrollable, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { FinishedList } from "./finished_list.js";
 import { formatCount, formatPlural } from "./format.js";
@@ -107,6 +107,7 @@ class LiveRunView {
     this.documentLength = el("span", "muted tiny");
     this.document = el("div", "document-scroll");
     this.labelTable = el("div", "label-table");
+    makeScrollable(this.labelTable, "Current labels");
     // The debate
     this.connection = el("span", "badge unres hidden");
     this.replayButton = button("button ghost hidden", () => (this.replay ? this.stopReplay() : this.startReplay()));

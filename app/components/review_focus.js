@@ -2,7 +2,7 @@
 // so that a key press is saved and shown without a rerun of the page.
 
 import { ActionQueue } from "./action_queue.js";
-import { el, icon, keyHint, setText } from "./dom.js";
+import { el, icon, keyHint, makeScrollable, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount, formatDuration, formatPlural } from "./format.js";
 import { Debate } from "./debate.js";
@@ -719,16 +719,18 @@ class FocusView {
       ? "Second review: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
       : "Blind: the verdict is shown after you have decided every label.";
     this.drawText(document);
+    const content = el(
+      "div",
+      "scroll",
+      hidden && el("div", "veil", icon("eye"), blind),
+      error && el("div", "veil wrong", error),
+      this.text,
+      !hidden && evidenceTable(document, info),
+    );
+    makeScrollable(content, "Document");
     this.middle.replaceChildren(
       el("div", "panel-head", el("span", "mono bold", id), el("span", "secondary small ellipsis", note), badges),
-      el(
-        "div",
-        "scroll",
-        hidden && el("div", "veil", icon("eye"), blind),
-        error && el("div", "veil wrong", error),
-        this.text,
-        !hidden && evidenceTable(document, info),
-      ),
+      content,
       this.sideButtons,
     );
   }
@@ -762,7 +764,7 @@ class FocusView {
     const toggle = this.press(() => this.togglePart(name));
     const note = el("span", "muted tiny");
     const content = el("div", "scroll");
-    content.tabIndex = 0;
+    makeScrollable(content, title);
     const section = el("div", "side-part", el("div", "panel-head", el("h2", "", title), note), content);
     return { button: keyButton("ghost", title, key, toggle), note, section, content };
   }

@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
+from html import escape
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeAlias, cast
 
@@ -16,6 +17,9 @@ from core import csv_text
 
 PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
 ROW = 26
+READ_ROWS = 200
+"""Most rows of the table behind a chart."""
+
 KEPT = 200
 """Maximum number of cached charts, over all browser sessions."""
 
@@ -55,8 +59,30 @@ def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) 
         font="Inter", view={"stroke": None}, axis=axis, legend=legend
     )
     spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time
+    _hide_marks(spec)
     # Only SVG supports CSS colours. Streamlit (1.67) would use a canvas from 2,000 marks on.
-    return {**spec, "usermeta": {"embedOptions": {"renderer": "svg"}}}
+    return {
+        **spec,
+        "description": "Chart; a table of its numbers follows",
+        "usermeta": {"embedOptions": {"renderer": "svg"}},
+    }
+
+
+def _hide_marks(part: Any) -> None:
+    """Hide the marks of a specification from screen readers, which get the numbers as a table.
+
+    Vega would describe each mark, and give marks without data a role but no name.
+    """
+    if isinstance(part, dict):
+        if "mark" in part:
+            mark = part["mark"]
+            part["mark"] = {**(mark if isinstance(mark, dict) else {"type": mark}), "aria": False}
+        for name, inner in part.items():
+            if name not in ("data", "datasets"):
+                _hide_marks(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            _hide_marks(inner)
 
 
 def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str = "") -> dict[str, str]:
@@ -75,6 +101,7 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
     else:
         st.vega_lite_chart(None, deepcopy(spec), width="stretch", theme=None, key=key)
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
+        st.html(_hidden_table(rows))
         if find_spec("vl_convert") is not None:
             st.download_button(
                 "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
@@ -86,6 +113,18 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
             type="tertiary", icon=":material/download:", help="Download the data of this chart as CSV",
         )  # fmt: skip
     return picked
+
+
+def _hidden_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the numbers of a chart as a table that only screen readers show, with at most READ_ROWS rows."""
+    if not rows:
+        return '<p class="moot-hidden">This chart has no numbers.</p>'
+    names = list(rows[0])
+    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in names)
+    cells = ("".join(f"<td>{escape(str(row.get(name, '')))}</td>" for name in names) for row in rows[:READ_ROWS])
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
+    rest = f", the first {READ_ROWS} of {len(rows):,} rows" if len(rows) > READ_ROWS else ""
+    return f'<table class="moot-hidden"><caption>Numbers of the chart{rest}</caption><tr>{head}</tr>{body}</table>'
 
 
 def svg(spec: Spec, dark: bool) -> str:
