@@ -88,14 +88,14 @@ class EmbeddedSpace:
 
     def __init__(self, texts: Sequence[str], embed: Embed) -> None:
         self._embed = embed
-        self._fitted = _normalised(embed(texts))
+        self._fitted = normalised(embed(texts))
         self._asked: dict[str, Vectors] = {}
 
     def similarities(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
         """Return cosine similarities as described for ``Space``."""
         new = list(dict.fromkeys(text for text in texts if text not in self._asked))
         if new:
-            self._asked.update(zip(new, _normalised(self._embed(new)), strict=True))
+            self._asked.update(zip(new, normalised(self._embed(new)), strict=True))
         found = np.stack([self._asked[text] for text in texts]) @ self._fitted.T
         return np.asarray(np.clip(found, -1.0, 1.0), dtype=np.float64)
 
@@ -169,6 +169,7 @@ def labelled(
     return tuple(Precedent(id, text, values[id]) for id, text in texts.items() if values.get(id) and id not in exclude)
 
 
-def _normalised(vectors: Vectors) -> Vectors:
+def normalised(vectors: Vectors) -> Vectors:
+    """Return vectors of length 1; a zero vector stays as it is."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,10 @@ import numpy.typing as npt
 from core import baseline
 from core.baseline.classifier_model import NAME, ClassifierModel, Prediction
 from core.classifier import classifier
-from core.classifier.similarity import Neighbourhood
+from core.classifier.similarity import Embed, Neighbourhood, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
+from core.errors import MootError
 from core.hashing import digest
 from core.runs import BUILTIN, RunSettings
 from core.stats import metrics
@@ -36,6 +38,10 @@ SMALL_PROJECT = 3_000
 """Up to so many documents, all are scored after each training; above, only after ``RESCORE_GROWTH``."""
 RESCORE_GROWTH = 1.15
 """Factor by which the reviewed documents must grow before a large project is scored again."""
+EMBEDDED_AT_ONCE = 32
+"""Texts that are embedded between two looks at whether the project is closing."""
+MAX_VECTORS = 20_000
+"""Vectors kept in memory, 1.5 kB each with MiniLM."""
 MAX_CARD_LABELS = 40
 """Labels listed in the model card."""
 
@@ -44,11 +50,14 @@ class ClassifierTrainer:
     """Trains the classifier in one background thread, one training at a time.
 
     Call ``schedule`` after each decision. A training stores the classifier, its certainty on every unreviewed document
-    and the most similar reviewed document of each. ``close`` waits for the current batch.
+    and the most similar reviewed document of each. ``close`` waits for the current batch. ``embed`` returns vectors of
+    texts, None where none are to be had; they are used in projects of up to ``SMALL_PROJECT`` documents.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, embed: Embed | None = None) -> None:
         self._store = store
+        self._embed = embed
+        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
         self._task: Future[None] | None = None
@@ -117,12 +126,31 @@ class ClassifierTrainer:
             return None
         trained, facts = classifier.loads(stored.body, name="the classifier")
         own = Codebook.model_validate(facts["codebook"])
-        return _align(codebook, own, trained.predict([baseline.example(own, text) for text in texts]))
+        return _align(codebook, own, trained.predict(self._read(own, texts, trained.width)))
+
+    def _read(self, codebook: Codebook, texts: Sequence[str], width: int) -> list[classifier.Example]:
+        """Return texts as a classifier sees them that knows vectors of this width, 0 for none."""
+        examples = [baseline.example(codebook, text) for text in texts]
+        if self._embed is None or not width:
+            return examples
+        if len(self._vectors) > MAX_VECTORS:
+            self._vectors = {}
+        vectors = self._vectors
+        new = list(dict.fromkeys(text for text in texts if text not in vectors))
+        for start in range(0, len(new), EMBEDDED_AT_ONCE):
+            if self._stop.is_set():
+                raise MootError("Training was stopped.", "It goes on when the project is open again.")
+            chunk = new[start : start + EMBEDDED_AT_ONCE]
+            vectors.update(zip(chunk, normalised(self._embed(chunk)), strict=True))
+        return [
+            replace(example, vector=vectors[text]) if len(vectors[text]) == width else example
+            for example, text in zip(examples, texts, strict=True)
+        ]
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel | None:
         stored = self._store.classifiers.load(hash)
-        return callable_model(*classifier.loads(stored.body, name="the classifier")) if stored else None
+        return callable_model(*classifier.loads(stored.body, name="the classifier"), self._read) if stored else None
 
     def _train_when_needed(self) -> None:
         while not self._stop.wait(DEBOUNCE_SECONDS):
@@ -147,15 +175,18 @@ class ClassifierTrainer:
         texts = dict.fromkeys(example.document_id for example in examples)
         if len(texts) < MIN_DOCUMENTS:
             return
-        name = training_hash(latest.codebook, examples)
+        small = self._store.documents.count() <= SMALL_PROJECT
+        width = len(self._embed(["."])[0]) if self._embed is not None and small else 0
+        name = training_hash(latest.codebook, examples, width)
         known = self._store.classifiers.latest_facts()
         if known is None or known[0] != name:
             used = {document for document, *_ in self._store.classifiers.codebook_examples()}
-            trained, facts = train(latest.codebook, examples, version=latest.version, used_as_example=used)
+            read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), width)
+            trained, facts = train(latest.codebook, examples, read, version=latest.version, used_as_example=used)
             facts["hash"] = name
             body, at = classifier.dumps(trained, facts), time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
-            if len(texts) >= self._scored_at * RESCORE_GROWTH or self._store.documents.count() <= SMALL_PROJECT:
+            if len(texts) >= self._scored_at * RESCORE_GROWTH or small:
                 self._score_documents(trained, latest.codebook, examples)
                 self._scored_at = len(texts)
             else:
@@ -174,7 +205,7 @@ class ClassifierTrainer:
             batch = ids[start : start + BATCH]
             unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
             texts = [document.text for document in unreviewed]
-            certainty = trained.predict([baseline.example(codebook, text) for text in texts]).certainty
+            certainty = trained.predict(self._read(codebook, texts, trained.width)).certainty
             self._store.classifiers.save_predictions(
                 batch,
                 [
@@ -196,28 +227,30 @@ def task_of(codebook: Codebook) -> classifier.Task:
     return classifier.Task(codebook.kind, len(codebook.labels), scale)
 
 
-def training_hash(codebook: Codebook, examples: Sequence[TrainingExample]) -> str:
-    """Return the hash of a training; it changes with decisions, texts, codebook and code."""
+def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], width: int = 0) -> str:
+    """Return the hash of a training; it changes with decisions, texts, codebook, code and the width of the vectors."""
     rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
-    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows], size=6)
+    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, width], size=6)
 
 
 def train(
     codebook: Codebook,
     examples: Sequence[TrainingExample],
+    read: Sequence[classifier.Example] | None = None,
     *,
     version: int = 0,
     used_as_example: set[str] | None = None,
 ) -> tuple[classifier.Classifier, dict[str, Any]]:
     """Train a classifier and return it with plain facts about it, including cross-validated scores.
 
-    Documents in ``used_as_example`` are training examples but not test documents, because the codebook contains their
-    words.
+    ``read`` are the documents as the classifier sees them, in order of appearance; None to read their texts without
+    vectors. Documents in ``used_as_example`` are training examples but not test documents, because the codebook
+    contains their words.
     """
     texts = {example.document_id: example.text for example in examples}
     documents = list(texts)
     reference = decision_matrix(codebook, examples, documents)
-    known = [baseline.example(codebook, text) for text in texts.values()]
+    known = [baseline.example(codebook, text) for text in texts.values()] if read is None else read
     task = task_of(codebook)
     trained = classifier.train(task, known, reference)
     held = classifier.cross_val_predict(task, known, reference)
@@ -232,6 +265,7 @@ def train(
         "scores": cross_validated_scores(codebook, reference[tested], held[tested]),
         "gain": learning_gain(codebook, reference[tested], half[tested], held[tested]),
         "answers": decision_counts(codebook, examples),
+        "vectors": trained.width,
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
     }
     return trained, facts
@@ -265,7 +299,11 @@ def _encode_value(codebook: Codebook, value: Value, labels: Mapping[str, int]) -
     return float(value)
 
 
-def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any]) -> ClassifierModel:
+Read: TypeAlias = Callable[[Codebook, Sequence[str], int], Sequence[classifier.Example]]
+"""Function that reads texts for a classifier with vectors of the given width."""
+
+
+def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], read: Read) -> ClassifierModel:
     """Return the classifier in the form that the built-in connection calls.
 
     It uses the word lists of the codebook it was trained on, and predicts nothing for items that codebook did not have.
@@ -275,7 +313,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any]) -> 
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
         if codebook.kind != own.kind:
             return [Prediction(item, None) for item in codebook.items]
-        example = baseline.example(own, document.text)
+        (example,) = read(own, [document.text], trained.width)
         predictions = trained.predict([example])
         predicted = []
         for item in codebook.items:
@@ -377,7 +415,8 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
         "",
         f"Logistic regressions that start from the evidence of the codebook {_code(codebook.name)} (version "
         f"{facts['codebook_version']}, kind {codebook.kind}) and are corrected by decisions: on the codebook's words "
-        "that occur and on TF-IDF of all words. It is not a language model.",
+        "that occur and on TF-IDF of all words"
+        f"{' and on sentence vectors' if facts.get('vectors') else ''}. It is not a language model.",
         "",
         "## Training data",
         "",

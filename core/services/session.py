@@ -14,6 +14,7 @@ from core.documents import Document
 from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
 from core.errors import ExportError, ProjectGone
+from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import engines, run_view
@@ -56,7 +57,7 @@ class ProjectSession:
         self.store = project.store
         self.engine = engine
         self.models = models
-        self.trainer = ClassifierTrainer(project.store)
+        self.trainer = ClassifierTrainer(project.store, embeddings.embed_minilm if embeddings.available() else None)
         models.classifiers.append(self.trainer.find)
         self.prefetcher = Prefetcher()
         self._live_runs: dict[str, LiveRunState] = {}

@@ -1,7 +1,8 @@
 """Macro-F1 of the built-in model and of the classifier on labelled texts, with seeds and 95% intervals.
 
-``python -m tests.benchmarks.classifier [FILE.csv]``: a table with a column ``text`` and 0/1 gold columns named like
-common aspects, whose starter keywords are the word lists. Without a file, the sample hotels with their own codebook.
+``python -m tests.benchmarks.classifier [FILE.csv [CODEBOOK.yaml]]``: a table with a column ``text`` and 0/1 gold
+columns named like the labels of the codebook or, without one, like common aspects, whose starter keywords are the word
+lists. Without a file, the sample hotels with their own codebook.
 
 The baseline is measured on single texts and on texts joined in fours, because word lists find more in longer texts. The
 classifier is trained in the order of the review queue (least certain first, every fifth at random) on one half and
@@ -35,9 +36,9 @@ RESAMPLES = 500
 Grid = npt.NDArray[np.float64]
 
 
-def main(path: Path | None) -> None:
+def main(path: Path | None, book: Path | None) -> None:
     """Print the scores of each role of the baseline, then those of the classifier by number of decisions."""
-    rows, codebook = _given(path) if path else _hotels()
+    rows, codebook = _given(path, book) if path else _hotels()
     texts = [row["text"] for row in rows]
     reference = np.array([[float(row[name]) for name in codebook.names] for row in rows])
     print(f"{len(texts)} documents, {', '.join(codebook.names)}")
@@ -118,9 +119,11 @@ def _macro_f1(reference: Grid, predicted: Grid) -> float:
     return float((2 * both[present] / either[present]).mean())
 
 
-def _given(path: Path) -> tuple[list[dict[str, str]], Codebook]:
+def _given(path: Path, book: Path | None) -> tuple[list[dict[str, str]], Codebook]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
+    if book is not None:
+        return rows, load_yaml(book.read_text(encoding="utf-8"))
     names = [name for name in rows[0] if baseline.starters(name) and {row[name] for row in rows} <= {"0", "1"}]
     return rows, Codebook(labels=tuple(Label(name=name, keywords=baseline.starters(name)) for name in names))
 
@@ -133,4 +136,4 @@ def _hotels() -> tuple[list[dict[str, str]], Codebook]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else None)
+    main(*(Path(sys.argv[number]) if len(sys.argv) > number else None for number in (1, 2)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from core import baseline
@@ -218,3 +221,26 @@ def test_no_certainty_without_classifier_or_votes(session: ProjectSession) -> No
     first = _run(session)
     _review(session, first, session.store.documents.ids()[:24])
     assert calibration.certainty(session, first).why_not.startswith("No certainty is available.")
+
+
+def test_vectors_carry_what_was_learned_to_other_words(session: ProjectSession) -> None:
+    asked: list[str] = []
+
+    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        asked.extend(texts)
+        return np.array([[2, 0] if "cobwebs" in text or "spiders" in text else [0, 3] for text in texts], np.float32)
+
+    unseen = Document("new", {"text": "spiders over my bed"})
+    chances = []
+    for used in (None, embed):
+        session.trainer._embed = used
+        _review(session, _run(session), [f"d{n:02}" for n in range(24)] if used is None else ["d24"])
+        model = session.trainer.find("")
+        assert model is not None
+        found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
+        chances.append(found.certainty if found.value else 1 - found.certainty)
+    assert chances[1] > 0.5 > chances[0]
+    assert max(asked.count(text) for text in asked if text != ".") == 1, "a text is embedded once"
+    latest = session.store.classifiers.latest_facts()
+    assert latest is not None
+    assert latest[1]["vectors"] == 2
