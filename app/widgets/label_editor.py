@@ -21,6 +21,7 @@ from core.services.codebooks.keyword_matches import InData
 from core.services.session import ProjectSession
 
 OFFERED = 10
+ANSWERS = {"": "Present or absent", "options": "Open: options made for each text", "word": "Open: one free word"}
 
 Edit = Callable[[Codebook, Any], Codebook]
 
@@ -117,6 +118,12 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         st.number_input(
             "Code", **fields.bind(f"label-code-{id}", label.code, changed("code")), step=1, label_visibility="collapsed"
         )
+    if codebook.kind == "multilabel":
+        field_name("Answers", "open labels are asked on the Authors page and left out of runs")
+        st.selectbox(
+            "Answers", list(ANSWERS), format_func=ANSWERS.__getitem__, label_visibility="collapsed",
+            **fields.bind(f"label-open-{id}", label.open, changed("open")),
+        )  # fmt: skip
     left, right = st.columns(2)
     with left:
         field_name("Include", "examples")

@@ -23,6 +23,8 @@ from core.debate.turns import Request
 
 MAX_EXAMPLES = 200
 """Latest answers that the built-in predictor learns from."""
+NAMED_BONUS = 0.15
+"""Score of an answer that the codebook names: it fits more texts than an answer that was made for one."""
 OWN_WEIGHT = 0.5
 """Weight of the words of an answer itself against the texts that it was given for."""
 CHAT_NOTICE = (
@@ -90,12 +92,13 @@ def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tu
         given.setdefault(normalise(one.value), []).append(one.text)
     if not answers:
         return []
+    named = set(map(normalise, feature.suggestions))
     texts = [*answers.values(), *(source for sources in given.values() for source in sources)]
     alike = CharacterSpace(texts).similarities([text])[0]
     own = dict(zip(answers, alike, strict=False))
     place, scores = len(answers), {}
     for key in answers:
-        scores[key] = OWN_WEIGHT * float(own[key])
+        scores[key] = OWN_WEIGHT * float(own[key]) + NAMED_BONUS * (key in named)
     for key, sources in given.items():
         scores[key] += float(max(alike[place : place + len(sources)]))
         place += len(sources)

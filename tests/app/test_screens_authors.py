@@ -107,3 +107,15 @@ def test_settings_are_saved_and_wrong_ones_are_refused(session: ProjectSession) 
     at.text_area(key="authors-set-catalogue").set_value("- {name: A}").run()
     assert "catalogue" in html(at)
     assert desk.load_settings(session).catalogue == ""
+
+
+def test_label_is_opened_on_the_codebook_page(session: ProjectSession) -> None:
+    from core.services.codebooks import codebook as codebooks
+
+    session.store.codebooks.save(BOOK)
+    at = open_page("codebook")
+    urgent = BOOK.labels[0].id
+    at.selectbox(key=f"label-open-{urgent}").set_value("word").run()
+    status = codebooks.standing(session)
+    assert status.codebook.label(urgent).open == "word"
+    assert status.dirty

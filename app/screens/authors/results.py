@@ -13,6 +13,7 @@ from app.widgets.alerts import error_boxes
 from app.widgets.common import line, report_to
 from app.widgets.layout import panel
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
+from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import desk as desks
 from core.services.authors import files, report
@@ -97,7 +98,7 @@ def comparison_panel(session: ProjectSession) -> None:
                     (
                         one.group, f"{one.labels:,}", format_percent(one.accuracy.value, 1),
                         format_number(one.kappa, 2), format_number(one.kl_meaning, 2),
-                        format_number(one.kl_position, 2), format_number(one.seconds, 1), format_money(one.cost_usd),
+                        format_number(one.kl_position, 2), format_number(one.seconds, 1), _cost(one),
                     )
                     for one in found.groups
                 ],
@@ -115,6 +116,11 @@ def comparison_panel(session: ProjectSession) -> None:
             session, "Let a model answer", "authors-annotate", "new answer",
             lambda spec, progress: report.annotate(session, spec, progress=progress),
         )  # fmt: skip
+
+
+def _cost(group: GroupReport) -> str:
+    """Return the cost per label; without a time, the labels came from a file that states neither."""
+    return "–" if group.cost_usd is None and group.seconds is None else format_money(group.cost_usd)
 
 
 def _predictivity(session: ProjectSession, found: AuthorReport) -> None:

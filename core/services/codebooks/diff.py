@@ -72,6 +72,7 @@ def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
         _items("does not count", before.exclude, after.exclude),
         _items("keywords", before.keywords, after.keywords),
         _words("code", _text(before.code), _text(after.code)),
+        _words("open", before.open, after.open),
     ]
     if before.name and after.name and before.colour != after.colour:
         found.append(_words("colour", str(before.colour), str(after.colour)))

@@ -129,3 +129,11 @@ def test_recommends_by_matching_values_or_by_keywords() -> None:
 def test_wrong_catalogue_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         load_catalogue(text)
+
+
+def test_interval_of_a_share_stays_between_0_and_1() -> None:
+    log = [entry for n in range(6) for entry in asked(n, "calm" if n else None, author=f"author {n % 3}")]
+    interval = collection(log).abstention.interval
+    assert interval is not None
+    assert interval.low == 0
+    assert interval.high <= 1
