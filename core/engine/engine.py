@@ -20,7 +20,7 @@ from core.errors import ContextTooLong, ProjectError, Refused, StorageFull
 from core.runs import NOT_STOPPED, RoleModel, RunRow, State, StopReason
 
 STATUS_SECONDS = 0.25
-OUT_OF_BUDGET = "what is left may not pay for a further call"
+OUT_OF_BUDGET = "the rest may not cover another call"
 INTERRUPTED = StopReason("interrupted", "interrupted")
 LOADED_AT_ONCE = 64
 EQUAL_FAILURES = 5

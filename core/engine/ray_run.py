@@ -47,7 +47,7 @@ class RayEngine(ReplayingEngine):
             raise UsageError("Ray is not installed.", 'Install it with: pip install "moot[ray]"')
         if self.settings.budget_usd is not None:
             raise UsageError(
-                "A budget cannot be kept over several machines.", "Leave it out, or use the live or batch engine."
+                "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."
             )
         resolve = {role_model.connection for role_model in self.settings.role_models.values()}
         self._connections = [one for one in connections if one.name in resolve and one.name != BUILTIN]

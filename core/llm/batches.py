@@ -106,7 +106,7 @@ class OpenAIBatches:
 
     async def look(self, batch: str) -> BatchState:
         """Return the status of a batch."""
-        with self._translated("tell how a batch stands"):
+        with self._translated("report the status of a batch"):
             found = await self._client.batches.retrieve(batch)
         answered = found.request_counts.completed + found.request_counts.failed if found.request_counts else 0
         outputs = tuple(filter(None, (found.output_file_id, found.error_file_id)))
@@ -238,7 +238,7 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
     text = printable(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
     if "batch_expired" in str(error):
         raise errors.TimedOut(
-            f"{role_model.model} at {role_model.connection} was not asked within {WINDOW}: {text}", ""
+            f"{role_model.model} at {role_model.connection} did not answer within {WINDOW}: {text}", ""
         )
     raise errors.ServerFault(f"{role_model.model} at {role_model.connection}, in a batch: {text}", "")
 

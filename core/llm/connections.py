@@ -93,7 +93,9 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
     other address is OpenAI-compatible. Raises UsageError for an invalid name or address.
     """
     if not _NAME.match(name):
-        raise UsageError(f"'{name}' cannot name a connection.", "Use letters, digits, dots, dashes and underscores.")
+        raise UsageError(
+            f"'{name}' is not a valid connection name.", "Use letters, digits, dots, dashes and underscores."
+        )
     if name == BUILTIN:
         raise UsageError(f"'{BUILTIN}' is the built-in model's own name.", "Choose another.")
     url = url.strip().rstrip("/").removesuffix("/chat/completions")
@@ -105,11 +107,11 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise UsageError(f"'{url}' is not an address.", "Write it like http://127.0.0.1:8081/v1.")
     if parts.username or parts.password:
-        raise UsageError(f"{name}: a key does not belong into the address.", "Set it in the environment.")
+        raise UsageError(f"{name}: an address must not contain a key.", "Set it in the environment.")
     if parts.query or parts.fragment:
         raise UsageError(
             f"{name}: an address ends before '{'?' if parts.query else '#'}'.",
-            "A key in it belongs into the environment; Azure's own address without a version ends in /openai/v1.",
+            "Set a key in the environment; Azure's own address without a version ends in /openai/v1.",
         )
     if dialect is None:
         native = (name == "ollama" or port == 11434) and not parts.path.endswith("/v1")

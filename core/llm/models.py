@@ -70,7 +70,7 @@ class ModelLibrary:
             known = ", ".join(self.connections)
             raise UsageError(
                 f"There is no connection '{name}'.",
-                f"Known are {known}; add it on Models, or with --connection {name}=URL.",
+                f"Known connections: {known}. Add it on the Models page, or with --connection {name}=URL.",
             ) from None
 
     def resolve(self, role_model: RoleModel) -> RoleModel:
@@ -154,7 +154,7 @@ class ModelLibrary:
             # Only before the first reply: a server that has replied uses the protocol of its address.
             error = failed if known.at else await failures.explain_tls_error(failed, place)
             if place.dialect == "ollama" and isinstance(error, NoSuchModel) and error.remedy == error.advice:
-                error.remedy = f"If it is not there yet, get it: ollama pull {role_model.model}"
+                error.remedy = f"If it is not installed yet, run: ollama pull {role_model.model}"
             hide_key(error, key)
             raise error from None
         known.at = time.time()

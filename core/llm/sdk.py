@@ -128,7 +128,7 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
                 ) from error
             raise errors.Unreachable(
                 f"{place.name} at {place.base_url} cannot be reached to {action} ({str(error).rstrip('.')}).",
-                "Is the server running, and the address right?",
+                "Check that the server is running and that the address is correct.",
             ) from error
         except openai.APIStatusError as error:
             response = error.response

@@ -332,7 +332,7 @@ class ReplyBuilder:
                 f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )
         if not text.strip() and finish_reason == "stop":
-            raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} answered without a word.")
+            raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied without any text.")
         usage = self.usage_so_far(request.characters)
         return Reply(
             text=text,
@@ -385,7 +385,7 @@ async def post(
         raise errors.OtherProtocol(
             f"{role_model.connection} at {role_model.base_url} "
             f"shows a certificate that is not trusted ({_why(error)}).",
-            "Have the server use one that is, or name the file of who signed it in SSL_CERT_FILE.",
+            "Give the server a trusted certificate, or name its signer's file in SSL_CERT_FILE.",
         ) from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
         raise errors.Unreachable(
@@ -393,13 +393,13 @@ async def post(
         ) from error
     except aiohttp.ClientResponseError as error:
         raise errors.MalformedStream(
-            f"{role_model.connection} sent what is not HTTP ({printable(error.message)})."
+            f"{role_model.connection} sent a response that is not HTTP ({printable(error.message)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
             said = printable(error.__cause__.message)
             raise errors.MalformedStream(
-                f"{role_model.connection} sent what cannot be unpacked ({said}).", ""
+                f"{role_model.connection} sent data that cannot be unpacked ({said}).", ""
             ) from error
         raise errors.CutStream(
             f"{role_model.connection} closed the connection on {role_model.model} ({_short(error)})."

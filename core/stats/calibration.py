@@ -53,7 +53,7 @@ def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10) 
     known = ~np.isnan(predicted) & (came >= 0)
     predicted, came = predicted[known], came[known]
     if bins < 1 or (len(predicted) and (predicted.min() < 0 or predicted.max() > 1)):
-        raise ValueError("certainties lie between 0 and 1, in at least one bin")
+        raise ValueError("certainties are between 0 and 1, in at least one bin")
     edges = np.linspace(0, 1, bins + 1)
     place = np.clip(np.searchsorted(edges, predicted, side="left") - 1, 0, bins - 1)
     n = np.bincount(place, minlength=bins)

@@ -148,7 +148,7 @@ def d_rate(answers: Sequence[Value], asked: int) -> float:
     ValueError for more answers than K.
     """
     if len(answers) > asked or asked < 1:
-        raise ValueError(f"{len(answers)} answers to {asked} asks")
+        raise ValueError(f"{len(answers)} answers to {asked} requests")
     first, second = (*(count for _, count in Counter(answers).most_common(2)), 0, 0)[:2]
     return (first - second) / asked
 

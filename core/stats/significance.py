@@ -158,7 +158,7 @@ class TTest:
         """Return the result in plain words, with its direction."""
         name = "Paired t-test" if self.kind == "paired" else "Welch's t-test"
         if self.t is None or self.p is None or self.df is None or self.difference is None:
-            return f"{name}: not defined for these scores (fewer than two a side, or no spread)."
+            return f"{name}: not defined for these scores (fewer than two per side, or no variation)."
         df = f"{self.df:.0f}" if self.kind == "paired" else f"{self.df:.1f}"
         p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         verdict = f"a significant {self.direction}" if self.significant(alpha) else "not significant"
@@ -315,9 +315,9 @@ class CochranQ:
         shown = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {shown}, {self.n:,} cases"
         if not self.significant(alpha):
-            return f"They may all be equally good ({test})."
+            return f"No significant difference ({test})."
         best = self.names[max(range(len(self.names)), key=lambda place: self.right[place])]
-        return f"They are not equally good; {best} is right most often ({test})."
+        return f"They differ significantly; {best} is right most often ({test})."
 
 
 def cochrans_q(reference: npt.ArrayLike, predicted: Mapping[str, npt.ArrayLike]) -> CochranQ:

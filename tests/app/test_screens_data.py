@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -192,8 +193,8 @@ def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -
 def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     at = bring(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
-    address = next(body for body in at.get("html") if '"import_id": "' in body.proto.body).proto.body
-    id = address.split('"import_id": "')[1].split('"')[0]
+    sent = [json.loads(each.proto.json) for each in at.get("bidi_component") if "url" in each.proto.component_name]
+    (id,) = [each["parameters"]["import_id"] for each in sent if "import_id" in each["parameters"]]
 
     again = open_page("data")  # another tab: it is told of the file
     assert "soup.csv was read at" in html(again)

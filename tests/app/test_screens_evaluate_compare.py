@@ -152,7 +152,7 @@ def test_a_margin_tests_equivalence(session, project):
     assert "a margin of 50.0 points" in texts(app)
 
 
-def test_compare_shows_what_was_fixed_and_broken(session, project):
+def test_compare_lists_corrected_and_regressed_documents(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
     shown = texts(app)

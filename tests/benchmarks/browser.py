@@ -63,10 +63,10 @@ def timed(name: str, bound: int, *acts: Callable[[], object]) -> None:
         began = time.perf_counter()
         act()
         took.append(1000 * (time.perf_counter() - began))
-    told(name, bound, took)
+    print_times(name, bound, took)
 
 
-def told(name: str, bound: int, took: Sequence[float]) -> None:
+def print_times(name: str, bound: int, took: Sequence[float]) -> None:
     """Print the first time in milliseconds and the median of the others."""
     first, later = took[0], statistics.median(took[1:] or took)
     print(f"{name:42}{first:7.0f} ms first {later:7.0f} ms then  {later / bound:5.2f} of the bound", flush=True)
@@ -104,7 +104,7 @@ WAITS = """
 
 
 def reviewing(page: Page) -> None:
-    """From the edit of a cell to the word that it is saved, told by the page itself: a robot's click takes its time."""
+    """Measure from the edit of a cell to its "Saved", in the page itself, because a simulated click takes time."""
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     cells = page.frame_locator("iframe").locator('.ag-row [col-id^="v_"]')
@@ -113,7 +113,7 @@ def reviewing(page: Page) -> None:
     for number in range(EDITS):
         cells.nth(5 * number).click()
         page.wait_for_function("number => window.waits.length > number", arg=number)
-    told("Review: an edit, saved", 300, page.evaluate("window.waits"))
+    print_times("Review: an edit, saved", 300, page.evaluate("window.waits"))
     page.wait_for_timeout(2000)
 
 

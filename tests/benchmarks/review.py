@@ -32,7 +32,7 @@ NAMES = ("Cleanliness", "Service", "Price", "Location", "Food")
 
 
 def fill(project: Project, count: int) -> str:
-    """Make the world; the run's id. Roles say the same but for one list in twenty or so, decided by hashes."""
+    """Create the project and return the run's id. Roles agree except in about one list in twenty, chosen by hashes."""
     book = Codebook(labels=tuple(Label(name=name) for name in NAMES))
     project.store.codebooks.save(book)
     project.store.documents.add([Document("d000000", {"text": "the first"})])

@@ -46,7 +46,7 @@ def timed(what: str, target: float | None = None) -> Iterator[None]:
 
 
 def resident() -> float:
-    """Megabytes of memory that this process holds."""
+    """Return the memory of this process in megabytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 

@@ -33,7 +33,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that fails says what its page showed: much of what goes wrong in a browser cannot be seen otherwise."""
+    """Add the text of the page to the report of a failed test."""
     report = yield
     page = item.funcargs.get("page")
     if report.failed and page is not None:

@@ -10,7 +10,7 @@ KNOWN = ("document", "unit", "extraction")
 HEAD = "## system\nYou label a {{ unit }}.\n\n## user\n"
 
 
-def told(text: str) -> list[tuple[int, str, str]]:
+def problems_of(text: str) -> list[tuple[int, str, str]]:
     found = check(text, KNOWN, wanted=("extraction",), needed=("document",))
     return [(problem.line, problem.severity, problem.message) for problem in found]
 
@@ -30,13 +30,13 @@ def told(text: str) -> list[tuple[int, str, str]]:
     ],
 )
 def test_problems_are_reported_with_their_lines(text: str, problems: list[tuple[int, str, str]]) -> None:
-    found = told(text)
+    found = problems_of(text)
     assert [(line, weight) for line, weight, _ in found] == [(line, weight) for line, weight, _ in problems]
     assert all(message.startswith(start) for (_, _, message), (_, _, start) in zip(found, problems, strict=True))
 
 
 def test_unknown_variable_is_reported_once_per_line() -> None:
-    assert [line for line, _, _ in told(HEAD + "{{ a }}{{ a }}\n{{ a }}\n{{ b }}")] == [5, 6, 7]
+    assert [line for line, _, _ in problems_of(HEAD + "{{ a }}{{ a }}\n{{ a }}\n{{ b }}")] == [5, 6, 7]
 
 
 def test_used_variables() -> None:

@@ -137,12 +137,12 @@ def role_of(body: dict[str, Any]) -> str:
 
 
 def asked(body: dict[str, Any]) -> str:
-    """The last thing that a request says."""
+    """Return the content of a request's last message."""
     return str(body["messages"][-1]["content"])
 
 
 def debating(**replies: str | Behaviour) -> Behaviour:
-    """A server on which each role of ecj says its line: text, or a behaviour of its own."""
+    """Return the behaviour of a server for ECJ: each role has a text or its own behaviour."""
     lines: dict[str, str | Behaviour] = {"probe": "none", **ECJ, **replies}
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

@@ -108,18 +108,18 @@ WITHOUT_KEYWORDS = load_yaml(
 )
 
 
-def ask(role: str, **heard: object) -> Request:
-    return Request(role=role, messages=(), inputs=heard, form="text" if role == "critic" else "labels")
+def ask(role: str, **inputs: object) -> Request:
+    return Request(role=role, messages=(), inputs=inputs, form="text" if role == "critic" else "labels")
 
 
-def say(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> str:
-    return baseline.write_reply(ask(role, **heard), codebook, Document("1", {"text": text}))
+def say(role: str, text: str, codebook: Codebook = HOTEL, **inputs: object) -> str:
+    return baseline.write_reply(ask(role, **inputs), codebook, Document("1", {"text": text}))
 
 
-def reply(role: str, text: str, codebook: Codebook = HOTEL, **heard: object) -> Reply:
+def reply(role: str, text: str, codebook: Codebook = HOTEL, **inputs: object) -> Reply:
     """The reply as the engine hands it on."""
     document = Document("1", {"text": text})
-    request = Request(role, (), heard, form="choice" if codebook.kind == "choice" else "labels")
+    request = Request(role, (), inputs, form="choice" if codebook.kind == "choice" else "labels")
     return parse_reply(request, Reply(text=baseline.write_reply(request, codebook, document)), codebook, document)
 
 
@@ -315,7 +315,7 @@ class TestCommonWords:
         kept = tuple(word for word in baseline.starters("price") if word != "fee")
         assert self.found("The fee was high.", keywords=kept) == []
 
-    def test_the_board_says_where_a_common_word_comes_from(self) -> None:
+    def test_reply_names_the_source_of_a_common_word(self) -> None:
         book = Codebook(labels=(Label(name="Staff"),))
         assert '"The waiter came" (waiter)' in debate("The waiter came.", book)[0].text
 
@@ -390,10 +390,12 @@ class TestUnusable:
             assert set(made.reading.undecided) == {BARREN.labels[0].id, BARREN.labels[2].id}
 
     def test_judge_does_not_follow_others_on_a_label_without_words(self) -> None:
-        heard = claims("Other", "Price", codebook=BARREN)
-        assert present(reply("judge", "Price", BARREN, extraction=heard, critique=heard), BARREN) == ["Price"]
+        parsed_reply = claims("Other", "Price", codebook=BARREN)
+        assert present(reply("judge", "Price", BARREN, extraction=parsed_reply, critique=parsed_reply), BARREN) == [
+            "Price"
+        ]
 
-    def test_describe_says_what_to_do(self) -> None:
+    def test_describe_suggests_keywords_for_labels_without_words(self) -> None:
         sentences = baseline.describe(BARREN)
         assert [sentence.split()[0] for sentence in sentences] == ["'Other'", "'the'"]
         assert all("add keywords" in sentence for sentence in sentences)
@@ -443,12 +445,12 @@ class TestRating:
         "{name: Fluency, keywords: [fluent, smooth], exclude: [a smooth surface]}]}"
     )
 
-    def rated(self, role: str, document: Document, **heard: object) -> Mapping[str, object]:
-        asked = Request(role, (), inputs=heard, form="ratings")
+    def rated(self, role: str, document: Document, **inputs: object) -> Mapping[str, object]:
+        asked = Request(role, (), inputs=inputs, form="ratings")
         made = parse_reply(asked, Reply(baseline.write_reply(asked, self.BOOK, document)), self.BOOK, document)
         return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
 
-    def heard(self, rating: int) -> Reply:
+    def parsed_reply(self, rating: int) -> Reply:
         return Reply(reading=Reading(values={self.BOOK.items[1]: rating}))
 
     @pytest.mark.parametrize(
@@ -471,11 +473,13 @@ class TestRating:
 
     def test_a_critic_compares_and_a_judge_takes_the_median(self) -> None:
         document = Document("1", {"text": "It is fluent."})
-        assert "5 seems too high" in say("critic", "It is fluent.", self.BOOK, extraction=self.heard(5))
-        assert "no ground" in say("critic", "It is fluent.", self.BOOK, extraction=self.heard(3))
-        said = {name: self.heard(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
+        assert "5 seems too high" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(5))
+        assert "no ground" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3))
+        said = {name: self.parsed_reply(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
         assert self.rated("judge", document, **said) == {"Fluency": 4}
-        assert self.rated("judge", document, a=self.heard(2), b=self.heard(5)) == {"Fluency": 2}, "3 is nearer to 2"
+        assert self.rated("judge", document, a=self.parsed_reply(2), b=self.parsed_reply(5)) == {"Fluency": 2}, (
+            "3 is nearer to 2"
+        )
 
     def test_rating_description_states_its_method(self) -> None:
         assert "counting" in baseline.describe(self.BOOK)[0]
@@ -570,10 +574,10 @@ HOSTILE = st.text(
 @example("-" * 3000 + "clean" + "." * 3000)
 def test_any_text_gets_a_readable_reply_with_true_quotes(text: str) -> None:
     for codebook in (HOTEL, CHOICE, BARREN, EMPTY):
-        heard: dict[str, Reply] = {}
+        inputs: dict[str, Reply] = {}
         for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "")):
-            made = reply(role, text, codebook, **heard)
-            assert made.text == reply(role, text, codebook, **heard).text
+            made = reply(role, text, codebook, **inputs)
+            assert made.text == reply(role, text, codebook, **inputs).text
             if codebook.kind == "multilabel" and codebook.labels:
                 assert set(made.reading.values) | set(made.reading.undecided) == {label.id for label in codebook.labels}
                 assert not made.reading.unknown
@@ -582,7 +586,7 @@ def test_any_text_gets_a_readable_reply_with_true_quotes(text: str) -> None:
                 for quote in re.findall(r'"([^"\n]*)"', line) if line != last else ():
                     assert quote in text
                     assert 0 < len(quote) <= 160
-            heard[name] = made
+            inputs[name] = made
     for spans in baseline.keyword_spans(HOTEL, text).values():
         assert all(0 <= start < end <= len(text) for start, end in spans)
 

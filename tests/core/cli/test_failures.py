@@ -138,7 +138,7 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         priced = toy(server.url, "--price", "toy/m=1/1", "--limit", "2")
         spent = annotate(folder, *priced, "--budget", "0.0005", code=3)
         assert (spent.json["status"], spent.json["calls"]) == ("paused", 0)
-        assert "may not pay for a further call" in spent.stderr
+        assert "may not cover another call" in spent.stderr
         annotate(folder, *priced, "--resume", "r0001", code=3)
         result = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
         assert (result["status"], result["verdicts"], result["calls"]) == ("done", 2, 6)

@@ -171,7 +171,7 @@ def test_a_redirect_stops_the_run_before_it_starts_and_is_not_followed(status: i
 
 
 @pytest.mark.parametrize("status", [400, 405, 418, 422])
-def test_another_refusal_of_the_test_request_is_told_and_the_run_starts(status: int, folder: Path) -> None:
+def test_other_refusals_of_the_test_request_are_reported_and_the_run_starts(status: int, folder: Path) -> None:
     refusal = answer(status, {"error": {"message": "no weather today"}})
     with Scripted(debating(probe=refusal)) as server:
         result = annotate(folder, *toy(server))

@@ -1,4 +1,4 @@
-"""Protocols driven by canned replies: cases of every kind of label, and a hand that plays all roles."""
+"""Run protocols with canned replies: codebooks of every kind, and replies for all roles."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def context_of(
 
 
 def says(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
-    """A decision on a codebook of this kind: labels, one label, or a rating of each dimension."""
+    """Return a decision for a codebook of this kind: labels, one label, or a rating of each dimension."""
     match kind:
         case "multilabel":
             return f"I think so.\nFinal Decision: The present aspects are: {', '.join(names) or 'none'}"

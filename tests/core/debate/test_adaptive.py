@@ -18,7 +18,7 @@ ECJ = PROTOCOLS["ecj"]
 SURE = '- #Service: "The staff were kind"\nFinal Decision: The present aspects are: Service'
 
 
-def heard(text: str, kind: str = "multilabel") -> Reply:
+def reply_of(text: str, kind: str = "multilabel") -> Reply:
     codebook = CODEBOOKS[kind]  # type: ignore[index]
     form = "choice" if kind == "choice" else "labels"
     return parse_reply(Request("extractor", (), form=form), Reply(text), codebook, DOCUMENT)  # type: ignore[arg-type]
@@ -40,14 +40,14 @@ def heard(text: str, kind: str = "multilabel") -> Reply:
     ],
 )
 def test_doubt_of_an_extraction_and_its_reason(texts: list[str], why: str) -> None:
-    found = doubt([heard(text) for text in texts], CODEBOOKS["multilabel"])
+    found = doubt([reply_of(text) for text in texts], CODEBOOKS["multilabel"])
     assert (why in found) if why else not found
 
 
 def test_failed_second_extractor_or_unquoted_choice_is_in_doubt() -> None:
-    assert doubt([heard(SURE), Reply(error=ReplyError("server fault", "boom"))], CODEBOOKS["multilabel"])
-    assert not doubt([heard('Service: "staff were kind"\nThe label is Service', "choice")], CODEBOOKS["choice"])
-    assert "has no quote" in doubt([heard("The label is Service", "choice")], CODEBOOKS["choice"])
+    assert doubt([reply_of(SURE), Reply(error=ReplyError("server fault", "boom"))], CODEBOOKS["multilabel"])
+    assert not doubt([reply_of('Service: "staff were kind"\nThe label is Service', "choice")], CODEBOOKS["choice"])
+    assert "has no quote" in doubt([reply_of("The label is Service", "choice")], CODEBOOKS["choice"])
 
 
 def test_certain_documents_skip_the_debate_unless_audited() -> None:

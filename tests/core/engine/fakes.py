@@ -66,7 +66,7 @@ class World:
     cancelled: int = 0
 
     def work(self, run_settings: RunSettings, count: int = 3, retry: int = 0) -> Work:
-        """What is left of a run over documents d0, d1, ..."""
+        """Return the remaining work of a run over documents d0, d1, ..."""
         ids = tuple(f"d{index}" for index in range(count))
         ended = [reached.verdict.status for reached in self.verdicts.values()]
         paid = [row for row in self.turns if not row.cached]
@@ -85,7 +85,7 @@ class World:
         return Work(run, tuple(one for one in ids if one not in self.verdicts), retry)
 
     def run(self, work: Work) -> LiveEngine:
-        """A live run in this world."""
+        """Return a live run on these fakes."""
         return LiveEngine(work, Dependencies(self.load, self, self, self, self.events.append))
 
     # the interfaces

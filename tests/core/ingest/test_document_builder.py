@@ -47,7 +47,7 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
         ('[{"term": "Food"}]', ('{"term":"Food"}',), True),
     ],
 )
-def test_a_list_of_gold_may_hold_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
+def test_gold_lists_may_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
     """As annotation tools write them; values that could mean absence are reported, not guessed."""
     book = Codebook(labels=(Label(name="Food"), Label(name="Price")))
     found, unknown_names = cell_reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
@@ -501,7 +501,7 @@ def test_suggests_ratings_of_several_dimensions_by_several_raters() -> None:
     assert build_documents(data, found, codebook).with_gold == 20
 
 
-def test_suggests_ratings_with_cells_that_are_no_numbers() -> None:
+def test_suggests_ratings_despite_cells_that_are_not_numbers() -> None:
     cells = ["2: yes", "1: partly", "N/A: nothing to rate", "0: no"]
     rows = "".join(f"a long text {n},{cells[n % 4]},{cells[(n + 1) % 4]}\n" for n in range(20))
     data = table(f"text,clarity_A0,clarity_A1\n{rows}")

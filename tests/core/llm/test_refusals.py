@@ -17,7 +17,7 @@ from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, st
 FINE = saying("fine")
 
 
-def said(message: str, **more: Any) -> dict[str, Any]:
+def error_body(message: str, **more: Any) -> dict[str, Any]:
     return {"error": {"message": message, **more}}
 
 
@@ -28,13 +28,13 @@ def has(name: str) -> Any:
 @pytest.mark.parametrize(
     ("name", "status", "words", "sampling"),
     [
-        ("temperature", 400, said("Unsupported value: 'temperature' does not support 0.2 with this model."), {"temperature": 0.2}),
-        ("temperature", 400, said("Unsupported parameter.", param="temperature", code="unsupported_value"), {"temperature": 0.2}),
+        ("temperature", 400, error_body("Unsupported value: 'temperature' does not support 0.2 with this model."), {"temperature": 0.2}),
+        ("temperature", 400, error_body("Unsupported parameter.", param="temperature", code="unsupported_value"), {"temperature": 0.2}),
         ("top_p", 422, {"detail": [{"loc": ["body", "top_p"], "msg": "Extra inputs are not permitted"}]}, {"top_p": 0.5}),
-        ("seed", 400, [said('Unknown name "seed": Cannot find field.')], {"seed": 3}),
-        ("stream_options", 400, said("Unrecognized request argument supplied: stream_options"), {}),
-        ("reasoning_effort", 400, said("This model does not support reasoning.effort"), {"reasoning_effort": "low"}),
-        ("stream", 400, said("Your organization must be verified to stream this model.", param="stream"), {}),
+        ("seed", 400, [error_body('Unknown name "seed": Cannot find field.')], {"seed": 3}),
+        ("stream_options", 400, error_body("Unrecognized request argument supplied: stream_options"), {}),
+        ("reasoning_effort", 400, error_body("This model does not support reasoning.effort"), {"reasoning_effort": "low"}),
+        ("stream", 400, error_body("Your organization must be verified to stream this model.", param="stream"), {}),
     ],
 )  # fmt: skip
 def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any, sampling: dict[str, Any]) -> None:
@@ -48,11 +48,11 @@ def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any
 @pytest.mark.parametrize(
     "words",
     [
-        said("For this model, temperature is not supported."),
-        said("model m: the parameter temperature is not supported here"),
-        said("Unsupported model parameter: temperature"),
+        error_body("For this model, temperature is not supported."),
+        error_body("model m: the parameter temperature is not supported here"),
+        error_body("Unsupported model parameter: temperature"),
         {"detail": [{"loc": ["body", "temperature"], "msg": "Extra inputs are not permitted"}]},
-        said("temperature must go along with an end token that is required"),
+        error_body("temperature must go along with an end token that is required"),
     ],
 )
 def test_refusal_in_other_words_is_not_read_as_missing_model_or_schema(words: Any) -> None:
@@ -63,26 +63,29 @@ def test_refusal_in_other_words_is_not_read_as_missing_model_or_schema(words: An
 
 
 def test_output_limit_uses_its_newer_name_or_is_left_out() -> None:
-    newer = said("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
+    newer = error_body("Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead.")
     outcome = ask(refusing(FINE, (has("max_tokens"), 400, newer)), max_tokens=77)
     assert outcome.sent[-1]["max_completion_tokens"] == 77
     assert outcome.reply.refused_params == ()
-    neither = said("max_tokens is not supported")
-    rules = ((has("max_tokens"), 400, neither), (has("max_completion_tokens"), 400, said("no max_completion_tokens")))
+    neither = error_body("max_tokens is not supported")
+    rules = (
+        (has("max_tokens"), 400, neither),
+        (has("max_completion_tokens"), 400, error_body("no max_completion_tokens")),
+    )
     outcome = ask(refusing(FINE, *rules), times=2)
     assert not {"max_tokens", "max_completion_tokens"} & outcome.sent[-1].keys()
     assert len(outcome.sent) == 4
 
 
 def test_too_high_output_limit_is_lowered_to_the_servers_maximum() -> None:
-    words = said("max_tokens is too large: 4000. This model supports at most 512 completion tokens.")
+    words = error_body("max_tokens is too large: 4000. This model supports at most 512 completion tokens.")
     outcome = ask(refusing(FINE, (lambda body: body["max_tokens"] > 512, 400, words)), times=2, max_tokens=4000)
     assert [body["max_tokens"] for body in outcome.sent] == [4000, 512, 512]
 
 
 @pytest.mark.parametrize("status", [400, 500])
 def test_refused_system_message_is_merged_into_the_user_message(status: int) -> None:
-    words = said("System role not supported")
+    words = error_body("System role not supported")
     rules = (lambda body: body["messages"][0]["role"] == "system", status, words)
     outcome = ask(refusing(FINE, rules))
     assert outcome.sent[-1]["messages"] == [{"role": "user", "content": "You label.\n\nText."}]
@@ -90,8 +93,8 @@ def test_refused_system_message_is_merged_into_the_user_message(status: int) -> 
 
 def test_refusal_without_a_fallback_is_raised() -> None:
     with pytest.raises(errors.BadRequest, match="temperature"):
-        ask(refusing(FINE, (lambda _body: True, 400, said("temperature, always temperature"))), temperature=1.0)
-    words = said("the stream is broken")  # Ollama's API knows no request without one
+        ask(refusing(FINE, (lambda _body: True, 400, error_body("temperature, always temperature"))), temperature=1.0)
+    words = error_body("the stream is broken")  # Ollama's API knows no request without one
     with pytest.raises(errors.BadRequest):
         ask(refusing(FINE, (lambda _body: True, 400, words)), dialect="ollama")
 
@@ -105,37 +108,37 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "expected"),
     [
-        (400, said("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT"), errors.Unauthorised),
-        (400, said("Incorrect API key provided: sk-12***. Get one at the console."), errors.Unauthorised),
-        (403, said("Project does not have access to model `gpt-x`", code="model_not_found"), errors.NoSuchModel),
-        (400, said("gpt-x is not a valid model ID"), errors.NoSuchModel),
+        (400, error_body("API key not valid. Please pass a valid API key.", status="INVALID_ARGUMENT"), errors.Unauthorised),
+        (400, error_body("Incorrect API key provided: sk-12***. Get one at the console."), errors.Unauthorised),
+        (403, error_body("Project does not have access to model `gpt-x`", code="model_not_found"), errors.NoSuchModel),
+        (400, error_body("gpt-x is not a valid model ID"), errors.NoSuchModel),
         (400, {"object": "error", "message": "The model `m` does not exist.", "code": 400}, errors.NoSuchModel),
         (404, {"error": "model 'm' not found"}, errors.NoSuchModel),
         (404, {"detail": "Not Found"}, errors.NoSuchModel),
-        (402, said("Insufficient Balance"), errors.QuotaSpent),
-        (429, said("You exceeded your current quota, please check your plan and billing details."), errors.QuotaSpent),
-        (400, said("Your credit balance is too low to access the API."), errors.QuotaSpent),
-        (429, said("Rate limit reached for gpt-x on tokens per min (TPM): Limit 10000, Used 9800"), errors.RateLimited),
-        (429, said("Request too large for gpt-x on tokens per min (TPM): Limit 10000, Requested 15000."), errors.ContextTooLong),
-        (403, said("Your chosen model requires moderation and your input was flagged"), errors.Refused),
+        (402, error_body("Insufficient Balance"), errors.QuotaSpent),
+        (429, error_body("You exceeded your current quota, please check your plan and billing details."), errors.QuotaSpent),
+        (400, error_body("Your credit balance is too low to access the API."), errors.QuotaSpent),
+        (429, error_body("Rate limit reached for gpt-x on tokens per min (TPM): Limit 10000, Used 9800"), errors.RateLimited),
+        (429, error_body("Request too large for gpt-x on tokens per min (TPM): Limit 10000, Requested 15000."), errors.ContextTooLong),
+        (403, error_body("Your chosen model requires moderation and your input was flagged"), errors.Refused),
         (400, {"error": {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 6018, "n_ctx": 1280,
               "message": "request (6018 tokens) exceeds the available context size (1280 tokens), try increasing it"}}, errors.ContextTooLong),
         (400, {"object": "error", "type": "BadRequestError", "code": 400, "message": "This model's maximum context length is 4096 tokens. "
                "However, you requested 5120 tokens (4096 in the messages, 1024 in the completion)."}, errors.ContextTooLong),
-        (400, said("'max_tokens' or 'max_completion_tokens' is too large: 1024. This model's maximum context length is 512 tokens "
+        (400, error_body("'max_tokens' or 'max_completion_tokens' is too large: 1024. This model's maximum context length is 512 tokens "
                    "and your request has 100 input tokens (1024 > 512 - 100)."), errors.ContextTooLong),
-        (400, said("The decoder prompt (length 5000) is longer than the maximum model length of 4096."), errors.ContextTooLong),
-        (400, said("Your messages resulted in 9001 tokens.", code="context_length_exceeded"), errors.ContextTooLong),
-        (400, said("prompt is too long: 210000 tokens > 200000 maximum"), errors.ContextTooLong),
-        (400, said("The input token count (40000) exceeds the maximum number of tokens allowed (32768)."), errors.ContextTooLong),
-        (400, said("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
-        (400, said("input is too long for requested model"), errors.ContextTooLong),
-        (400, said("Model Not Exist"), errors.NoSuchModel),
+        (400, error_body("The decoder prompt (length 5000) is longer than the maximum model length of 4096."), errors.ContextTooLong),
+        (400, error_body("Your messages resulted in 9001 tokens.", code="context_length_exceeded"), errors.ContextTooLong),
+        (400, error_body("prompt is too long: 210000 tokens > 200000 maximum"), errors.ContextTooLong),
+        (400, error_body("The input token count (40000) exceeds the maximum number of tokens allowed (32768)."), errors.ContextTooLong),
+        (400, error_body("This model's maximum prompt length is 131072 but the request contains 140000 tokens."), errors.ContextTooLong),
+        (400, error_body("input is too long for requested model"), errors.ContextTooLong),
+        (400, error_body("Model Not Exist"), errors.NoSuchModel),
         (400, "<html><h1>400</h1>The plain HTTP request was sent to HTTPS port</html>", errors.OtherProtocol),
         (400, "Client sent an HTTP request to an HTTPS server.", errors.OtherProtocol),
         (413, {}, errors.ContextTooLong),
-        (500, said("the request exceeds the available context size"), errors.ContextTooLong),
-        (529, said("Overloaded"), errors.ServerFault),
+        (500, error_body("the request exceeds the available context size"), errors.ContextTooLong),
+        (529, error_body("Overloaded"), errors.ServerFault),
     ],
 )  # fmt: skip
 def test_error_messages_of_servers_map_to_error_types(
@@ -150,7 +153,7 @@ def test_error_messages_of_servers_map_to_error_types(
 def test_every_model_error_has_its_own_kind_and_remedy() -> None:
     kinds = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.ModelError)]
     kinds.remove(errors.ModelError)
-    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 17
+    assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 18
     assert all(one("It failed.").remedy == one.advice for one in kinds)
 
 
@@ -220,4 +223,4 @@ def test_shorter_timeout_is_used() -> None:
 @pytest.mark.parametrize("words", ["model requires more system memory (8 GiB) than is available", "CUDA out of memory"])
 def test_server_out_of_memory_suggests_a_smaller_model(words: str) -> None:
     with pytest.raises(errors.ServerFault, match="smaller model"):
-        ask(refusing(FINE, (lambda _body: True, 500, said(words))))
+        ask(refusing(FINE, (lambda _body: True, 500, error_body(words))))

@@ -106,7 +106,7 @@ def test_duckdb_example_names_the_views(session):
     assert "/projects/small.duckdb" in recipe
 
 
-def test_several_runs_make_one_long_table(session, run_id, tmp_path):
+def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     settings = session.store.runs.settings(run_id)
     other = session.store.runs.create(settings, ["d0", "d1"]).run_id
     path = export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
@@ -126,7 +126,7 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
         export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
 
 
-def test_the_card_speaks_of_people_only_if_somebody_reviewed(session, run_id, tmp_path):
+def test_dataset_card_mentions_people_only_after_a_review(session, run_id, tmp_path):
     card = lambda: (export.export(session, run_id, "huggingface", tmp_path / "out") / "README.md").read_text()  # noqa: E731
     assert "No person has reviewed any of the 8 documents" in card()
     review.edit(session, run_id, "d0", "b", True, actor="ann")

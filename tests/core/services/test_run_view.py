@@ -14,8 +14,8 @@ from tests.core.services.sessions import BOOK, make, studio
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, str, list[Event]]]:
-    """A finished run, and the events that told of it."""
+def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, str, list[Event]]]:
+    """A finished run, and the events that recorded_run of it."""
     with studio(tmp_path_factory.mktemp("watch")) as (_, session):
         events: list[Event] = []
         session.listen(events.append)
@@ -24,8 +24,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSess
         yield session, run.run_id, events
 
 
-def test_document_shows_its_source(told: tuple[ProjectSession, str, list[Event]]) -> None:
-    session, run_id, _ = told
+def test_document_shows_its_source(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = recorded_run
     found = session.document(run_id, "d1")
     assert found is not None
     assert (found.id, dict(found.fields)) == ("d1", {"text": "Friendly staff, dirty bath."})
@@ -33,8 +33,8 @@ def test_document_shows_its_source(told: tuple[ProjectSession, str, list[Event]]
     assert session.document(run_id, "nobody") is None
 
 
-def test_stored_turns_equal_the_published_turns(told: tuple[ProjectSession, str, list[Event]]) -> None:
-    session, run_id, events = told
+def test_stored_turns_equal_the_published_turns(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, events = recorded_run
     replay = session.replay(run_id, "d1")
     assert replay is not None
     done = (event.turn for event in events if isinstance(event, TurnDone))
@@ -46,8 +46,8 @@ def test_stored_turns_equal_the_published_turns(told: tuple[ProjectSession, str,
     assert session.replay(run_id, "nobody") is None
 
 
-def test_finished_debates_come_newest_first_in_pages(told: tuple[ProjectSession, str, list[Event]]) -> None:
-    session, run_id, _ = told
+def test_finished_debates_come_newest_first_in_pages(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = recorded_run
     page = session.finished(run_id, query="", status="", offset=0, limit=3)
     rest = session.finished(run_id, query="", status="", offset=3, limit=3)
     assert (page.total, len(page.rows), rest.total, len(rest.rows)) == (4, 3, 4, 1)
@@ -61,17 +61,17 @@ def test_finished_debates_come_newest_first_in_pages(told: tuple[ProjectSession,
     assert session.finished(run_id, query="' OR 1=1 --", status="", offset=0, limit=9).total == 0
 
 
-def test_latest_run_and_its_save_time_are_reported(told: tuple[ProjectSession, str, list[Event]]) -> None:
-    session, run_id, _ = told
+def test_latest_run_and_its_save_time_are_reported(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
+    session, run_id, _ = recorded_run
     assert session.latest_run() == run_id
     assert session.run_name(run_id) == "ECJ, built-in lexical"
     assert session.saved_at() is not None
 
 
 def test_stored_status_equals_the_last_published_status(
-    told: tuple[ProjectSession, str, list[Event]],
+    recorded_run: tuple[ProjectSession, str, list[Event]],
 ) -> None:
-    session, run_id, _ = told
+    session, run_id, _ = recorded_run
     row = session.store.runs.get(run_id)
     board = session.live_run(run_id)
     assert row is not None

@@ -107,7 +107,7 @@ def test_difference_rate_of_a_document_is_that_of_its_most_ambiguous_label() -> 
 
 
 def test_more_answers_than_requests_are_rejected() -> None:
-    with pytest.raises(ValueError, match="3 answers to 2 asks"):
+    with pytest.raises(ValueError, match="3 answers to 2 requests"):
         d_rate(["a", "a", "b"], 2)
 
 

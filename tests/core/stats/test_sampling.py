@@ -49,7 +49,7 @@ def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
     assert mean == pytest.approx(z.mean())
 
 
-def test_sizes_favour_doubt_and_rare_labels_and_leave_nobody_out() -> None:
+def test_sizes_favour_doubt_and_rare_labels_and_include_every_document() -> None:
     given = np.zeros((100, 2), dtype=bool)
     given[:4, 0], given[4:54, 1] = True, True
     doubted = np.zeros((100, 1), dtype=bool)

@@ -23,7 +23,7 @@ def test_an_interval_follows_each_draw_and_narrows() -> None:
     assert fixed * 1.3 < found[-1].high - found[-1].low < fixed * 2, "looking at any time costs half the width"
 
 
-def test_good_predictions_narrow_it_and_no_error_leaves_a_width() -> None:
+def test_good_predictions_narrow_the_sequence_to_a_positive_width() -> None:
     y = np.tile([1.0, 0.0], 50)
     plain = sequential.confidence_sequence(_all(100, 5000), y, np.zeros(100), 0.0, planned=100)[-1]
     helped = sequential.confidence_sequence(_all(100, 5000), y, y, 0.5, planned=100)[-1]

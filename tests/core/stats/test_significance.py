@@ -200,7 +200,7 @@ def test_cochran_by_hand() -> None:
     found = cochrans_q(reference, said)
     assert (found.n, found.right, found.df) == (5, (4, 2, 1), 2)
     assert found.statistic == pytest.approx(28 / 6)
-    assert found.sentence().startswith("They may all be equally good (Cochran's Q(2) = 4.67, p = 0.097")
+    assert found.sentence().startswith("No significant difference (Cochran's Q(2) = 4.67, p = 0.097")
 
 
 def test_cochran_without_differences() -> None:

@@ -87,7 +87,7 @@ def test_killed_owner_leaves_no_lock(path):
         assert note["url"] == "http://here"
 
 
-def test_the_same_process_cannot_open_it_twice(path, tmp_path):
+def test_same_process_cannot_open_a_project_twice(path, tmp_path):
     (tmp_path / "sub").mkdir()
     with Project.open(path) as project:
         project.note_url("http://later")

@@ -207,7 +207,7 @@ def test_broken_json_is_repaired_if_no_word_is_lost(text: str) -> None:
         'Final Decision: Price\n{"labels": [}',
     ],
 )
-def test_broken_json_is_no_decision(text: str) -> None:
+def test_broken_json_is_not_a_decision(text: str) -> None:
     assert "JSON" in problem(text)
 
 

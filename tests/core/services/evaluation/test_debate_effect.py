@@ -30,7 +30,7 @@ async def talk(project, run_id, document_id, speeches, ended):
 
 
 def begin(project, protocol, codebook, roles, gold):
-    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": said}) for id, said in gold.items())
+    project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": answers}) for id, answers in gold.items())
     settings = RunSettings(
         protocol=protocol, codebook=codebook, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={}
     )
@@ -69,14 +69,14 @@ def test_flip_table_of_discussion_rounds(project):
     roles = ["annotator_a", "annotator_b", "annotator_c"]
     run_id = begin(project, "gone", CHOICE, roles, gold)
 
-    def said(letters, round):
+    def answers(letters, round):
         return [(role, round, {"label": letter}) for role, letter in zip(roles, letters, strict=True)]
 
     async def debates():
         # d0: two of three right, unanimous after a round. d1: one right, talked out of it. d2: at one at once.
-        await talk(project, run_id, "d0", said("yyn", 0) + said("yyy", 1), {"label": "y"})
-        await talk(project, run_id, "d1", said("ynn", 0) + said("nnn", 1), {"label": "n"})
-        await talk(project, run_id, "d2", said("nnn", 0), {"label": "n"})
+        await talk(project, run_id, "d0", answers("yyn", 0) + answers("yyy", 1), {"label": "y"})
+        await talk(project, run_id, "d1", answers("ynn", 0) + answers("nnn", 1), {"label": "n"})
+        await talk(project, run_id, "d2", answers("nnn", 0), {"label": "n"})
 
     asyncio.run(debates())
     session = sample_world.session_on(project)

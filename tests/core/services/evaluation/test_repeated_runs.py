@@ -256,7 +256,7 @@ def test_canary_run_repeats_documents_of_a_run(world):
 
 
 @pytest.mark.parametrize("failed", [2, 3])
-def test_a_canary_run_that_failed_says_so(world, failed):
+def test_failed_canary_run_is_reported(world, failed):
     session, (first, _) = world
     again = drift.again(session, session.store.runs.get(first), count=3)
     (waiting,) = drift.drifts(session, session.store.runs.get(first))

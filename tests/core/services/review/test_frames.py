@@ -59,7 +59,7 @@ def test_every_document_comes_once_with_the_probability_of_its_size(world: tuple
     assert _queue(session, run, number=9, size=20).total == 60
 
 
-def test_a_new_frame_follows_what_was_learned(world: tuple[ProjectSession, RunRow]) -> None:
+def test_new_frame_uses_later_information(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     listed = _queue(session, run, size=20)
     for document, draw in listed.draws.items():
