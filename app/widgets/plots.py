@@ -18,6 +18,9 @@ Rows = Sequence[Mapping[str, Any]]
 MOST_WORDED = 20
 """Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
+MAX_WITH_COUNTS = 6
+"""Maximum number of columns of a confusion matrix whose cells show counts beside shares."""
+
 
 def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
     """Draw differences with their intervals, one row each, and return the selected name.
@@ -235,9 +238,9 @@ def _consistency_bars(rows: Rows) -> Spec:
 def confusion_heatmap(
     matrix: Sequence[Sequence[int]], names: Sequence[str], *, key: str, x_title: str, y_title: str
 ) -> tuple[str, str]:
-    """Draw a confusion matrix ``[row][column]``, shaded by the share of the row.
+    """Draw a confusion matrix ``[row][column]``, shaded by the share of the row, which its cells show.
 
-    Returns the selected (row, column). Both are empty before a click.
+    A line marks the diagonal. Returns the selected (row, column). Both are empty before a click.
     """
     rows = [
         {
@@ -245,12 +248,20 @@ def confusion_heatmap(
             "column": other,
             "count": count,
             "share": count / sum(line) if sum(line) else 0.0,
-            "words": f"{count:,}" if count else "",
+            "words": _cell_words(count, sum(line), short=len(names) > MAX_WITH_COUNTS),
+            "marked": name == other,
         }
         for name, line in zip(names, matrix, strict=True)
         for other, count in zip(names, line, strict=True)
     ]
     return heat(rows, names, names, key=key, x_title=x_title, y_title=y_title, slanted=len(names) > 6)
+
+
+def _cell_words(count: int, total: int, *, short: bool) -> str:
+    """Return the share of the row, and the count above it unless there are many cells."""
+    if not count:
+        return ""
+    return f"{count / total:.0%}" if short else f"{count:,}\n{count / total:.0%}"
 
 
 def heat(
@@ -265,7 +276,8 @@ def heat(
 ) -> tuple[str, str]:
     """Draw a matrix and return (row, column) of the selected cell. Both are empty before a click.
 
-    Rows are ``{row, column, count, share, words}``. Cells are shaded by ``share`` (0 to 1).
+    Rows are ``{row, column, count, share, words, marked}``. Cells are shaded by ``share`` (0 to 1). ``marked`` cells
+    have a line around them.
     """
     spec = _heat(rows, names, across, x_title, y_title, slanted)
     picked = draw(spec, rows, key=key, select="cell")
@@ -277,10 +289,16 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
     import altair as alt
 
     shade = palette.colours()
-    frame = table(
-        [{**one, "fill": palette.both(partial(_fill, one["share"])), "ink": palette.both(partial(_ink, one["share"]))}
-         for one in rows]
-    )  # fmt: skip
+    shaded = [
+        {
+            **one,
+            "fill": palette.both(partial(_fill, one["share"])),
+            "ink": palette.both(partial(_ink, one["share"])),
+            "shift": -7 if "\n" in one["words"] else 0,
+        }
+        for one in rows
+    ]
+    frame = table(shaded)
     x = alt.X(
         "column:N",
         sort=list(across),
@@ -308,7 +326,7 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
     )
     words = (
         alt.Chart(frame)
-        .mark_text(fontSize=11.5)
+        .mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=alt.ExprRef("datum.shift"))
         .encode(
             x=x,
             y=y,
@@ -316,8 +334,11 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
             color=alt.Color("ink:N", scale=None),
         )
     )
+    marked = table([row for row in rows if row.get("marked")])
+    lines = alt.Chart(marked).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5).encode(x=x, y=y)
+    layers = [cells, *([lines] if any(row.get("marked") for row in rows) else [])]
     return finished(
-        alt.layer(cells, words) if len(across) <= MOST_WORDED else cells,
+        alt.layer(*layers, words) if len(across) <= MOST_WORDED else alt.layer(*layers),
         (18 if len(across) > MOST_WORDED else 32 if slanted else 44) * len(names) + (90 if slanted else 50),
     )
 
@@ -392,10 +413,10 @@ def _scatter(rows: Rows) -> Spec:
 
     shade = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
-    reach = (0.0, 1.02)
-    unit = alt.Scale(domain=reach, nice=False)
-    x = alt.X("recall:Q", scale=unit, axis=alt.Axis(title="recall", tickCount=6))
-    y = alt.Y("precision:Q", scale=unit, axis=alt.Axis(title="precision", tickCount=6))
+    across, up = (_reach([row[name] for row in rows]) for name in ("recall", "precision"))
+    axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
+    x = alt.X("recall:Q", scale=alt.Scale(domain=across, nice=False), axis=alt.Axis(title="recall", **axis))
+    y = alt.Y("precision:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title="precision", **axis))
     base = alt.Chart(table(rows))
     dots = base.mark_point(filled=True, size=110, opacity=1).encode(
         x=x,
@@ -415,7 +436,14 @@ def _scatter(rows: Rows) -> Spec:
     )
     if len({row["name"] for row in rows}) < 2:  # with one model for all roles, its name would overlap itself
         return finished(dots, 280)
-    return finished(_named(dots, rows, "recall", "precision", reach, reach), 280)
+    return finished(_named(dots, rows, "recall", "precision", across, up), 280)
+
+
+def _reach(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the part of an axis of shares that holds the points, with some room around them."""
+    low, high = min(shares), max(shares)
+    room = max(0.25 * (high - low), 0.05)
+    return max(0.0, low - room), min(1.02, high + room)
 
 
 def _named(

@@ -246,6 +246,26 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     assert len(set(marks)) == 4
 
 
+def test_the_confusion_matrix_prints_what_shades_it_and_marks_the_diagonal(monkeypatch):
+    pytest.importorskip("vl_convert")
+    from app.widgets import charts, plots
+
+    drawn = []
+    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append((rows, charts.svg(spec, False))) or {})
+    plots.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], key="k", x_title="verdict", y_title="gold")
+    rows, picture = drawn[0]
+    assert [row["words"] for row in rows] == ["3\n75%", "1\n25%", "", "4\n100%"]
+    assert [row["marked"] for row in rows] == [True, False, False, True]
+    assert ">75%<" in picture
+
+
+def test_recall_against_precision_shows_the_part_with_the_points():
+    from app.widgets import plots
+
+    assert plots._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
+    assert plots._reach([0.0, 1.0]) == (0.0, 1.02)
+
+
 def test_panel_groups_chart_can_be_drawn(monkeypatch):
     pytest.importorskip("vl_convert")
     from app.screens.evaluate import panel_ablation

@@ -9,7 +9,7 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.screens.evaluate import annotators, charts, debate_effect, error_analysis, panel_ablation, ratings, stability
-from app.state import EvaluateState
+from app.state import EvaluateState, with_default
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
 from app.widgets.document_drawer import document_drawer
 from app.widgets.metrics import Metric, MetricNote, metric_strip, score_metric, score_tables
@@ -63,11 +63,10 @@ def main() -> None:
     tab = st.segmented_control(
         "analysis",
         list(EvaluateState.TABS),
-        default="scores",
         format_func=EvaluateState.TABS.__getitem__,
         required=True,
         label_visibility="collapsed",
-        key=EvaluateState.tab.key,
+        key=with_default(EvaluateState.tab.key, "scores"),
         persist_state="session",
     )
     layout.write_url(tab=tab)

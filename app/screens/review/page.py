@@ -10,7 +10,7 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.screens.review import agreement, focus, grid, progress, settings
-from app.state import ReviewState, reset_widgets, state
+from app.state import ReviewState, reset_widgets, state, with_default
 from app.widgets import empty_state, layout
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
@@ -57,9 +57,8 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
         st.segmented_control(
             "View",
             ReviewState.VIEWS,
-            default=ReviewState.VIEWS[0],
             label_visibility="collapsed",
-            key=ReviewState.view.key,
+            key=with_default(ReviewState.view.key, view),
             required=True,
             persist_state="session",
         )
