@@ -10,7 +10,7 @@ from app.state import state
 from app.widgets import empty_state, highlighted_text, layout
 from core.codebook import Codebook
 from core.errors import MootError
-from core.formatting import format_count
+from core.formatting import format_count, format_percent
 from core.runs import RunRow
 from core.services.review import agreement as use
 from core.services.review import review
@@ -24,6 +24,7 @@ SIZE = 10
 def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     """Draw the Agreement view."""
     found = use.agreement_report(session, run)
+    _latent(session, run)
     if found.documents == 0:
         others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"
         empty_state.empty(
@@ -80,6 +81,37 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
         st.html(
             f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
+        )
+
+
+def _latent(session: ProjectSession, run: RunRow) -> None:
+    """Draw the annotators of an item against the latent truth; nothing without enough annotators."""
+    codebook = run.settings.codebook
+    if codebook.kind == "rating" or not use.rater_quality(session, run, codebook.items[0]):
+        return
+    with layout.panel("Annotators against the latent truth", key="agreement-latent") as head:
+        item = codebook.items[0]
+        with head:
+            if len(codebook.items) > 1:
+                names = {label.id: label.name for label in codebook.labels}
+                item = st.selectbox(
+                    "Label", list(names), format_func=lambda id: names[id], label_visibility="collapsed",
+                    key="agreement-latent-item", width=200,
+                )  # fmt: skip
+        rows = use.rater_quality(session, run, item)
+        values = list(rows[0].recalls) if rows else []
+        top = "".join(f"<th>{escape(review.value_name(codebook, value))}</th>" for value in values)
+        body = "".join(
+            f'<tr><td class="l">{escape(row.name)}</td><td>{row.documents:,}</td>'
+            + "".join(f"<td>{format_percent(row.recalls[value])}</td>" for value in values)
+            + "</tr>"
+            for row in rows
+        )
+        st.html(
+            f'<table class="moot-table"><tr><th class="l">Annotator</th><th>documents</th>{top}</tr>{body}</table>'
+            '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
+            "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
+            "independently. Models that share errors confirm each other and look better than they are.</div>"
         )
 
 

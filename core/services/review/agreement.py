@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import staleness
+from core.services.evaluation import arrays
 from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from core.stats.intervals import Interval, wilson
+from core.stats.latent import dawid_skene
 from core.store.agreement import ReviewerValues
+from core.store.annotators import AnnotationSource
 from core.store.reviews import Decision, ReviewChange
 
 
@@ -44,6 +48,19 @@ class Disagreement:
     values: Mapping[str, Value]
     decided: Value | None = None
     by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RaterQuality:
+    """How an annotator compares with the latent truth of an item: answered documents, and recall by true value.
+
+    ``recalls`` maps each value to the estimated share of the documents with that true value on which the annotator gave
+    it; None where nothing is known.
+    """
+
+    name: str
+    documents: int
+    recalls: Mapping[Value, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +191,45 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
         kappa = fleiss_kappa(table).value
     alpha = krippendorff_alpha(table.astype(np.float64) if rating else table, "ordinal" if rating else "nominal").value
     return ItemAgreement(item, len(shared), equal / len(shared) if shared else None, kappa, alpha)
+
+
+MIN_RATERS = 3
+"""Annotators that an estimate of the latent truth needs."""
+
+
+def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:
+    """Return the annotators of an item against its latent truth: roles of the run, gold raters and reviewers.
+
+    Annotators without a value on the item are left out. Empty for ratings, and with fewer than MIN_RATERS annotators.
+    """
+    codebook = run.settings.codebook
+    if codebook.kind == "rating":
+        return ()
+    documents, column = len(session.store.runs.document_ids(run.run_id)), codebook.items.index(item)
+    names = {name: name for name in session.store.evaluations.annotators(run.run_id) if name != VERDICT}
+    names |= {f"gold by {name}": str(AnnotationSource("gold", name)) for name in session.store.evaluations.raters()}
+    names |= {
+        f"reviewed by {name}": str(AnnotationSource("reviewed", name))
+        for name in session.store.agreement.submitted(run.run_id)
+    }
+    found = {
+        title: arrays.load_annotator(session.store, run.run_id, codebook, source, documents)[:, column]
+        for title, source in names.items()
+    }
+    found = {title: own for title, own in found.items() if not np.isnan(own).all()}
+    if len(found) < MIN_RATERS:
+        return ()
+    values: list[Value] = [False, True] if codebook.kind == "multilabel" else [label.id for label in codebook.labels]
+    answers = np.nan_to_num(np.stack(list(found.values()), axis=1), nan=-1).astype(np.int64)
+    truth = dawid_skene(answers, len(values))
+    return tuple(
+        RaterQuality(
+            title,
+            int((answers[:, rater] >= 0).sum()),
+            {
+                value: None if np.isnan(recall) else float(recall)
+                for value, recall in zip(values, np.diagonal(truth.confusion[rater]), strict=True)
+            },
+        )
+        for rater, title in enumerate(found)
+    )

@@ -144,3 +144,15 @@ def test_runs_that_disagree_and_documents_by_length(session, run, project):
     assert [row.document_id for row in found] == ["d0"]
     assert queue.review_page(session, run, QueueFilter(length="over 150 words")).total == 0
     assert queue.review_page(session, run, QueueFilter(length="up to 40 words")).total == 8
+
+
+def test_annotators_are_compared_with_the_latent_truth(session, run):
+    """The roles of the run and two reviewers, whose answers are the only reference."""
+    for name in ("ann", "bob"):
+        for document in ("d0", "d1", "d2", "d3"):
+            read(session, run, name, document, a=document in ("d0", "d1"), b=True)
+    found = {one.name: one for one in agreement.rater_quality(session, run, "a")}
+    assert {"reviewed by ann", "reviewed by bob"} < set(found)
+    assert found["reviewed by ann"].documents == 4
+    assert set(found["reviewed by ann"].recalls) == {False, True}
+    assert all(value is None or 0 <= value <= 1 for one in found.values() for value in one.recalls.values())

@@ -1,0 +1,109 @@
+"""From a plan to a claim in a real browser: state it, review until told enough, take it to a paper."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.services.runs import planning
+from core.services.workspace import Workspace
+from tests.browser.studios import studio
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+COUNT = 240
+SLOW = 90_000
+"""Milliseconds that a page may take on a busy machine."""
+
+
+def fill(path: Path) -> None:
+    """240 documents, of which the word lists find a price in every third; two in three of these are about it."""
+    workspace = Workspace()
+    book = Codebook(labels=(Label(name="Price", keywords=("price",)), Label(name="Staff", keywords=("staff",))))
+    session = workspace.open(path)
+    texts = ["the price was high", "the staff sang", "a quiet room"]
+    session.store.documents.add([Document(f"d{n:03}", {"text": f"{texts[n % 3]} {n}"}) for n in range(COUNT)])
+    version = session.store.codebooks.save(book)
+    settings = planning.build_settings(planning.Plan(protocol="single"), book, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id).result(120)
+    workspace.close()
+
+
+def picture(page: Page, name: str) -> None:
+    """Keep a picture where ``MOOT_PICTURES`` names a folder."""
+    if folder := os.environ.get("MOOT_PICTURES"):
+        page.screenshot(path=f"{folder}/{name}.png")
+
+
+def test_a_planned_claim_is_reviewed_until_told_enough(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "claim.duckdb"
+    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
+        pool.submit(fill, path).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.goto(running.entrance)
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+        page.locator(".review-focus .form-row").first.wait_for()
+        page.get_by_role("button", name="Plan", exact=True).click()
+        dialog = page.get_by_role("dialog")
+        dialog.locator("[data-needed]").wait_for()
+        within = dialog.get_by_label("Within, points to either side")
+        before = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
+        within.fill("12")
+        within.press("Tab")
+        dialog.locator(f"[data-needed]:not([data-needed='{before}'])").wait_for()
+        needed = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
+        assert 20 <= needed < before <= COUNT, "a wider interval takes fewer reviews"
+        picture(page, "plan-dialog")
+        dialog.get_by_role("button", name="Start this plan").click()
+        line = page.locator("[data-plan]")
+        line.get_by_text("share of Price within 12 points").wait_for()
+        reviewed = review_until_enough(page)
+        assert 20 <= reviewed < COUNT
+        claim = line.inner_text().removeprefix("Enough reviews. ")
+        assert "240 documents are about Price (95% interval" in claim
+        picture(page, "plan-enough")
+        page.get_by_test_id("stSidebar").get_by_role("link", name="For your paper").click()
+        page.get_by_text("Before the review, the claim was fixed: share of Price within 12 points").wait_for()
+        page.get_by_text(claim).wait_for()
+        picture(page, "paper")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Design file").click()
+        text = Path(download.value.path()).read_text(encoding="utf-8-sig")
+        rows = list(csv.DictReader(io.StringIO(text)))
+        assert len(rows) == COUNT
+        drawn = [row for row in rows if row["selected"] == "drawn"]
+        assert len(drawn) == reviewed
+        assert sum(float(row["weight"]) for row in drawn) == pytest.approx(COUNT)
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Markdown").click()
+        assert claim in Path(download.value.path()).read_text(encoding="utf-8")
+        context.close()
+
+
+def review_until_enough(page: Page) -> int:
+    """Submit documents in the order of the queue until the page says that they are enough; return how many."""
+    line = page.locator("[data-plan]")
+    for count in range(COUNT):
+        if "Enough reviews" in line.inner_text():
+            return count
+        shown = page.locator(".middle .mono").inner_text()
+        page.get_by_role("button", name="Submit and continue").click()
+        page.locator(".middle .mono").filter(has_not_text=shown).wait_for()
+        page.locator("[data-plan]").filter(has_text=f"{count + 1} reviewed").or_(
+            page.locator("[data-plan]").filter(has_text="Enough reviews")
+        ).wait_for()
+    return COUNT
