@@ -140,6 +140,9 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     changed = codebooks.standing(filled).codebook.label(label.id)
     assert "porter" in " ".join((*changed.keywords, *changed.include))
     assert not any(each.key == take.key for each in at.button)
+    together = next(each.value for each in at.caption if "all changes together" in each.value)
+    assert "The draft against v1" in together
+    assert "wrong on" in together
 
 
 def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(
