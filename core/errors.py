@@ -10,8 +10,8 @@
     |- PromptError           a template cannot be found or rendered
     |- ProjectError          a project file cannot be opened or written
     |  |- ProjectLocked      another process owns it
-    |  |- StorageFull        the disk refused a write
-    |  `- ProjectGone        the open file was deleted, moved or replaced
+    |  |- StorageFull        the disk is full or read-only
+    |  `- ProjectGone        the open file was deleted, moved, replaced, or is read-only
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
        |- Unreachable (OtherProtocol, Redirected), Unauthorised, NoSuchModel      stop a run before it starts
@@ -95,11 +95,11 @@ class ProjectLocked(ProjectError):
 
 
 class StorageFull(ProjectError):
-    """The disk refused a write. Earlier acknowledged writes are safe."""
+    """The disk is full or read-only. Earlier acknowledged writes are safe."""
 
 
 class ProjectGone(ProjectError):
-    """The project file was deleted, moved or replaced while it was open. The open project still has all contents."""
+    """The project file was deleted, moved or replaced, or became read-only. The open project has all contents."""
 
 
 class ModelError(MootError):

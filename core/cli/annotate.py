@@ -32,7 +32,7 @@ from core.codebook import Codebook
 from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.formatting import format_count, join_names, plural
-from core.runs import RoleModel, RunRow, RunSettings
+from core.runs import RoleModel, RunRow, RunSettings, State
 from core.services import engines, examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
@@ -226,6 +226,7 @@ def _drive(
     session: ProjectSession, run_ids: list[str], *, retry_failed: bool = False, retry_unresolved: bool = False
 ) -> Outcome:
     session.listen(ProgressLines())
+    states: dict[str, State] = {}
     problem = ""
     interrupted = 0
 
@@ -252,10 +253,13 @@ def _drive(
             problem = str(error)
             print_error(error)
             break
+        states[run_id] = status.state
         if status.state != "done":
             _print_stop(status)
             break
-    rows = tuple(row for row in (session.store.runs.get(run_id) for run_id in run_ids) if row is not None)
+    found = (session.store.runs.get(run_id) for run_id in run_ids)
+    # A disk that refuses writes keeps the state that was stored before.
+    rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found if row)
     for row in rows:
         if warning := describe_truncation(row, session.store.finished_debates.truncated_replies(row.run_id)):
             print_message(f"moot: {row.run_id}: {warning}")

@@ -16,7 +16,7 @@ from core.engine.budget import Budget
 from core.engine.debate import Debate, PendingTurn
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller
-from core.errors import ContextTooLong, ProjectError, Refused, StorageFull
+from core.errors import ContextTooLong, ProjectError, Refused
 from core.runs import NOT_STOPPED, RoleModel, RunRow, State, StopReason
 
 STATUS_SECONDS = 0.25
@@ -216,19 +216,16 @@ class Engine(ABC):
     async def run(self) -> RunStatus:
         """Execute the run until it is done, paused or stopped, and return its status.
 
-        A full disk or an error of Moot itself ends the run as ``failed`` and is raised. A project file that is gone or
-        cannot be written pauses the run.
+        An error of Moot itself ends the run as ``failed`` and is raised. A full disk, and a project file that is gone
+        or cannot be written, pause the run.
         """
         began = self.progress.started = time.monotonic()
         await self.sink.state(self.run_id, "running")
         ticker = asyncio.create_task(self._tick())
         try:
             await self._execute()
-        except StorageFull as full:
-            self._pending = ("failed", StopReason("errors", str(full)))
-            raise
-        except ProjectError as gone:
-            self._pending = ("paused", StopReason("errors", str(gone)))
+        except ProjectError as problem:
+            self._pending = ("paused", StopReason("errors", str(problem)))
         except BaseException as error:
             failed = isinstance(error, Exception)
             self._pending = ("failed", StopReason("errors", str(error))) if failed else ("paused", INTERRUPTED)

@@ -5,6 +5,7 @@ While it is open nothing may open, copy or hash the file by other means: closing
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 import time
@@ -54,6 +55,11 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
         return StorageFull(
             f"The disk is full: {path} could not be written.",
             "Free some space and continue; everything confirmed as saved is safe.",
+        )
+    if "read-only file system" in text.lower():
+        return StorageFull(
+            f"The disk is read-only: {path} could not be written.",
+            "Make it writable and continue; everything confirmed as saved is safe.",
         )
     if "Conflicting lock" in text or "being used by another process" in text:
         return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
@@ -114,6 +120,18 @@ class Connection:
             f"{self.path} was {what} while it was open.",
             "The run is paused and everything is still in memory of this Moot: save a copy before you close it.",
         )
+
+    @property
+    def is_read_only(self) -> bool:
+        """True if the file system became read-only, as Linux does after an error of the disk.
+
+        Tried by a change of the file's time, because recent kernels do not report the state of such a file system.
+        """
+        try:
+            os.utime(self.path)
+        except OSError as error:
+            return error.errno == errno.EROFS
+        return False
 
     def cursor(self) -> Cursor:
         """Return a new cursor, to be closed by the caller. Raises ProjectError if the project is closed."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -71,8 +73,7 @@ class Project:
         """Write a copy of the whole project beside the file, or if that fails into the home folder; return its path."""
         failed: Exception | None = None
         for folder in (self.path.parent, Path.home()):
-            names = (f"{self.path.stem}-recovered{number or ''}{self.path.suffix}" for number in range(100))
-            copy = next(path for name in names if not (path := folder / name).exists())
+            copy = self._free_name(folder)
             try:
                 dump.restore(copy, self.store.dump.schema, self.store.dump.each_table())
             except (ProjectError, OSError) as error:
@@ -86,22 +87,44 @@ class Project:
         """Write everything queued, checkpoint and release the file. Harmless if repeated.
 
         If the file was deleted, moved or replaced, save a copy of the project, unless it was saved before, and raise
-        ProjectGone with its path.
+        ProjectGone with its path. If it became read-only, the copy is made of the files, replies on disk included,
+        because DuckDB gives up a database that it cannot write to.
         """
-        gone = None
+        read_only = self._connection.is_open and self._connection.is_read_only
+        gone = ProjectGone(f"{self.path} became read-only while it was open.") if read_only else None
+        unwritable = suppress(ProjectError) if read_only else nullcontext()
         try:
-            if self._writer is not None:
-                self._writer.close()
-                gone = self.file_problem if self._connection.is_open else None
-            if gone is not None:
+            with unwritable:
+                if self._writer is not None:
+                    self._writer.close()
+                    gone = gone or (self.file_problem if self._connection.is_open else None)
+            if gone is not None and not read_only:
                 copy = self.copy or self.save_copy()
-                gone = ProjectGone(gone.message, f"Everything that was saved is in the copy {copy}.")
             if self._replies is not None:
                 self._replies.close()
         finally:
-            self._connection.close()
+            with unwritable:
+                self._connection.close()
+        if read_only:
+            try:
+                copy = self._copy_files()
+            except OSError as error:
+                raise ProjectGone(f"{self.path} became read-only.", f"No copy could be saved: {error}.") from error
         if gone is not None:
-            raise gone
+            raise ProjectGone(gone.message, f"Everything that was saved is in the copy {copy}.")
+
+    def _copy_files(self) -> Path:
+        """Copy the closed file, its write-ahead log and its replies into the home folder; return the file's path."""
+        copy = self._free_name(Path.home())
+        for suffix in ("", ".wal", ".replies"):
+            source = self.path.with_name(self.path.name + suffix)
+            if source.exists():
+                shutil.copyfile(source, copy.with_name(copy.name + suffix))
+        return copy
+
+    def _free_name(self, folder: Path) -> Path:
+        names = (f"{self.path.stem}-recovered{number or ''}{self.path.suffix}" for number in range(100))
+        return next(path for name in names if not (path := folder / name).exists())
 
     def __enter__(self) -> Self:
         return self

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -233,3 +236,66 @@ def test_project_file_removed_during_a_run_is_recovered(folder: Path, attack: st
         resumed = annotate(folder, *toy(server.url), "--resume", again[0]["run_id"], project=copy.name)
     assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 10)
     assert len(server.requests) - calls <= 30 - 12 + 1  # what was paid before is not paid for again
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small ext4 file system of its own, which becomes read-only at its first error."""
+    image, place = tmp_path / "image", tmp_path / "disk"
+    place.mkdir()
+    with image.open("wb") as file:
+        file.truncate(48 << 20)
+    try:
+        subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+        subprocess.run(["mount", "-o", "loop,errors=remount-ro", image, place], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"needs root, mkfs.ext4 and loop devices: {error}")
+    yield place
+    subprocess.run(["umount", "-l", place], check=True)
+
+
+def make_read_only(disk: Path) -> None:
+    device = next(line.split()[0] for line in Path("/proc/mounts").read_text().splitlines() if f" {disk} " in line)
+    (Path("/sys/fs/ext4") / Path(device).name / "trigger_fs_error").write_text("1")
+
+
+def fill(disk: Path) -> None:
+    with contextlib.suppress(OSError), (disk / "other").open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 4096)
+
+
+def empty(disk: Path) -> None:
+    (disk / "other").unlink()
+
+
+@pytest.mark.parametrize("attack", [make_read_only, fill])
+def test_disk_that_fails_during_a_run_pauses_it_and_loses_no_reply(
+    disk: Path, attack: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    write(disk, *(f"Text {number}: the staff was friendly." for number in range(60)))
+    debate = debating()
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        if len(server.requests) == 40:
+            attack(disk)
+        return await debate(request, body)
+
+    with Scripted(behave) as server:
+        result = annotate(disk, *toy(server.url, "--concurrency", "2"), code=3)
+        assert result.json["status"] == "paused"
+        before = len(server.requests)
+        folder, project = disk, "p.duckdb"
+        if attack is fill:
+            assert "The disk is full" in result.stderr
+            empty(disk)
+        else:
+            assert "became read-only while it was open" in result.stderr
+            assert str(tmp_path / "p-recovered.duckdb") in result.stderr
+            assert (disk / "p.duckdb.replies").exists()
+            folder, project = tmp_path, "p-recovered.duckdb"
+            write(tmp_path, *(f"Text {number}: the staff was friendly." for number in range(60)))
+        resumed = annotate(folder, *toy(server.url), "--resume", "r0001", project=project)
+    assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 60)
+    assert len(server.requests) - before <= 181 - 40 + 4  # what was answered before is not paid for again

@@ -192,16 +192,15 @@ def test_stop_cancels_calls_in_flight() -> None:
     assert world.states[-1] == ("stopped", NOW)
 
 
-def test_store_error_ends_the_run_and_is_raised() -> None:
+def test_full_disk_pauses_the_run() -> None:
     world = World()
 
     async def full(row: object) -> None:
         raise errors.StorageFull("disk full", "free some space")
 
     world.verdict = full
-    with pytest.raises(errors.StorageFull):
-        drive(world)
-    assert world.states[-1] == ("failed", StopReason("errors", "disk full free some space"))
+    drive(world)
+    assert world.states[-1] == ("paused", StopReason("errors", "disk full free some space"))
 
 
 def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
