@@ -160,7 +160,7 @@ def test_history_names_person_and_change(session, run):
 def test_refuses_values_that_an_item_cannot_have(session, run):
     with pytest.raises(UsageError, match="Alpha cannot have the value 3"):
         review.edit(session, run.run_id, "d0", "a", 3)
-    with pytest.raises(UsageError, match="no item 'zz'"):
+    with pytest.raises(UsageError, match="does not have the item 'zz'"):
         review.edit(session, run.run_id, "d0", "zz", True)
     with pytest.raises(UsageError, match="Run 'r9' does not exist"):
         review.edit(session, "r9", "d0", "a", True)
