@@ -13,6 +13,7 @@ from app.widgets import frame
 from app.widgets.alerts import error_box
 from app.widgets.next_step import next_step, path_card
 from core.errors import MootError
+from core.services.projects import Overview
 
 APP = Path(__file__).parent
 
@@ -36,13 +37,17 @@ pages = {
 }
 current = st.navigation(pages, position="hidden")
 
+overview: Overview | None = None
 with st.sidebar:
     session = frame.project_switcher(current.url_path)
     state.enter_page(current.url_path)
     frame.navigation(pages, current)
     if session is not None:
         with st.container(key="sidebar-foot", gap="small"):
-            overview = path_card(session, current.url_path)
+            try:
+                overview = path_card(session, current.url_path)
+            except MootError:  # the file is gone, which the page says
+                overview = None
             frame.run_status(session)
 
 if (wanted := SessionState.next_page.pop()) is not None:
@@ -52,7 +57,7 @@ try:
     if session is not None:
         frame.project_gone(session)
     current.run()
-    if session is not None and current.url_path not in ("", "home") and context.pending_import() is None:
+    if overview is not None and current.url_path not in ("", "home") and context.pending_import() is None:
         next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)
