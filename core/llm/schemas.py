@@ -34,7 +34,7 @@ def request_schema(sampling: Sampling, ask: Request, codebook: Codebook) -> Sche
     if ask.form == "text" or not codebook.labels:
         return None
     if sampling.json_schema == "on" or (sampling.json_schema == "auto" and ask.retry > 0):
-        return schema_for(ask, codebook.only(ask.item) if ask.item else codebook)
+        return schema_for(ask, ask.narrow(codebook))
     return None
 
 

@@ -56,6 +56,14 @@ def test_schema_and_parser_accept_the_same_replies() -> None:
     assert list(read(said, "ratings", RATING).values.values()) == [3]
 
 
+def test_schema_leaves_out_the_label_that_the_request_leaves_out() -> None:
+    good, bad = CHOICE.labels
+    request = Request("magistrate", MESSAGES, form="choice", without=good.id)
+    schema = request_schema(Sampling(json_schema="on"), request, CHOICE)
+    assert schema is not None
+    assert schema["properties"]["label"]["enum"] == [bad.name]
+
+
 def test_removing_bounds_keeps_a_label_named_like_one() -> None:
     odd = Codebook(kind="rating", labels=(Label(name="maxItems"),))
     plain = without_bounds(schema_for(asking("ratings"), odd))
