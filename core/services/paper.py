@@ -42,6 +42,9 @@ _KINDS: Mapping[Kind, str] = {
 }
 
 
+_NOTHING = "No document has both a verdict and a reference label yet. Review documents or import gold labels."
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table. ``view`` is the address of the page with these numbers, relative to the studio; empty for none."""
@@ -83,12 +86,14 @@ def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     found = evaluate(session, run, reference)
     view = f"evaluate?run={run.run_id}&reference={reference}"
     claim, claimed = _claim(session, run)
-    methods = (_annotation(run), _reference(session, run, found), *([claim] if claim else []))
+    known = found.n > 0
+    methods = (_annotation(run), *([_reference(session, run, found)] if known else []), *([claim] if claim else []))
+    results = _results(found, view) if known else [_NOTHING]
     codebook = run.settings.codebook
     labels = tuple((label.name, label.description) for label in codebook.labels)
     sections: dict[str, tuple[Block, ...]] = {
         "Methods": methods,
-        "Results": (*_results(found, view), *([claimed] if claimed else [])),
+        "Results": (*results, *([claimed] if claimed else [])),
         "Appendix: codebook": (
             *([codebook.guideline] if codebook.guideline else []),
             Table(("label", "definition"), labels, "Definitions of the labels"),

@@ -89,6 +89,8 @@ def test_the_bibliography_holds_what_was_used(world: tuple[ProjectSession, RunRo
     session, run = world
     gold = paper.paper(session, run, "gold")
     assert "desraj1956" not in gold.bibtex
+    assert "No document has both a verdict and a reference label" in str(gold.sections["Results"][0])
+    assert len(gold.sections["Methods"]) == 2, "the run and the plan, nothing about a reference"
     entries = re.findall(r"^@\w+\{(\w+),$", paper.paper(session, run, "reviewed").bibtex, re.M)
     assert entries == [*dict.fromkeys(entries)]
     assert "desraj1956" in entries
