@@ -57,7 +57,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         page.get_by_text("speaking").first.wait_for()
         page.wait_for_timeout(9_000)  # until some debates have ended and others are under way
         take(page, "run")
-        page.get_by_text("All debates have ended.").wait_for(timeout=180_000)
+        page.get_by_text("All debates have ended.", exact=True).wait_for(timeout=180_000)
         visit(page, "Review")
         page.get_by_text("Submit").first.wait_for()
         take(page, "review")
