@@ -36,7 +36,10 @@ _KEPT = ("SYSTEMROOT", "TMPDIR", "TEMP", "TMP", "LANG", "HOME", "MOOT_READ_MEMOR
 _FRUGAL = {"MALLOC_ARENA_MAX": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "OMP_NUM_THREADS": "1",
            "OPENBLAS_NUM_THREADS": "1"}  # fmt: skip
 """Settings that keep libraries from reserving memory that they do not use."""
-_SHORT_OF_MEMORY = (b"memory allocation", b"bad_alloc", b"MemoryError", b"out of memory", b"capacity overflow")
+_SHORT_OF_MEMORY = (
+    b"memory allocation", b"bad_alloc", b"MemoryError", b"out of memory", b"capacity overflow",
+    b"failed to map segment", b"Cannot allocate memory",
+)  # fmt: skip
 _LONGEST_LOG = 1 << 20
 
 
