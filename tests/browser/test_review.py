@@ -192,21 +192,22 @@ def test_submitted_reviews_change_evaluate(page):
 
     visit(page, "Evaluate")
     expect(page.locator(".metrics")).to_contain_text("Macro F1")
-    expect(page.get_by_text("Reviewed")).to_have_count(0)  # with gold alone there is nothing to choose
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_text("Reviewed")).to_have_count(0)  # with gold alone there is nothing to choose
     review(page)
     cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
     expect_value(page, "d5", "a", "absent")
     page.keyboard.press("Enter")
     status(page, "d5", "Submitted")
     visit(page, "Evaluate")
-    page.get_by_text("Reviewed 1").click()
+    main.get_by_text("Reviewed 1").click()
     alpha = page.locator(".confusion-matrix .matrix", has_text="Alpha")
     expect(alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present"))).to_contain_text("1FP")
     beta = page.locator(".confusion-matrix .matrix", has_text="Beta")
     expect(beta.get_by_role("button", name=re.compile("Beta: review present, verdict present"))).to_contain_text("1TP")
     alpha.get_by_role("button", name=re.compile("Alpha: review absent, verdict present")).click()
     page.locator(".document-list tr", has_text="d5").click()
-    page.get_by_role("button", name="Open in Review").click()
+    page.get_by_role("button", name="Correct in Review").click()
     expect_value(page, "d5", "a", "absent")
 
 
