@@ -44,6 +44,11 @@ VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
 """Short descriptions of template variables; replies of earlier roles are named by their role."""
 
 
+def title_of(key: str) -> str:
+    """Return the display name of a template."""
+    return TITLES.get(key, key.replace("_", " ").capitalize())
+
+
 @dataclass(frozen=True, slots=True)
 class Version:
     """A version of the template in a slot.
@@ -93,7 +98,7 @@ class Slot:
     @property
     def title(self) -> str:
         """Display name of the slot."""
-        return TITLES.get(self.key, self.key.replace("_", " ").capitalize())
+        return title_of(self.key)
 
     def meaning(self, name: str) -> str:
         """Return a short description of a variable."""

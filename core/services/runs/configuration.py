@@ -9,7 +9,7 @@ from core.errors import MootError, UsageError
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunDetails, RunRow, RunSettings
 from core.services.session import ProjectSession
-from core.services.templates import own_prompts
+from core.services.templates import own_prompts, title_of
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")
@@ -34,7 +34,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
         "Iteration": str(settings.iteration + 1),
         "Engine": settings.engine.name,
         **{f"{_title(role)} model": model for role, model in models.items()},
-        **{f"{_title(key)} prompt": own.get(key, SHIPPED) for key in settings.templates},
+        **{f"{title_of(key)} prompt": own.get(key, SHIPPED) for key in settings.templates},
     }
 
 
