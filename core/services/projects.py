@@ -341,6 +341,7 @@ def _deleted(folder: Path) -> DeletedProject:
 # -- next steps
 
 
+@cache.cached_until_commit
 def overview(session: ProjectSession) -> Overview:
     """Return the contents of the project, and its steps from the file to the accuracy of the whole run."""
     store = session.store
