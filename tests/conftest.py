@@ -7,6 +7,7 @@ import os
 import pytest
 from hypothesis import settings
 
+os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"  # before anything looks for a keyring
 settings.register_profile("moot", deadline=None)  # the machine may be busy: time is measured in the benchmarks
 settings.load_profile("moot")
 
@@ -36,7 +37,6 @@ def _no_own_settings(monkeypatch, tmp_path_factory):
     home = tmp_path_factory.getbasetemp() / "home"
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(home / name.lower()))
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "XAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 

@@ -33,7 +33,7 @@ def _proof(**fields: object) -> AccuracyEstimate:
 
 
 def test_accuracy_sentence_names_the_next_step() -> None:
-    assert "No verdict" in view.sentence(_proof(documents=0))
+    assert "No document has a verdict" in view.sentence(_proof(documents=0))
     assert "Review 5 more documents of the queue in its order" in view.sentence(_proof())
     assert "Review 1 more document of the queue" in view.sentence(_proof(drawn=4))
     assert "Review more of the queue" in view.sentence(_proof(drawn=9))

@@ -80,7 +80,7 @@ def assert_text_kept(page: Page, before: str) -> None:
 def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
     wait_for_text(page)
     page.wait_for_selector(".diagram .diagram-node.active")
-    assert page.locator(".diagram .diagram-node.active").first.get_attribute("title").endswith(": wait_for_text")  # type: ignore[union-attr]
+    assert page.locator(".diagram .diagram-node.active").first.get_attribute("title").endswith(": speaking")  # type: ignore[union-attr]
     page.wait_for_selector(".verdict .badge")
     assert [role_model.get_attribute("title") for role_model in page.locator(".diagram .diagram-node").all()] == [
         "Extractor", "Critic", "Judge",

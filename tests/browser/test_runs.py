@@ -101,7 +101,9 @@ def test_two_runs_open_in_compare_in_the_order_of_selection(page: Page) -> None:
 def test_click_on_a_heading_sorts(page: Page) -> None:
     names = page.locator(".leaderboard tbody .name button")
     page.get_by_role("button", name="Name").click()
-    expect(page.get_by_role("columnheader", name="Name")).to_have_attribute("aria-sort", "ascending")
+    expect(page.locator(".leaderboard").get_by_role("columnheader", name="Name")).to_have_attribute(
+        "aria-sort", "ascending"
+    )
     shown = names.all_inner_texts()
     pinned = page.locator(".leaderboard button.pin.on").count()
     assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)

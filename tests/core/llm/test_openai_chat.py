@@ -127,7 +127,7 @@ ERROR = {"error": {"message": "no", "code": None}}
         (status(400, {"message": "This model's maximum context length is 9 tokens"}), errors.ContextTooLong),
         (status(400, {"error": {"message": "bad", "code": "content_filter"}}), errors.Refused),
         (status(400, ERROR), errors.BadRequest),
-        (status(302, {}, location="http://127.0.0.1:9/steal"), errors.BadRequest),
+        (status(302, {}, location="http://127.0.0.1:9/steal"), errors.Redirected),
         (sending(event(piece("half"))), errors.CutStream),
         (sending(event(piece("half")), drop=True), errors.CutStream),
         (sending(event(piece("half")), b'data: {"choices": [{"del\n\n'), errors.MalformedStream),

@@ -36,7 +36,7 @@ def finish(session, change, sample):
 def test_codebook_history_lists_versions_with_scores(session):
     book = codebooks.current(session)
     label = book.labels[0]
-    codebooks.keep(session, codebooks.change_label(book, label.id, keywords=label.keywords[:1]))
+    codebooks.keep(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
     finish(session, trials.definition_change(session), samples.project_sample(session, 20))
     held = finish(session, trials.definition_change(session), samples.held_out_sample(session))
     first, draft = history.codebook_history(session)

@@ -127,7 +127,7 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         stood = sweeps.find_sweep(session, row.sweep)
         assert (stood.state, stood.progress["spent"]) == ("paused", True)
-        assert stood.message.startswith("$0.000119 of the budget of $0.0021635 is spent; what is left may not pay")
+        assert stood.message.startswith("$0.000119 of the budget of $0.0021635 is spent; the rest may not cover")
         assert len(server.requests) == 17
         whole, part = sweeps.rank_cells(session, stood)
         assert (whole.documents, part.documents, part.remaining) == (5, 0, True)
