@@ -12,13 +12,17 @@ settings.register_profile("moot", deadline=None)  # the machine may be busy: tim
 settings.load_profile("moot")
 
 
-SLOW = ("tests/browser/", "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/", "tests/app/")
+BROWSER = "tests/browser/"
+SLOW = (BROWSER, "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/", "tests/app/")
 """Files with slow tests. They run first, so that at the end no worker waits for the last one."""
 
 
 def pytest_collection_modifyitems(items):
-    """Order slow files first; the order within a file stays."""
+    """Order slow files first, and keep each file in one worker; all browser tests share one, and one browser."""
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
+    for item in items:
+        file = item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(BROWSER if file.startswith(BROWSER) else file))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -88,7 +88,7 @@ BROKEN = {
     "{{ document.foo.bar }}": "has no attribute 'foo'",
     "{% for x in range(99999999) %}{% endfor %}": "Range too big",
     "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}": "exceeded the time or memory limit",
-    "{{ 'x' * 999999999 }}": "memory",
+    "{{ 'x' * 99999999999 }}": "memory",
     "{{ nothing }}": "there is no variable 'nothing'",
     "{% if %}": "Expected an expression",
     "{{ ''.__class__ }}": "unsafe",
