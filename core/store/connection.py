@@ -9,8 +9,8 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 from weakref import WeakSet
@@ -105,6 +105,7 @@ class Connection:
         self._local = threading.local()
         self._cursors: WeakSet[Cursor] = WeakSet()
         self._guard = threading.Lock()
+        self._running: set[Cursor] = set()
         self._closed = False
         self._identity = _identity(path)
 
@@ -136,18 +137,15 @@ class Connection:
     def cursor(self) -> Cursor:
         """Return a new cursor, to be closed by the caller. Raises ProjectError if the project is closed."""
         with self._guard:
-            if self._closed:
-                raise ProjectError(f"{self.path} is closed.", "Open the project again.")
+            self._require_open()
             cursor = self._root.cursor()
             self._cursors.add(cursor)
             return cursor
 
     def rows(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[tuple[Any, ...]]:
         """Return all rows of a query, read with this thread's cursor."""
-        try:
-            return self._reader().execute(sql, params).fetchall()
-        except (duckdb.Error, OSError) as error:
-            raise translate_error(error, self.path) from error
+        with self._reading() as cursor:
+            return cursor.execute(sql, params).fetchall()
 
     def row(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, None if there is none."""
@@ -155,19 +153,15 @@ class Connection:
 
     def arrow(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pa.Table:
         """Return all rows of a query as an Arrow table."""
-        try:
-            table: pa.Table = self._reader().sql(sql, params=params or None).to_arrow_table()
+        with self._reading() as cursor:
+            table: pa.Table = cursor.sql(sql, params=params or None).to_arrow_table()
             return table
-        except (duckdb.Error, OSError) as error:
-            raise translate_error(error, self.path) from error
 
     def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a query of numbers without NULL as arrays; Arrow would import pandas for this."""
-        try:
-            found = self._reader().execute(sql, params).fetchnumpy()
+        with self._reading() as cursor:
+            found = cursor.execute(sql, params).fetchnumpy()
             return {name: np.asarray(column) for name, column in found.items()}
-        except (duckdb.Error, OSError) as error:
-            raise translate_error(error, self.path) from error
 
     @property
     def is_open(self) -> bool:
@@ -188,6 +182,7 @@ class Connection:
                 return
             self._closed = True
         try:
+            self._interrupt_queries()
             for cursor in list(self._cursors):
                 _stop(cursor)
             self._root.execute("CHECKPOINT")
@@ -197,11 +192,39 @@ class Connection:
             self._root.close()
             self._ownership.release()
 
-    def _reader(self) -> Cursor:
+    @contextmanager
+    def _reading(self) -> Iterator[Cursor]:
+        """Yield this thread's cursor for a query, which ``close`` interrupts. Errors are raised as Moot's own."""
         cursor: Cursor | None = getattr(self._local, "cursor", None)
-        if cursor is None or self._closed:
+        if cursor is None:
             cursor = self._local.cursor = self.cursor()
-        return cursor
+        with self._guard:
+            self._require_open()
+            self._running.add(cursor)
+        try:
+            yield cursor
+        except (duckdb.Error, OSError) as error:
+            raise translate_error(error, self.path) from error
+        finally:
+            with self._guard:
+                self._running.discard(cursor)
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ProjectError(f"{self.path} is closed.", "Open the project again.")
+
+    def _interrupt_queries(self) -> None:
+        """Interrupt running queries until they end; DuckDB ignores an interrupt that comes before a query starts."""
+        deadline = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < deadline:
+            with self._guard:
+                running = list(self._running)
+            if not running:
+                return
+            for cursor in running:
+                with suppress(duckdb.ConnectionException):  # it is closed already
+                    cursor.interrupt()
+            time.sleep(0.01)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
