@@ -17,12 +17,14 @@ SLOW = (BROWSER, "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/"
 """Files with slow tests. They run first, so that at the end no worker waits for the last one."""
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
     """Order slow files first, and keep each file in one worker; all browser tests share one, and one browser."""
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
     for item in items:
         file = item.nodeid.partition("::")[0]
         item.add_marker(pytest.mark.xdist_group(BROWSER if file.startswith(BROWSER) else file))
+    return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
