@@ -6,6 +6,7 @@ import os
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"  # before anything looks for a keyring
 settings.register_profile("moot", deadline=None)  # the machine may be busy: time is measured in the benchmarks
@@ -17,14 +18,21 @@ SLOW = (BROWSER, "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/"
 """Files with slow tests. They run first, so that at the end no worker waits for the last one."""
 
 
-@pytest.hookimpl(wrapper=True, tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Order slow files first, and keep each file in one worker; all browser tests share one, and one browser."""
+    """Order slow files first; the order within a file stays."""
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
-    for item in items:
-        file = item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(BROWSER if file.startswith(BROWSER) else file))
-    return (yield)
+
+
+class OneBrowser(LoadFileScheduling):
+    """Keep each file in one worker, and all browser tests in one, so that no two browsers share the machine."""
+
+    def _split_scope(self, nodeid):
+        return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Schedule tests by file."""
+    return OneBrowser(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
