@@ -64,6 +64,12 @@ def test_run_page_without_labels_links_to_the_codebook(session: ProjectSession) 
     assert "Open Codebook" in labels(at)
 
 
+@pytest.fixture(autouse=True)
+def _own_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the pace that another test chose out of this one."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+
+
 def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     fill(session, documents=12)
     shown = html(at := screen())
