@@ -45,14 +45,26 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_own_folders(tmp_path_factory):
+    """Keep fixtures that serve many tests off the settings and projects of whoever runs them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in FOLDERS:
+            patch.setenv(name, str(tmp_path_factory.getbasetemp() / "shared" / name.lower()))
+        for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "XAI_API_KEY"):
+            patch.delenv(name, raising=False)
+        yield
+
+
 @pytest.fixture(autouse=True)
-def _no_own_settings(monkeypatch, tmp_path_factory):
-    """No test reads or writes the settings, projects and keys of whoever runs it."""
-    home = tmp_path_factory.getbasetemp() / "home"
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+def _folders_per_test(_no_own_folders, monkeypatch, tmp_path_factory):
+    """Give each test settings and projects of its own: what one test prefers, no other one sees."""
+    home = tmp_path_factory.mktemp("home")
+    for name in FOLDERS:
         monkeypatch.setenv(name, str(home / name.lower()))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "XAI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(autouse=True)
