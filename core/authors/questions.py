@@ -68,10 +68,6 @@ class Feature:
     values: Mapping[str, Value] = field(default_factory=dict)
     suggestions: tuple[str, ...] = ()
 
-    def text_of(self, value: Value) -> str:
-        """Return the text of the option with this value, the value itself for an open feature."""
-        return next((text for text, known in self.values.items() if known == value), str(value))
-
 
 def features_of(codebook: Codebook) -> tuple[Feature, ...]:
     """Return the features of a codebook in its order: one for each label, or one for a single choice."""

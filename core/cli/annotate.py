@@ -33,7 +33,7 @@ from core.debate.events import RunStatus
 from core.errors import MootError, UsageError
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings, State
-from core.services import engines, examples, personas, pipeline
+from core.services import engines, few_shot_examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity, report
@@ -124,7 +124,9 @@ def annotate_file(
     for message in messages:
         print_message(f"moot: {message}")
     rows = pipeline.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
-    for note in examples.example_warnings(session.store, settings, session.store.runs.document_ids(rows[0].run_id)):
+    for note in few_shot_examples.example_warnings(
+        session.store, settings, session.store.runs.document_ids(rows[0].run_id)
+    ):
         print_message(f"moot: {note}")
     return _drive(session, [row.run_id for row in rows])
 

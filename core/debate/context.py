@@ -271,11 +271,6 @@ def _retry(request: Request, reply: Reply, problem: str, template: Template) -> 
     return replace(request, messages=messages, retry=request.retry + 1)
 
 
-def needs_retry(request: Request, reply: Reply) -> bool:
-    """Return True if the reply was cut or lacks its required decision, and may be asked for again."""
-    return _is_cut(request, reply) or bool(_missing_decision(request, reply))
-
-
 def _missing_decision(request: Request, reply: Reply) -> str:
     if request.form == "text" or reply.error is not None or request.retry:
         return ""

@@ -15,7 +15,7 @@ from core.errors import UsageError
 from core.llm.batches import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import EngineSettings
-from core.services import examples
+from core.services import few_shot_examples
 from core.store.project import Project
 
 PARAMS = tuple(name for name in EngineSettings.model_fields if name != "name")
@@ -43,7 +43,7 @@ def make_engine(
     project: Project, models: ModelLibrary, documents: LoadDocuments, publish: Publish, work: Work
 ) -> Engine:
     """Return the engine that a run's settings name, on the project's store."""
-    find_examples = examples.example_library(project.store, models, documents, work.run)
+    find_examples = few_shot_examples.example_library(project.store, models, documents, work.run)
     dependencies = Dependencies(documents, models, project.turn_store, project.sink, publish, find_examples)
     match work.run.settings.engine.name:
         case "live":

@@ -14,8 +14,8 @@ from core.codebook import Codebook
 from core.debate import persona_extraction, personas, protocols
 from core.debate.persona_extraction import PersonaExtraction, SourceDocument
 from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
+from core.debate.protocol_spec import PRESET
 from core.debate.protocols.panel import AGGREGATOR
-from core.debate.spec import PRESET
 from core.debate.turns import family
 from core.engine import standalone
 from core.engine.standalone import Spent

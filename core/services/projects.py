@@ -22,7 +22,7 @@ from core.runs import BUILTIN, RoleModel, RunRow, State
 from core.services import bundle, cache, preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.runs import planning
-from core.services.samples import SUFFIX
+from core.services.sample_data import SUFFIX
 from core.services.session import PROJECT_SUFFIXES, ProjectSession
 from core.services.workspace import Workspace
 from core.store.codebooks import CodebookVersion

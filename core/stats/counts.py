@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import sqrt
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +78,6 @@ class Counts:
         of the macro mean.)
         """
         return 2 * self.tp / (2 * self.tp + self.wrong) if self.positives else None
-
-    @property
-    def mcc(self) -> float | None:
-        """Matthews' correlation, (tp tn - fp fn) / sqrt of the product of the four margins, -1 to 1.
-
-        None if a margin is empty (one class in the gold or the predictions). The formula is 0/0 there, where
-        scikit-learn returns 0. Source: Matthews 1975 (Biochim. Biophys. Acta 405).
-        """
-        margins = self.predicted * self.positives * (self.tn + self.fp) * (self.tn + self.fn)
-        return (self.tp * self.tn - self.fp * self.fn) / sqrt(margins) if margins else None
 
     @property
     def table(self) -> tuple[tuple[int, int], tuple[int, int]]:

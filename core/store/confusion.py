@@ -203,19 +203,6 @@ class ConfusionCounts:
         """Return (document_id, item, annotator, value) of submitted documents; the annotator is the reviewer."""
         return self._connection.arrow("SELECT document_id, item, actor AS annotator, value FROM reviewed_labels")
 
-    def endings(self, run_id: str, reference: str = GOLD) -> dict[str, int]:
-        """Return the number of the run's documents with a reference, by status of their debate.
-
-        The status is ``verdict``, ``unresolved`` or ``failed``, or ``open`` before the debate has ended.
-        """
-        common, params = self._common(run_id, VERDICT, reference)
-        rows = self._connection.rows(
-            f"{common} SELECT coalesce(status, 'open'), count(*) FROM (SELECT DISTINCT document_id FROM reference) "
-            "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) GROUP BY ALL",
-            params,
-        )
-        return dict(rows)
-
     def basis(self, reference: str = GOLD) -> tuple[Any, ...]:
         """Return a value that changes whenever scores against this reference may have changed.
 

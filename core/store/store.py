@@ -9,14 +9,15 @@ from core.store.classifiers import ClassifierStore
 from core.store.codebooks import Codebooks
 from core.store.confusion import ConfusionCounts
 from core.store.connection import Connection
+from core.store.debate_steps import Stages
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.dump import Dump
 from core.store.events import Events
+from core.store.example_documents import PrecedentPools
 from core.store.finished_debates import FinishedDebates
 from core.store.lab import Lab
 from core.store.personas import Personas
-from core.store.precedents import PrecedentPools
 from core.store.prompts import Prompts
 from core.store.review_pages import ReviewPages
 from core.store.review_reasons import ReviewReasons
@@ -24,7 +25,6 @@ from core.store.reviews import Reviews
 from core.store.runs import Runs
 from core.store.sampling_frames import SamplingFrames
 from core.store.settings import Settings
-from core.store.stages import Stages
 from core.store.transcripts import Transcripts
 from core.store.writer import Writer
 

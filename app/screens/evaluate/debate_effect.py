@@ -27,8 +27,8 @@ from core.services.evaluation import coverage
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.session import ProjectSession
+from core.stats.debate_rounds import Bound, Round
 from core.stats.intervals import Estimate
-from core.stats.rounds import Bound, Round
 
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent is right": "right", "all agree": "unres"}
 

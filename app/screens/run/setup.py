@@ -19,8 +19,8 @@ from app.widgets.labels import tags, tile_html
 from core import resources
 from core.codebook import Codebook
 from core.debate import protocols
+from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
 from core.debate.protocols import custom
-from core.debate.spec import PRESET, Param, Params, ProtocolSpec
 from core.errors import MootError
 from core.formatting import format_count, format_price, format_tokens, join_names
 from core.runs import BUILTIN, EngineSettings, RunRow, RunSettings

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount
 from core.debate.protocols import courtroom, custom, discussion, ecj, panel, single
-from core.debate.spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount
 from core.debate.turns import Role, family
 from core.errors import UsageError
 from core.runs import RunSettings

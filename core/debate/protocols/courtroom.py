@@ -36,7 +36,16 @@ from core.annotations import Precedent
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel, run_protocol
 from core.debate.few_shot import format_labels, template_rows
-from core.debate.spec import PER_CHOICE, DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
+from core.debate.protocol_spec import (
+    PER_CHOICE,
+    DecisionRule,
+    Param,
+    Params,
+    Preset,
+    ProtocolSpec,
+    RequestCount,
+    exactly,
+)
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
 from core.documents import Document, Value

@@ -20,7 +20,7 @@ from core import prompts, yamltext
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext
-from core.debate.spec import (
+from core.debate.protocol_spec import (
     PER_CHOICE,
     PER_DIMENSION,
     PER_LABEL,

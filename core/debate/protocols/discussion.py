@@ -21,7 +21,16 @@ from string import ascii_lowercase
 
 from core.codebook import Codebook
 from core.debate.context import DebateContext
-from core.debate.spec import PER_CHOICE, PER_DIMENSION, PER_LABEL, Param, Params, Preset, ProtocolSpec, RequestCount
+from core.debate.protocol_spec import (
+    PER_CHOICE,
+    PER_DIMENSION,
+    PER_LABEL,
+    Param,
+    Params,
+    Preset,
+    ProtocolSpec,
+    RequestCount,
+)
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import in_consensus, is_majority, majority_verdict
 

@@ -26,7 +26,7 @@ from dataclasses import replace
 from core.annotations import VERDICT
 from core.codebook import CHOICE_ITEM, Codebook
 from core.debate.context import DebateContext, run_parallel, run_protocol
-from core.debate.spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
+from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
 from core.debate.turns import AttributedReply, DecisionPath, Reply, Role, Step, Verdict
 
 SECOND_EXTRACTOR = "extractor_b"

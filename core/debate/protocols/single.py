@@ -26,7 +26,7 @@ from typing import Any
 
 from core.debate.context import DebateContext
 from core.debate.few_shot import select_examples, template_rows
-from core.debate.spec import (
+from core.debate.protocol_spec import (
     PER_CHOICE,
     PER_DIMENSION,
     PER_LABEL,

@@ -29,7 +29,7 @@ from core.codebook import (
 )
 from core.errors import CodebookError, InputError
 from core.services.codebooks.diff import LabelChange, compare
-from core.services.samples import SAMPLES
+from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
 from core.store.codebooks import CodebookVersion
 

@@ -117,11 +117,6 @@ def source_name(session: ProjectSession) -> str:
     return names[0] if len(names) == 1 else f"{len(names)} files" if names else ""
 
 
-def find_document(session: ProjectSession, document_id: str) -> Document | None:
-    """Return a document with its gold, None for an unknown id."""
-    return session.store.documents.get(document_id)
-
-
 def document_page(
     session: ProjectSession, *, search: str = "", offset: int = 0, limit: int = 50
 ) -> tuple[int, list[Document]]:

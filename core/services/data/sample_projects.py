@@ -13,7 +13,7 @@ from core.formatting import format_count
 from core.services import personas, preferences
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file, store_documents
-from core.services.samples import SAMPLES, Sample
+from core.services.sample_data import SAMPLES, Sample
 from core.services.workspace import Workspace
 
 

@@ -15,7 +15,7 @@ from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_points, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import arrays, repeated_runs, stages
+from core.services.evaluation import arrays, debate_steps, repeated_runs
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
@@ -288,8 +288,8 @@ def _pair(
 ) -> Pair:  # fmt: skip
     codebook, gold, groups = data.codebook, data.gold, data.design.groups
     rating = codebook.kind == "rating"
-    coded_gold = stages.reference_codes(gold, measured=rating)
-    coded = [stages.as_codes(gold, grid, measured=rating) for grid in (first, second)]
+    coded_gold = debate_steps.reference_codes(gold, measured=rating)
+    coded = [debate_steps.as_codes(gold, grid, measured=rating) for grid in (first, second)]
     items = codebook.names if codebook.kind != "choice" else codebook.items
     changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items)
     documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
@@ -360,8 +360,8 @@ def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
 
 def _several(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> CochranQ:
     rating = runs[0].settings.codebook.kind == "rating"
-    coded = [stages.as_codes(gold, grid, measured=rating) for grid in verdicts]
-    known, *cases = _whole(stages.reference_codes(gold, measured=rating), *coded)
+    coded = [debate_steps.as_codes(gold, grid, measured=rating) for grid in verdicts]
+    known, *cases = _whole(debate_steps.reference_codes(gold, measured=rating), *coded)
     return cochrans_q(known, dict(zip([run.run_id for run in runs], cases, strict=True)))
 
 
@@ -453,8 +453,10 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     documents, gold, (one, two) = aligned(session, runs, reference)
     whole = ~np.isnan(gold).all(axis=1) & ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     known = ~np.isnan(gold[whole])
-    target = stages.reference_codes(gold[whole], measured=measured)
-    was, now = (np.equal(stages.as_codes(gold[whole], grid[whole], measured=measured), target) for grid in (one, two))
+    target = debate_steps.reference_codes(gold[whole], measured=measured)
+    was, now = (
+        np.equal(debate_steps.as_codes(gold[whole], grid[whole], measured=measured), target) for grid in (one, two)
+    )
     corrected: Mask = known & now & ~was
     regressed: Mask = known & was & ~now
     kinds: list[Outcome] = []

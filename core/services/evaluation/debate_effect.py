@@ -12,14 +12,14 @@ from core.debate.protocols import family
 from core.formatting import format_money
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, stages
+from core.services.evaluation import arrays, debate_steps
 from core.services.evaluation.arrays import Grid
-from core.services.evaluation.stages import Stage
+from core.services.evaluation.debate_steps import Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
+from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import FlipTable, Objections, objections
-from core.stats.rounds import Bound, Round, bound, rounds
-from core.store.stages import Spent
+from core.store.debate_steps import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +75,26 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
     codebook = run.settings.codebook
     rating = codebook.kind == "rating"
-    found = stages.stages(session, run)
+    found = debate_steps.stages(session, run)
     loaded = arrays.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.of(VERDICT)
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
-    path = stages.steps(run, found, verdict)
+    path = debate_steps.steps(run, found, verdict)
     flip_table = None
     if len(path) > 1:
-        true = stages.reference_codes(gold, measured=rating)
-        coded = [(name, stages.as_codes(gold, predicted, measured=rating)) for name, _, predicted in path]
+        true = debate_steps.reference_codes(gold, measured=rating)
+        coded = [(name, debate_steps.as_codes(gold, predicted, measured=rating)) for name, _, predicted in path]
         if codebook.kind == "choice":
             labels = len(codebook.labels)
             coded = [(name, np.broadcast_to(predicted, (len(predicted), labels))) for name, predicted in coded]
-            true = stages.by_true_label(true, labels)
+            true = debate_steps.by_true_label(true, labels)
         flip_table = flips.flip_table(true, coded, codebook.names)
     return DebateEffect(
         flip_table=flip_table,
         noun=noun(run),
-        titles={**stages.role_titles(run), **{name: title for name, title, _ in path}},
+        titles={**debate_steps.role_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
@@ -174,8 +174,8 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, rating: bool) -
     if place is None or rating:
         return None
     claim, critic = found[place - 1].predicted, found[place].predicted
-    coded = (stages.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict))
-    return objections(stages.reference_codes(gold, measured=False), *coded)
+    coded = (debate_steps.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict))
+    return objections(debate_steps.reference_codes(gold, measured=False), *coded)
 
 
 def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict[str, panels.BeforeAfter]]:
@@ -187,7 +187,7 @@ def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict
         return {}
     return {
         family: panels.before_after(
-            gold, own[0].members, stages.last_lists(own), run.settings.codebook.names, (scale.min, scale.max)
+            gold, own[0].members, debate_steps.last_lists(own), run.settings.codebook.names, (scale.min, scale.max)
         )
         for family, own in by_family.items()
         if len(own) > 1

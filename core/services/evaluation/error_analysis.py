@@ -19,8 +19,8 @@ from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask
+from core.stats.debate_rounds import is_right
 from core.stats.error_analysis import Band, Cue, by_number, cues
-from core.stats.rounds import is_right
 
 Side: TypeAlias = Literal["false_negative", "false_positive"]
 SIDES: Mapping[str, Mapping[Side, str]] = {

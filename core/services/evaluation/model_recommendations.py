@@ -20,7 +20,7 @@ from core.formatting import format_count
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import stages
+from core.services.evaluation import debate_steps
 from core.services.evaluation.arrays import all_runs
 from core.services.evaluation.compare import alike, comparison
 from core.services.evaluation.scores import role_scores
@@ -66,7 +66,7 @@ class Recommendation:
     @property
     def title(self) -> str:
         """The role in words, "All roles" for several."""
-        return stages.pretty(self.roles[0]) if len(self.roles) == 1 else "All roles"
+        return debate_steps.pretty(self.roles[0]) if len(self.roles) == 1 else "All roles"
 
     @property
     def sentence(self) -> str:

@@ -19,7 +19,7 @@ from core.debate import personas, protocols
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, coverage, stages
+from core.services.evaluation import arrays, coverage, debate_steps
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
@@ -176,9 +176,9 @@ def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, referen
 
 
 def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:
-    steps = [stage for stage in stages.stages(session, run) if stage.family == personas.FAMILY]
+    steps = [stage for stage in debate_steps.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
-    last = stages.last_lists(steps)
+    last = debate_steps.last_lists(steps)
     found: dict[str, tuple[list[Grid], list[Grid]]] = {}
     for role, group in _members(run):
         for name in (group, EVERYBODY):

@@ -10,7 +10,7 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, coverage, stages
+from core.services.evaluation import arrays, coverage, debate_steps
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.scores import evaluate
@@ -68,8 +68,8 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         by_label=by_label,
         by_run=by_run,
         stability=stability(
-            stages.reference_codes(gold, measured=measured),
-            [stages.as_codes(gold, grid, measured=measured) for grid in predicted],
+            debate_steps.reference_codes(gold, measured=measured),
+            [debate_steps.as_codes(gold, grid, measured=measured) for grid in predicted],
             codebook.names if codebook.kind != "choice" else codebook.items,
         ),
         documents=loaded[0].documents,

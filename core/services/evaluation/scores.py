@@ -19,7 +19,7 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import arrays, coverage, stages
+from core.services.evaluation import arrays, coverage, debate_steps
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
@@ -319,12 +319,13 @@ def cell_documents(
     error_by: dict[str, str] = {}
     if true != value and found:
         loaded = arrays.verdict_arrays(session, run, reference)
-        steps = stages.steps(run, stages.stages(session, run), loaded.of(VERDICT))
+        steps = debate_steps.steps(run, debate_steps.stages(session, run), loaded.of(VERDICT))
         if len(steps) > 1:
             coded = [
-                (name, stages.as_codes(loaded.reference, predicted, measured=False)) for name, _, predicted in steps
+                (name, debate_steps.as_codes(loaded.reference, predicted, measured=False))
+                for name, _, predicted in steps
             ]
-            trace = flips.trace(stages.reference_codes(loaded.reference, measured=False), coded)
+            trace = flips.trace(debate_steps.reference_codes(loaded.reference, measured=False), coded)
             error_by = _error_by(trace, loaded.documents, codebook.items.index(item))
     return [CellDocument(row.document_id, row.text, error_by.get(row.document_id)) for row in found]
 

@@ -163,19 +163,6 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     return version
 
 
-def documents_used_as_examples(session: ProjectSession) -> dict[str, tuple[str, ...]]:
-    """Return the words of the latest codebook that come from documents, by document."""
-    latest = session.store.codebooks.latest()
-    found: dict[str, tuple[str, ...]] = {}
-    if latest is None:
-        return found
-    for document, label_id, part, text, _ in session.store.classifiers.codebook_examples():
-        label = next((label for label in latest.codebook.labels if label.id == label_id), None)
-        if label is not None and text in getattr(label, part):
-            found[document] = (*found.get(document, ()), text)
-    return found
-
-
 def _latest(session: ProjectSession, run: RunRow) -> Codebook:
     """Return the codebook to extend: the latest with the same kind of labels as the run's."""
     return staleness.shown(session, run.settings.codebook)

@@ -18,8 +18,8 @@ from core.services import cache
 from core.services.evaluation import arrays
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.scores import score
-from core.services.review import frames
-from core.services.review.frames import Signals
+from core.services.review import sampling_frames
+from core.services.review.sampling_frames import Signals
 from core.services.session import ProjectSession
 from core.stats import metrics, sequential
 from core.stats.arrays import Mask
@@ -132,7 +132,7 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
         needed = sequential.reviews_for_bound(plan.expected, plan.points)
         found = ceil(needed / among) if needed and among else None
         return found if found is not None and found <= count else None
-    sizes = frames.draw_sizes(codebook, world.signals, even, plan.focus)
+    sizes = sampling_frames.draw_sizes(codebook, world.signals, even, plan.focus)
     needs = sorted(_simulate(codebook, world, plan, sizes / sizes.sum(), seed) for seed in range(_STUDIES))
     found = needs[_STUDIES // 2]
     return found if found <= min(count, MAX_REVIEWS) else None
@@ -266,7 +266,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
     def look() -> _World:
         view = Viewpoint(run.run_id)
         session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
-        known = frames.signals(session, run, view)
+        known = sampling_frames.signals(session, run, view)
         verdicts = arrays.verdict_arrays(session, run).of(VERDICT)
         rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
         kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])

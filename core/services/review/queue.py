@@ -11,7 +11,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import staleness
-from core.services.review import frames, plan
+from core.services.review import plan, sampling_frames
 from core.services.review.review import RESOLVED, STATUSES, Status, role_titles
 from core.services.session import ProjectSession
 from core.stats.sampling import MIN_EVEN, SamplingRecord
@@ -271,7 +271,7 @@ def _sample_queue(
     """Return part of the queue in its own order, and the number of waiting documents."""
     planned = plan.current_plan(session, run)
     even = 1.0 if planned is not None and planned.claim == "error" else review_settings(session).even
-    frame = frames.current_frame(session, run, view, even, planned.focus if planned else None)
+    frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)
     seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
     found, total = session.store.review_pages.draws(view, frame, seed=seed, offset=offset, limit=size)
     return [SamplingRecord(*one, frame.frame) for one in found], total

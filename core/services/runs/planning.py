@@ -14,9 +14,9 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from core import baseline, prompts
 from core.codebook import Codebook
 from core.debate import protocols
+from core.debate.protocol_spec import PRESET
 from core.debate.protocols import custom
 from core.debate.protocols.custom import read
-from core.debate.spec import PRESET
 from core.debate.turns import Role
 from core.engine.debate import request_hash
 from core.engine.event_loop import EngineThread
@@ -36,7 +36,7 @@ from core.runs import (
     Sampling,
     Template,
 )
-from core.services import capability_cache, examples, preferences, templates
+from core.services import capability_cache, few_shot_examples, preferences, templates
 from core.services.request_preview import simulate_asks
 from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
@@ -414,7 +414,7 @@ def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: S
     overflows = context_overflows(settings, session.models, session.store.documents.longest)
     return [
         *settings_warnings(settings),
-        *examples.example_warnings(session.store, settings, document_ids),
+        *few_shot_examples.example_warnings(session.store, settings, document_ids),
         *(one.sentence(settings) for one in overflows),
     ]
 

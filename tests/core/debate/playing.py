@@ -8,7 +8,7 @@ from typing import Any
 from core.annotations import Precedents
 from core.codebook import Codebook, Kind, Label, Scale
 from core.debate.context import DebateContext, parse_reply, run_protocol
-from core.debate.spec import ProtocolSpec
+from core.debate.protocol_spec import ProtocolSpec
 from core.debate.turns import Reply, Request, Verdict
 from core.documents import Document
 from core.runs import RoleModel, RunSettings

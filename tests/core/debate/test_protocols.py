@@ -11,8 +11,8 @@ import pytest
 from core import resources
 from core.codebook import Codebook, Kind, Label
 from core.debate.context import DebateContext, run_parallel
+from core.debate.protocol_spec import ProtocolSpec
 from core.debate.protocols import PROTOCOLS, find
-from core.debate.spec import ProtocolSpec
 from core.debate.turns import Reply, ReplyError, Step
 from core.documents import Document
 from core.errors import UsageError

@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import debate_effect, stages
+from core.services.evaluation import debate_effect, debate_steps
 from core.services.evaluation.arrays import get_run
 from core.services.evaluation.report import full_report
 from tests.core.services import sample_world
@@ -38,7 +38,7 @@ def begin(project, protocol, codebook, roles, gold):
 
 
 def test_flip_table_of_a_chain_of_three_roles(session, run):
-    found = stages.stages(session, run)
+    found = debate_steps.stages(session, run)
     assert [(stage.name, stage.title, list(stage.members)) for stage in found] == [
         ("extractor", "Extractor", ["extractor"]),
         ("critic", "Critic", ["critic"]),

@@ -97,7 +97,6 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
     assert latest.codebook.label(PRICE).exclude == ("a cleaning fee",)
     assert latest.note == 'exclude example of Price from document d0: "a cleaning fee"'
     assert latest.actor == "ada"
-    assert codebook_examples.documents_used_as_examples(session) == {"d0": ("a cleaning fee",)}
 
 
 def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) -> None:
@@ -122,23 +121,12 @@ def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSes
     assert sample_world.report(session, before.run_id)["n"] == 4
     told = sample_world.report(session, after.run_id)
     assert (told["n"], told["excluded"]) == (3, 0)
-    assert (
-        accuracy_estimate.estimate_accuracy(session, before).documents,
-        accuracy_estimate.estimate_accuracy(session, before).examples,
-    ) == (
-        4,
-        0,
-    )
-    assert (
-        accuracy_estimate.estimate_accuracy(session, after).documents,
-        accuracy_estimate.estimate_accuracy(session, after).examples,
-    ) == (
-        3,
-        1,
-    )
+    estimate = accuracy_estimate.estimate_accuracy(session, before)
+    assert (estimate.documents, estimate.examples) == (4, 0)
+    estimate = accuracy_estimate.estimate_accuracy(session, after)
+    assert (estimate.documents, estimate.examples) == (3, 1)
     codebooks.restore(session, 1)
     assert sample_world.report(session, _run(session).run_id)["n"] == 4
-    assert codebook_examples.documents_used_as_examples(session) == {}
 
 
 def test_example_is_added_to_an_unsaved_draft(session: ProjectSession) -> None:

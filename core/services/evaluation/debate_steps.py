@@ -19,7 +19,7 @@ from core.services.evaluation import arrays
 from core.services.evaluation.arrays import Grid
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes
-from core.stats.rounds import is_right, vote_of
+from core.stats.debate_rounds import is_right, vote_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ import pytest
 from core.documents import Document
 from core.engine.interfaces import no_examples
 from core.runs import RunRow
-from core.services import examples
+from core.services import few_shot_examples
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from tests.core.services.sessions import BOOK, studio
@@ -41,17 +41,17 @@ async def _documents(session: ProjectSession, ids):  # type: ignore[no-untyped-d
 
 def test_example_pool_is_labelled_documents_outside_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g1")
-    assert examples.example_pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
-    assert examples.example_pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
+    assert few_shot_examples.example_pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
+    assert few_shot_examples.example_pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
 
 
 def test_example_pool_is_frozen_with_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0")
-    before = examples.example_pool(session.store, run)
+    before = few_shot_examples.example_pool(session.store, run)
     session.store.documents.replace_gold({"g1": {"gold": {SERVICE: True}}})
-    assert examples.example_pool(session.store, run) == before
+    assert few_shot_examples.example_pool(session.store, run) == before
     empty = run_of(session, *(f"g{n}" for n in range(6)))
-    assert examples.example_pool(session.store, empty) == {}
+    assert few_shot_examples.example_pool(session.store, empty) == {}
     assert session.store.precedents.frozen(empty.run_id) == {}
 
 
@@ -61,7 +61,7 @@ def test_nearest_examples_of_each_value_exclude_the_document_itself(session: Pro
     async def documents(ids):  # type: ignore[no-untyped-def]
         return session.store.documents.load(ids, gold=False)
 
-    library = examples.example_library(session.store, session.models, documents, run)
+    library = few_shot_examples.example_library(session.store, session.models, documents, run)
     (asked,) = session.store.documents.load(["g2"])
     found = session.engine.submit(library(asked)).result()
     assert {one.document_id for one in found[SERVICE, True]} == {"g4"}
@@ -71,14 +71,15 @@ def test_nearest_examples_of_each_value_exclude_the_document_itself(session: Pro
 
 def test_protocol_without_examples_loads_none(session: ProjectSession) -> None:
     run = run_of(session, "g0", shots=0)
-    assert examples.example_library(session.store, session.models, None, run) is no_examples  # type: ignore[arg-type]
+    assert few_shot_examples.example_library(session.store, session.models, None, run) is no_examples  # type: ignore[arg-type]
     assert session.store.precedents.frozen(run.run_id) is None
 
 
 def test_run_over_all_labelled_documents_is_warned_of_no_examples(session: ProjectSession) -> None:
     whole = run_of(session, "g0").settings
-    assert "shows no examples" in examples.example_warnings(session.store, whole, [f"g{n}" for n in range(6)])[0]
-    assert examples.example_warnings(session.store, whole, ["g0"]) == []
+    documents = [f"g{n}" for n in range(6)]
+    assert "shows no examples" in few_shot_examples.example_warnings(session.store, whole, documents)[0]
+    assert few_shot_examples.example_warnings(session.store, whole, ["g0"]) == []
 
 
 def test_courtroom_shows_examples_and_pays_for_each_reason_once(session: ProjectSession) -> None:

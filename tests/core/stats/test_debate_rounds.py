@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.stats.debate_rounds import bound, rounds, vote_of
 from core.stats.flips import objections
 from core.stats.panels import before_after, normalised
-from core.stats.rounds import bound, rounds, vote_of
 
 NAN = float("nan")
 
