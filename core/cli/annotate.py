@@ -41,7 +41,6 @@ from core.services.models import Price
 from core.services.runs import control, planning, rerun
 from core.services.runs.length_limits import context_overflows, describe_truncation, longest_document
 from core.services.session import ProjectSession
-from core.services.templates import check_templates
 from core.services.workspace import Workspace
 
 SHOWN_REJECTED = 5
@@ -102,7 +101,7 @@ def annotate_file(
     built = to_import.built
     plan, sources = personas.given(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    check_templates(settings)
+    pipeline.check_templates_on(built.documents, settings)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
@@ -195,7 +194,7 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
         budget_usd=options["budget"],
         engine=engine if options["engine"] else None,
     )
-    settings = rerun.changed_settings(before.settings, changes, workspace.models)
+    settings = rerun.changed_settings(session, before, changes)
     _require_connections(workspace, settings, run_id)
     _preflight(workspace, settings)
     return _drive(session, [rerun.create_rerun(session, before, settings, options["limit"]).run_id])

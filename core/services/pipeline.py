@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook
+from core.documents import Document
 from core.errors import UsageError
 from core.formatting import format_count, plural
-from core.runs import RunRow
+from core.runs import RunRow, RunSettings
 from core.services import templates
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
+from core.services.runs.length_limits import longest_document
 from core.services.session import ProjectSession
 
 
@@ -35,7 +37,7 @@ def start_runs(
     PromptError for one of the project's templates that cannot be rendered.
     """
     own = templates.promoted_templates(session)
-    templates.check_templates(planning.build_settings(plan, codebook, 0, session.models, own))
+    check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, own))
     stored = store_documents(session, preview)
     if conflicts := stored.counts["gold_conflicts"]:
         report(
@@ -48,6 +50,13 @@ def start_runs(
     return planning.create_runs(
         session, settings, chosen, iterations=plan.iterations, rejected=len(preview.built.rejected)
     )
+
+
+def check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
+    """Render a run's prompts on the first documents and the longest one, before they are stored. Raises PromptError."""
+    longest = longest_document(documents)
+    first = documents[: templates.SAMPLED_DOCUMENTS - 1]
+    templates.check_templates(settings, first if longest is None else [*first, longest])
 
 
 def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> int:

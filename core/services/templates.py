@@ -318,7 +318,7 @@ def import_template(session: ProjectSession, slot: Slot, protocol: str, content:
 def require_usable(session: ProjectSession, slot: Slot, protocol: str, template: Template) -> None:
     """Raise PromptError for a template with an error in its text, or that cannot be rendered.
 
-    It is rendered in a debate on a trial document with the protocol's default parameters.
+    It is rendered in debates on documents of the project with the protocol's default parameters.
     """
     problem = next((each for each in check_template(slot, template.text) if each.severity == "error"), None)
     if problem is not None:
@@ -328,8 +328,27 @@ def require_usable(session: ProjectSession, slot: Slot, protocol: str, template:
     codebook = saved.codebook if saved else Codebook()
     if not codebook.labels or codebook.kind not in spec.kinds:
         codebook = Codebook(kind=next(iter(spec.kinds)), labels=(Label(name="One"), Label(name="Two")))
+    settings = _default_settings(session, protocol, codebook)
+    check_templates(with_template(settings, slot.key, template), sample_documents(session))
+
+
+def require_usable_codebook(session: ProjectSession, codebook: Codebook) -> None:
+    """Raise PromptError for definitions with which a prompt of the project cannot be rendered.
+
+    The prompts of each protocol with a prompt of the project are rendered in debates on documents of the project, or
+    those of the first protocol for this kind of codebook.
+    """
+    able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
+    own = {slot.partition("/")[0] for slot in promoted_templates(session)}
+    for protocol in [name for name in able if name in own] or able[:1]:
+        _render_requests(_default_settings(session, protocol, codebook), sample_documents(session))
+
+
+def _default_settings(session: ProjectSession, protocol: str, codebook: Codebook) -> RunSettings:
+    """Return settings with the default parameters of a protocol and the project's own templates."""
+    spec = protocols.find(protocol)
     params = spec.parse_params()
-    settings = RunSettings(
+    return RunSettings(
         protocol=protocol,
         codebook=codebook,
         codebook_version=0,
@@ -337,16 +356,35 @@ def require_usable(session: ProjectSession, slot: Slot, protocol: str, template:
         templates=prompts.replace_templates(spec.load_templates(params), promoted_templates(session)),
         params=params,
     )
-    check_templates(with_template(settings, slot.key, template))
 
 
-def check_templates(settings: RunSettings) -> None:
-    """Render every request of a debate on a trial document if a template of the run is not a shipped one.
+SAMPLED_DOCUMENTS = 8
+"""Number of documents on which prompts are rendered before they are saved or used."""
 
-    Raises PromptError, with template, line and reason, for a template that cannot be rendered.
+
+def sample_documents(session: ProjectSession, ids: Sequence[str] | None = None) -> list[Document]:
+    """Return documents of the project to render prompts on, from the shortest to the longest; of these ids if given."""
+    return session.store.documents.spread_by_length(SAMPLED_DOCUMENTS, ids)
+
+
+def check_templates(settings: RunSettings, documents: Sequence[Document]) -> None:
+    """Render the prompts of a run on these documents if a template is not a shipped one.
+
+    Without documents, a trial document is used. Raises PromptError, with template, line, reason and document, for a
+    template that cannot be rendered.
     """
     if not all(map(prompts.is_shipped, settings.templates.values())):
-        preview_requests(settings, _TRIAL_DOCUMENT)
+        _render_requests(settings, documents)
+
+
+def _render_requests(settings: RunSettings, documents: Sequence[Document]) -> None:
+    """Render every request of a debate on each document. Raises PromptError."""
+    for document in documents or (_TRIAL_DOCUMENT,):
+        try:
+            preview_requests(settings, document)
+        except PromptError as error:
+            where = f" Rendered on document {document.id}." if documents else ""
+            raise PromptError(f"{error.message}{where}", error.remedy, line=error.line) from error
 
 
 _TRIAL_DOCUMENT = Document("any", {"text": "A text."})

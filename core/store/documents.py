@@ -176,6 +176,19 @@ class Documents:
         rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY length(text) DESC, position LIMIT 1")
         return next(iter(self._documents(rows, gold=False)), None)
 
+    def spread_by_length(self, limit: int, ids: Sequence[str] | None = None) -> list[Document]:
+        """Return at most ``limit`` documents of all or of these ids, from the shortest to the longest in even steps.
+
+        ``limit`` is at least 2. Of documents of one length, the earliest come first.
+        """
+        rows = self._connection.rows(
+            f"SELECT {_READ} FROM (SELECT {_READ}, row_number() OVER (ORDER BY length(text), position) - 1 AS place, "
+            "count(*) OVER () - 1 AS last FROM documents WHERE $ids IS NULL OR id IN (SELECT unnest($ids))) "
+            "WHERE place IN (SELECT step * last // ($limit - 1) FROM range($limit) AS steps(step)) ORDER BY place",
+            {"limit": limit, "ids": None if ids is None else list(ids)},
+        )
+        return self._documents(rows, gold=False)
+
     def load(self, ids: Sequence[str], *, gold: bool = True) -> list[Document]:
         """Return the documents with these ids in the given order; unknown ids are left out.
 

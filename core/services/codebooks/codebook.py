@@ -31,6 +31,7 @@ from core.errors import CodebookError, InputError
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
+from core.services.templates import require_usable_codebook
 from core.store.codebooks import CodebookVersion
 
 __all__ = [
@@ -148,8 +149,12 @@ def keep(session: ProjectSession, codebook: Codebook) -> None:
 
 
 def save(session: ProjectSession, codebook: Codebook, note: str = "") -> int:
-    """Save a codebook as a version and return its number. CodebookError without labels."""
-    return session.store.codebooks.save(codebook.require_labels(), note=note.strip())
+    """Save a codebook as a version and return its number.
+
+    Raises CodebookError without labels, and PromptError if a prompt cannot be rendered with these definitions.
+    """
+    require_usable_codebook(session, codebook.require_labels())
+    return session.store.codebooks.save(codebook, note=note.strip())
 
 
 def discard(session: ProjectSession) -> None:
@@ -165,12 +170,12 @@ def history(session: ProjectSession) -> list[CodebookVersion]:
 def restore(session: ProjectSession, version: int) -> int:
     """Save an old version as the newest version and return the new number. The draft is dropped.
 
-    CodebookError if the version does not exist.
+    Raises CodebookError if the version does not exist, and PromptError as ``save``.
     """
     old = session.store.codebooks.get(version)
     if old is None:
         raise CodebookError(f"Codebook version {version} does not exist.", "Choose another version.")
-    return session.store.codebooks.save(old.codebook, note=f"v{version} again")
+    return save(session, old.codebook, f"v{version} again")
 
 
 def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:

@@ -67,11 +67,13 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     Raises UsageError for an invalid grid and for a budget with an unpriced model, and the errors of
     ``planning.build_settings`` for a cell that cannot run.
     """
+    sample = samples.project_sample(session, spec.size, spec.seed)
+    documents = templates.sample_documents(session, sample.ids)
     for cell in grid_cells(spec):
         settings = cell_settings(session, spec, cell)
+        templates.check_templates(settings, documents)
         if spec.budget_usd is not None:
             planning.require_prices(settings.role_models, session.models)
-    samples.project_sample(session, spec.size, spec.seed)
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
     resume_sweep(session, row)
     return row

@@ -195,10 +195,14 @@ def start_trial(
     """Start both runs, or return the same trial made earlier.
 
     ``budget_usd`` limits each run, ``pace`` is the built-in model's speed. Raises NothingChanged if there is nothing to
-    test, and UsageError for a budget with an unpriced model.
+    test, PromptError for a template that cannot be rendered on some of the documents, and UsageError for a budget with
+    an unpriced model.
     """
     if change.unchanged:
         raise NothingChanged("Nothing has changed.", "Edit something first.")
+    documents = templates.sample_documents(session, sample.ids)
+    for settings in (change.before, change.after):
+        templates.check_templates(settings, documents)
     known = [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
     asks = _ask_hash(change.before), _ask_hash(change.after)
     before, after = (

@@ -20,6 +20,7 @@ from core.services.codebooks import staleness
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.session import ProjectSession
+from core.services.templates import require_usable_codebook
 from core.store.document_records import DocumentRecord
 
 Part: TypeAlias = Literal["include", "exclude", "keywords"]
@@ -146,11 +147,12 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     """Store an example as a new version of the codebook and return its number.
 
     The document is recorded as the source of the words. An unsaved draft gets the words, too, and stays. Raises as
-    ``preview_example``.
+    ``preview_example``, and PromptError if a prompt cannot be rendered with the new definitions.
     """
     draft = session.store.codebooks.draft()
     made = preview_example(session, run, example)
     text = _check_text(_latest(session, run), example)
+    require_usable_codebook(session, made.after)
     label = made.after.label(example.label_id).name
     note = f'{PART_NAMES[example.part]} of {label} from document {example.document_id}: "{text}"'
     session.store.classifiers.add_codebook_example(

@@ -340,9 +340,9 @@ def create_runs(
 ) -> list[RunRow]:
     """Create the queued runs of an experiment, one per iteration, without starting them.
 
-    Raises UsageError without documents, and PromptError for a template that cannot be rendered.
+    Raises UsageError without documents, and PromptError for a template that cannot be rendered on some of them.
     """
-    templates.check_templates(settings)
+    templates.check_templates(settings, templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)
     earlier, made = session.runs(), list[RunRow]()
     for iteration in range(iterations):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from core.debate import protocols
 from core.errors import InputError, UsageError
-from core.llm.models import ModelLibrary
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import templates
 from core.services.runs import planning
@@ -41,12 +40,13 @@ def read_prompt(path: Path) -> str:
         ) from error
 
 
-def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibrary) -> RunSettings:
+def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) -> RunSettings:
     """Return the settings of a run with the changes applied.
 
     Raises UsageError for a role or template that the run does not have, and PromptError for a template that cannot
-    be rendered.
+    be rendered on some documents of the run.
     """
+    before, models = run.settings, session.models
     roles = [role.name for role in protocols.roles_of(before)]
     for role in changes.role_models:
         if role not in roles:
@@ -61,7 +61,8 @@ def changed_settings(before: RunSettings, changes: RunChanges, models: ModelLibr
             "engine": changes.engine or before.engine,
         }
     )
-    templates.check_templates(settings)
+    documents = templates.sample_documents(session, session.store.runs.document_ids(run.run_id))
+    templates.check_templates(settings, documents)
     return settings
 
 

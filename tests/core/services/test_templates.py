@@ -6,6 +6,8 @@ import pytest
 
 from core.errors import PromptError
 from core.services import templates
+from core.services.codebooks import codebook as codebooks
+from core.services.lab import samples, trials
 from core.services.runs import planning
 from tests.core.services.sessions import make, studio
 
@@ -113,6 +115,44 @@ def test_a_broken_template_is_not_saved_promoted_or_started(session, judge, brok
     with pytest.raises(PromptError, match=r"own/ecj/judge\.v2"):
         planning.create_runs(session, settings, session.store.documents.ids())
     assert session.store.runs.all() == []
+
+
+def promoted(session, slot, end):
+    """Promote the shipped text with another end, unchecked, as an earlier version of Moot did."""
+    shipped = templates.versions(session, slot, "ecj")[0]
+    text = f"{shipped.text.rstrip()}\n{end}\n"
+    templates.save_draft(session, slot, text, shipped)
+    saved = session.store.prompts.save(slot.slot, text, parent=shipped.name, after=1)
+    session.store.prompts.promote(slot.slot, saved.name)
+    return templates.versions(session, slot, "ecj")[-1]
+
+
+def test_prompt_that_fails_on_one_document_is_not_saved_promoted_tested_or_started(session, judge):
+    version = promoted(session, judge, '{{ ("The", "Friendly", "Staff") | select("in", document) | first }}')
+    session.store.prompts.promote(judge.slot, None)
+    templates.save_draft(session, judge, version.text, templates.versions(session, judge, "ecj")[0])
+    said = r"No first item.* Rendered on document d2\."
+    with pytest.raises(PromptError, match=said):
+        templates.save_version(session, judge, "ecj")
+    with pytest.raises(PromptError, match=said):
+        templates.promote_version(session, judge, "ecj", version)
+    with pytest.raises(PromptError, match=said):
+        trials.start_trial(session, trials.prompt_change(session, judge), samples.project_sample(session, 5))
+    session.store.prompts.promote(judge.slot, version.name)
+    settings = planning.project_settings(session, planning.Plan())
+    with pytest.raises(PromptError, match=said):
+        planning.create_runs(session, settings, session.store.documents.ids())
+    assert session.store.runs.all() == []
+    assert len(planning.create_runs(session, settings, ["d0", "d1", "d3"])) == 1  # the prompt works on these
+
+
+def test_definitions_that_a_prompt_cannot_render_are_not_saved(session, judge):
+    promoted(session, judge, "{{ labels[0].keywords[0] }}")
+    book = session.store.codebooks.latest().codebook
+    codebooks.save(session, codebooks.change_label(book, book.labels[0].id, description="How clean it is."))
+    with pytest.raises(PromptError, match=r"own/ecj/judge\.v2, line \d+: .*has no element 0.* Rendered on document d"):
+        codebooks.save(session, codebooks.change_label(book, book.labels[0].id, keywords=()))
+    assert session.store.codebooks.latest().version == 2
 
 
 def test_templates_are_exported_and_imported(session, judge):

@@ -162,3 +162,13 @@ def test_lengths_are_counted_in_words(project):
     project.store.documents.add(Document(str(n), {"text": "word " * n}) for n in (0, 1, 24, 25, 60))
     assert project.store.documents.lengths() == [(0, 3), (25, 1), (50, 1)]
     assert project.store.documents.lengths(width=10) == [(0, 2), (20, 2), (60, 1)]
+
+
+def test_spread_by_length_goes_from_the_shortest_to_the_longest(project):
+    documents = [Document(f"d{length}", {"text": "x" * length}) for length in (5, 1, 4, 2, 3, 5)]
+    project.store.documents.add([*documents[:5], Document("twin", {"text": "yyyyy"})], file_name="a.csv")
+    spread = project.store.documents.spread_by_length
+    assert [one.id for one in spread(3)] == ["d1", "d3", "twin"]
+    assert [one.id for one in spread(99)] == ["d1", "d2", "d3", "d4", "d5", "twin"]
+    assert [one.id for one in spread(2, ["d4", "d2", "d3"])] == ["d2", "d4"]
+    assert spread(8, []) == []

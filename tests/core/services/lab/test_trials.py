@@ -80,18 +80,16 @@ def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
             trials.prompt_change(session, slot)
 
 
-def test_hostile_template_fails_its_trial_only(tmp_path):
+def test_hostile_template_is_refused_before_the_trial_starts(tmp_path):
     with studio(tmp_path) as (_, session):
         slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
         now = templates.template_status(session, slot, "ecj")
         loop = "{% for a in range(99999) %}{% for b in range(99997) %}{% endfor %}{% endfor %}"
         templates.save_draft(session, slot, now.text + loop, now.base)
-        tried = finished(
-            session, trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
-        )
-        assert tried.state == "failed"
-        assert "exceeded the time or memory limit" in str(tried.error)
-        assert tried.before.state == "done"
+        with pytest.raises(PromptError, match=r"exceeded the time or memory limit.* Rendered on document d"):
+            trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
+        assert session.runs() == []
+        assert trials.find_trial(session, slot.slot) is None
 
 
 @pytest.fixture
