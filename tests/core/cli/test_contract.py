@@ -1,10 +1,9 @@
-"""The headless contract with the installed command, real files, a real server and real signals."""
+"""The headless contract: real files, a real server, and processes where signals or a second process matter."""
 
 from __future__ import annotations
 
 import csv
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -16,16 +15,9 @@ from typing import Any
 
 import pytest
 
+from tests.core.cli.invoking import CODEBOOK, CommandResult, moot
 from tests.servers.running import free_port, mock_llm
 
-CODEBOOK = """
-name: Hotel aspects
-unit: hotel review
-labels:
-  - {name: Service, keywords: [staff, friendly]}
-  - {name: Food, keywords: [breakfast, dinner]}
-  - {name: Location, keywords: [station, beach]}
-"""
 TEXTS = [
     "The staff were friendly.",
     "Breakfast was cold, dinner too.",
@@ -55,23 +47,15 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments)]
 
 
-def moot(*arguments: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        command(*arguments), capture_output=True, text=True, env=os.environ | environment, timeout=120, check=False
-    )
-    assert done.returncode == code, done.stderr
-    return done
-
-
-def result(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
-    return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-def annotate(folder: Path, *more: object, code: int = 0, **environment: str) -> subprocess.CompletedProcess[str]:
-    return moot(
+def arguments(folder: Path, *more: object) -> list[object]:
+    return [
         "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml",
-        "--project", folder / "p.duckdb", "--json", *more, code=code, **environment,
-    )  # fmt: skip
+        "--project", folder / "p.duckdb", "--json", *more,
+    ]  # fmt: skip
+
+
+def annotate(folder: Path, *more: object, code: int = 0) -> CommandResult:
+    return moot(*arguments(folder, *more), code=code)
 
 
 def statistics(url: str) -> dict[str, Any]:
@@ -86,7 +70,8 @@ def server() -> Iterator[str]:
 
 
 def test_demo_beats_predicting_every_label() -> None:
-    summary = result(moot("demo", "--json"))
+    done = subprocess.run(command("demo", "--json"), capture_output=True, text=True, timeout=120, check=True)
+    summary = json.loads(done.stdout.strip().splitlines()[-1])
     assert summary["verdicts"] == summary["documents"] == 96
     assert summary["cost_usd"] == 0.0
     with (Path(__file__).parents[3] / "sample_data" / "hotel_reviews.csv").open(encoding="utf-8") as file:
@@ -97,12 +82,12 @@ def test_demo_beats_predicting_every_label() -> None:
 
 
 def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
-    summary = result(annotate(folder, "--gold-same-names"))
+    summary = annotate(folder, "--gold-same-names").json
     assert {key: summary[key] for key in ("run_id", "documents", "verdicts", "unresolved", "failed", "status")} == {
         "run_id": "r0001", "documents": 4, "verdicts": 4, "unresolved": 0, "failed": 0, "status": "done"
     }  # fmt: skip
     assert (summary["calls"], summary["cached_calls"], summary["rejected"]) == (12, 0, 0)
-    report = result(moot("evaluate", "--project", folder / "p.duckdb", "--json"))["runs"][0]
+    report = moot("evaluate", "--project", folder / "p.duckdb", "--json").json["runs"][0]
     assert (report["n"], report["excluded"], report["protocol"]) == (4, 0, "ecj")
     assert report["roles"] == dict.fromkeys(("extractor", "critic", "judge"), "builtin/lexical")
     assert report["labels"]["Service"]["tp"] == 2
@@ -111,7 +96,7 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
     assert set(report["labels"]["Food"]) == {
         "n", "tp", "fp", "fn", "tn", "accuracy", "precision", "recall", "f1",
     }  # fmt: skip
-    listed = result(moot("runs", "--project", folder / "p.duckdb", "--json"))["runs"]
+    listed = moot("runs", "--project", folder / "p.duckdb", "--json").json["runs"]
     assert [(row["run_id"], row["turns"], row["verdicts"]) for row in listed] == [("r0001", 12, 4)]
     for form in ("csv", "jsonl", "parquet", "transcript"):
         moot("export", "--project", folder / "p.duckdb", "--format", form, "--output", folder / f"out.{form}")
@@ -121,11 +106,11 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
 def test_repeated_run_makes_no_paid_calls(folder: Path, server: str) -> None:
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
     before = statistics(server)["calls"]
-    first = result(annotate(folder, *chosen))
+    first = annotate(folder, *chosen).json
     asked = statistics(server)["calls"]
     assert asked - before == first["calls"] + 1  # and one probe, which counts nowhere
     assert first["cost_usd"] is None
-    second = result(annotate(folder, *chosen))
+    second = annotate(folder, *chosen).json
     assert (second["run_id"], second["calls"], second["cached_calls"]) == ("r0002", 0, first["calls"])
     assert statistics(server)["calls"] == asked + 1
 
@@ -135,24 +120,20 @@ def test_killed_run_resumes_without_paying_twice(folder: Path) -> None:
     with mock_llm(slots=4, ttft=0.03, tpt=0.001) as url:
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "4")
         process = subprocess.Popen(
-            command(
-                "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook",
-                folder / "codebook.yaml", "--project", folder / "p.duckdb", *chosen,
-            ),
-            stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            command(*arguments(folder, *chosen)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while statistics(url)["ok"] < 60:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        rows = result(moot("runs", "--project", folder / "p.duckdb", "--json"))["runs"]
+        rows = moot("runs", "--project", folder / "p.duckdb", "--json").json["runs"]
         assert rows[0]["status"] == "paused"
-        summary = result(annotate(folder, *chosen, "--resume", "r0001"))
+        summary = annotate(folder, *chosen, "--resume", "r0001").json
         assert (summary["status"], summary["verdicts"]) == ("done", 60)
         stats = statistics(url)
         # what was in flight or not yet on disk when it died: at most the four slots and one group
         assert stats["ok"] - 2 <= summary["calls"] + 8
-        again = result(annotate(folder, *chosen, "--resume", "r0001"))
+        again = annotate(folder, *chosen, "--resume", "r0001").json
         assert again["calls"] == summary["calls"]
         assert statistics(url)["calls"] == stats["calls"]
 
@@ -162,12 +143,8 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
     with mock_llm(slots=2, ttft=0.05, tpt=0.001) as url:
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "2")
         process = subprocess.Popen(
-            command(
-                "annotate", folder / "reviews.csv", "--text", "text", "--id", "id", "--codebook",
-                folder / "codebook.yaml", "--project", folder / "p.duckdb", "--json", *chosen,
-            ),
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            command(*arguments(folder, *chosen)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         while statistics(url)["ok"] < 10:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -221,10 +198,11 @@ def test_project_open_elsewhere_is_reported_with_its_owner(folder: Path) -> None
     moot("runs", "--project", folder / "p.duckdb")
 
 
-def test_key_is_in_neither_project_nor_output(folder: Path, server: str) -> None:
+def test_key_is_in_neither_project_nor_output(folder: Path, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "sk-never-written-anywhere"
+    monkeypatch.setenv("MOOT_MOCK_API_KEY", key)
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
-    done = annotate(folder, *chosen, MOOT_MOCK_API_KEY=key)
+    done = annotate(folder, *chosen)
     assert key not in done.stdout + done.stderr
     moot("export", "--project", folder / "p.duckdb", "--format", "transcript", "--output", folder / "t.jsonl")
     for path in folder.iterdir():
