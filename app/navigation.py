@@ -13,7 +13,7 @@ from app.widgets import frame
 from app.widgets.alerts import error_box
 from app.widgets.next_step import next_step, path_card
 from core.errors import MootError
-from core.services.projects import Overview
+from core.services.guided_path import Overview
 
 APP = Path(__file__).parent
 

@@ -9,8 +9,8 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.state import state
-from core.services import projects
-from core.services.projects import Overview, Step
+from core.services import guided_path
+from core.services.guided_path import Overview, Step
 from core.services.session import ProjectSession
 
 MOVING = ("run", "review")
@@ -19,7 +19,7 @@ MOVING = ("run", "review")
 
 def path_card(session: ProjectSession, page: str) -> Overview:
     """Draw the steps of the project and the next one in the sidebar, and return them."""
-    overview = projects.overview(session)
+    overview = guided_path.overview(session)
     if page == "data" and context.pending_import() is not None:
         with st.container(key="path"):
             st.html(_html("Next: import", "", "", "Check the columns and the preview, then press Import."))
@@ -31,7 +31,7 @@ def path_card(session: ProjectSession, page: str) -> Overview:
 
 def _draw(session: ProjectSession, page: str, drawn: Step | None) -> None:
     """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
-    overview = projects.overview(session)
+    overview = guided_path.overview(session)
     step = overview.next
     if (step and step.name) != (drawn and drawn.name):
         st.rerun()

@@ -1,4 +1,4 @@
-"""Projects: create, open, rename, duplicate, archive, delete and restore, list them, and summarise the next steps."""
+"""Projects: create, open, rename, duplicate, archive, delete, restore and list them."""
 
 from __future__ import annotations
 
@@ -7,35 +7,26 @@ import shutil
 import subprocess
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, TypeAlias
+from typing import BinaryIO
 from uuid import uuid4
 
-from core.codebook import Label
-from core.debate import protocols
 from core.errors import ProjectError, ProjectGone, ProjectLocked, UsageError
-from core.formatting import format_count
-from core.runs import BUILTIN, RoleModel, RunRow, State
-from core.services import bundle, cache, preferences
+from core.runs import RunRow, State
+from core.services import bundle, preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
-from core.services.runs import planning
+from core.services.guided_path import last_run, reviewed_documents
 from core.services.sample_data import SUFFIX
 from core.services.session import PROJECT_SUFFIXES, ProjectSession
 from core.services.workspace import Workspace
-from core.store.codebooks import CodebookVersion
 from core.store.lock import Ownership
 
 NAME_LIMIT = 80
 ORIGIN = "origin.txt"
 """File in a folder of the bin with the path that the project had."""
-
-StepState: TypeAlias = Literal["done", "now", "later"]
-StepPage = Literal["data", "codebook", "models", "run", "review"]
-REVIEWS = 25
-"""Reviewed documents for a first estimate of the accuracy."""
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*]')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -58,45 +49,6 @@ class Recent:
     def name(self) -> str:
         """Name of the project."""
         return self.path.stem
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One of the steps of a project, in order.
-
-    ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
-    """
-
-    name: str
-    page: StepPage
-    title: str
-    state: StepState
-    words: str
-    action: str
-    hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Overview:
-    """Contents of a project and its next steps."""
-
-    name: str
-    documents: int
-    labels: tuple[Label, ...]
-    draft: bool
-    last_run: RunRow | None
-    last_state: State | None
-    steps: tuple[Step, ...]
-
-    @property
-    def done(self) -> int:
-        """Number of steps that are done."""
-        return sum(step.state == "done" for step in self.steps)
-
-    @property
-    def next(self) -> Step | None:
-        """The first step that is not done, None if all are."""
-        return next((step for step in self.steps if step.state == "now"), None)
 
 
 def open_last(workspace: Workspace) -> ProjectSession:
@@ -196,8 +148,8 @@ def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | Non
     session = sessions.get(path)
     if session is None:
         return Recent(path, size, opened_at)
-    last, state = _last(session)
-    documents, reviewed = session.store.documents.count(), _reviewed(session)
+    last, state = last_run(session)
+    documents, reviewed = session.store.documents.count(), reviewed_documents(session)
     return Recent(path, size, opened_at, True, documents, reviewed, last, state)
 
 
@@ -336,147 +288,6 @@ def _bin() -> Path:
 def _deleted(folder: Path) -> DeletedProject:
     origin = Path((folder / ORIGIN).read_text(encoding="utf-8"))
     return DeletedProject(folder, origin, sum(file.stat().st_size for file in _files_of(folder / origin.name)))
-
-
-# -- next steps
-
-
-@cache.cached_until_commit
-def overview(session: ProjectSession) -> Overview:
-    """Return the contents of the project, and its steps from the file to the accuracy of the whole run."""
-    store = session.store
-    documents = store.documents.count()
-    rejected = sum(int(one.counts.get("rejected", 0)) for one in store.documents.imports())
-    version = store.codebooks.latest()
-    draft = store.codebooks.draft() is not None
-    labels = version.codebook.labels if version else ()
-    plan = planning.load_plan(session)
-    spec = protocols.find(plan.protocol, plan.params)
-    roles = spec.roles(spec.parse_params(plan.for_protocol().params))
-    role_models = [plan.role_model(role.name) for role in roles]
-    last, state = _last(session)
-    reviewed = _reviewed(session)
-    ended = [run for run in session.runs() if run.state == "done" and run.verdicts]
-    tried = max((run.documents for run in ended), default=0)
-    wanted = min(REVIEWS, tried)
-    whole = next((run for run in reversed(ended) if run.documents >= documents), None)
-    running = state in ("running", "queued", "paused")
-    pilot = min(plan.limit or planning.PILOT, documents)
-    all_documents = format_count(documents, "document")
-    enough = 0 < wanted <= reviewed
-    missing = _missing_reviews(session, whole) if whole is not None and enough else wanted
-    return Overview(
-        session.name, documents, labels, draft, last, state,
-        _steps(
-            ("data", "data", "Data", documents > 0, _data_words(documents, rejected), "Import texts",
-             "Choose a file, check its columns, then press Import."),
-            ("codebook", "codebook", "Codebook", bool(labels), _codebook_words(version, draft=draft), "Define labels",
-             "Name and describe each label, then press Save."),
-            ("models", "models", "Models", all(one.model for one in role_models), _role_model_words(role_models),
-             "Choose models", "Choose a model for each role."),
-            _pilot_step(last, state, version, pilot, done=bool(tried)),
-            ("review", "review", "Review", enough, _review_words(last, reviewed), f"Review {wanted:,}",
-             f"Correct what is wrong and submit each document. {max(0, wanted - reviewed):,} left."),
-            ("whole", "run", "Whole run", whole is not None,
-             _run_words(whole, "done") if whole else "After the review of the pilot.", f"Run all {documents:,}",
-             "Wait until all debates have ended." if running else f"Press New run, then Start all {all_documents}."),
-            ("accuracy", "review", "Accuracy", whole is not None and enough and not missing,
-             "Accuracy estimate of all documents." if whole and enough and not missing else
-             "How many labels are correct, with an interval.", f"Review {missing:,} more" if whole else "Review more",
-             f"Submit documents in the order of the queue. About {missing:,} more give an estimate for all documents."),
-        ),
-    )  # fmt: skip
-
-
-def _pilot_step(
-    last: RunRow | None, state: State | None, version: CodebookVersion | None, size: int, *, done: bool
-) -> tuple[str, StepPage, str, bool, str, str, str]:
-    """Return the pilot's step. After a run without any verdict, the definitions come first."""
-    saved = version.version if version else 0
-    if not done and last is not None and state == "done" and last.settings.codebook_version == saved:
-        words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
-        hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
-        return ("pilot", "codebook", "Pilot", False, words, "Improve definitions", hint)
-    hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
-    if state in ("running", "queued"):
-        hint = "Wait until all debates have ended."
-    return ("pilot", "run", "Pilot", done, _run_words(last, state), "Run a pilot", hint)
-
-
-def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
-    """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
-    from core.services.review.accuracy_estimate import estimate_accuracy
-
-    def compute() -> int:
-        found = estimate_accuracy(session, run)
-        if found.known or found.reviewed >= found.documents:
-            return 0
-        return max(1, min(REVIEWS - found.drawn, found.documents - found.reviewed))
-
-    return cache.cached(session, compute, "missing reviews", run.run_id, basis=cache.review_revision(session))
-
-
-def _steps(*rows: tuple[str, StepPage, str, bool, str, str, str]) -> tuple[Step, ...]:
-    """Return the steps; the first one that is not done is due now."""
-    steps = []
-    due = False
-    for name, page, title, done, words, action, hint in rows:
-        state: StepState = "done" if done else "later" if due else "now"
-        due = due or not done
-        steps.append(Step(name, page, title, state, words, action, hint))
-    return tuple(steps)
-
-
-def _data_words(documents: int, rejected: int) -> str:
-    if not documents:
-        return "Import a file of texts."
-    out = f", {format_count(rejected, 'row')} rejected" if rejected else ""
-    return f"{format_count(documents, 'document')}{out}"
-
-
-def _codebook_words(version: CodebookVersion | None, *, draft: bool) -> str:
-    if version is not None and version.codebook.labels:
-        noun = "dimension" if version.codebook.kind == "rating" else "label"
-        count = format_count(len(version.codebook.labels), noun)
-        return f"{count}, v{version.version}{', and a draft' if draft else ''}"
-    return "A draft that is not saved." if draft else "Define what to look for."
-
-
-def _role_model_words(role_models: Sequence[RoleModel]) -> str:
-    if not all(role_model.model for role_model in role_models):
-        return "A role has no model."
-    specs = {role_model.spec for role_model in role_models}
-    models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
-    who = f"{format_count(len(role_models), 'role')}, {models}"
-    return f"{who} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else who
-
-
-def _run_words(run: RunRow | None, state: State | None) -> str:
-    if run is None:
-        return "No run yet."
-    ended = run.verdicts + run.unresolved + run.failed
-    if state == "done":
-        left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
-        left += f", {run.failed:,} failed" if run.failed else ""
-        return f"{format_count(ended, 'document')} debated{left}"
-    return f"{ended:,} of {run.documents:,} debated, {state}"
-
-
-def _review_words(run: RunRow | None, reviewed: int) -> str:
-    if reviewed:
-        return f"{format_count(reviewed, 'document')} reviewed"
-    return "Correct the verdicts and measure their accuracy." if run else "Available after the first run."
-
-
-def _last(session: ProjectSession) -> tuple[RunRow | None, State | None]:
-    run_id = session.latest_run()
-    run = session.store.runs.get(run_id) if run_id else None
-    return (run, session.state(run.run_id)) if run else (None, None)
-
-
-def _reviewed(session: ProjectSession) -> int:
-    counts = session.store.reviews.status_counts()
-    return counts.get("Submitted", 0) + counts.get("Discarded", 0)
 
 
 def _files(folder: Path) -> list[Path]:

@@ -18,11 +18,11 @@ from app.widgets.alerts import error_box
 from app.widgets.common import heading, report_to
 from app.widgets.layout import panel
 from core.errors import MootError
-from core.services import bundle, projects
+from core.services import bundle, guided_path, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, sample_projects
 from core.services.data.overview import count_documents
-from core.services.projects import Step
+from core.services.guided_path import Step
 from core.services.session import ProjectSession
 
 TYPES = sorted({suffix.removeprefix(".") for suffix in (*importing.SUFFIXES, bundle.SUFFIX)})
@@ -109,7 +109,7 @@ def main() -> None:
             with panel("Example debate", note="a hotel review", key="example"):
                 sections.example()
             if session is not None:
-                overview = projects.overview(session)
+                overview = guided_path.overview(session)
                 with panel(
                     f"Next steps in {overview.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):

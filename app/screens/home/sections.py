@@ -10,7 +10,7 @@ import streamlit as st
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.palette import role_token
 from core.services.data.sample_projects import SampleCard
-from core.services.projects import Overview, Step
+from core.services.guided_path import Overview, Step
 
 
 def headline() -> None:

@@ -24,7 +24,7 @@ from core.debate.protocols import custom
 from core.errors import MootError
 from core.formatting import format_count, format_price, format_tokens, join_names
 from core.runs import BUILTIN, EngineSettings, RunRow, RunSettings
-from core.services import projects, request_preview
+from core.services import guided_path, request_preview
 from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
@@ -113,7 +113,7 @@ def _start_buttons(
         f'<div class="moot-empty"><i class="rings"></i><b>{"No verdicts yet" if first else "New run"}</b>'
         f"<p>Ready: {contents}. {escape(_pilot_cost(plan, pilot, few))}</p></div>"
     )
-    due = projects.overview(session).next
+    due = guided_path.overview(session).next
     whole = due is not None and due.name == "whole"  # the pilot was reviewed
     pressed = _size_buttons("start", "Start with {few}", "Start all {all}", few, len(ids), primary_all=whole)
     if pressed is not None and state.run.is_first_click():

@@ -10,17 +10,10 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import ProjectLocked, UsageError
-from core.runs import NOT_STOPPED, RoleModel
 from core.services import preferences, projects
 from core.services.data import sample_projects
-from core.services.review import review
-from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.project import Project
-from core.store.runs import set_state
-from tests.core.services import sample_world
-from tests.core.store.helpers import make_settings
 
 
 @pytest.fixture
@@ -86,66 +79,6 @@ def test_new_project_is_empty_and_its_name_cannot_be_reused(workspace: Workspace
         projects.create_project(workspace, "münchner briefe")
     assert projects.free_name("Münchner Briefe.csv") == "Münchner Briefe 2"
     assert projects.free_name("../.x") == "x"
-
-
-def next_of(session: ProjectSession) -> projects.Step:
-    step = projects.overview(session).next
-    assert step is not None
-    return step
-
-
-def test_next_step_of_a_project(workspace: Workspace) -> None:
-    session = projects.create_project(workspace, "empty")
-    first = projects.overview(session)
-    assert [step.state for step in first.steps] == ["now", "later", "done", "later", "later", "later", "later"]
-    assert (next_of(session).page, next_of(session).action) == ("data", "Import texts")
-    assert (first.documents, first.labels, first.last_run) == (0, (), None)
-
-    session.store.documents.add([Document("a", {"text": "x"})])
-    session.store.codebooks.save_draft({"name": "begun"})
-    assert projects.overview(session).steps[1].words == "A draft that is not saved."
-    session.store.codebooks.save(Codebook(labels=(Label(name="Food"),)))
-    then = projects.overview(session)
-    assert [step.state for step in then.steps] == ["done", "done", "done", "now", "later", "later", "later"]
-    assert [step.words for step in then.steps][:3] == [
-        "1 document", "1 label, v1", "3 roles, builtin/lexical (word-list baseline)",
-    ]  # fmt: skip
-    assert then.done == 3
-    planning.save_plan(session, planning.Plan().with_role_model("critic", RoleModel(connection="ollama", model="")))
-    step = projects.overview(session).steps[2]
-    assert (step.state, step.words) == ("now", "A role has no model.")
-
-
-def finish(session: ProjectSession, run_id: str) -> None:
-    session.store.runs._writer.do(set_state(run_id, "done", NOT_STOPPED, 1.0))
-
-
-def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Workspace) -> None:
-    session = projects.create_project(workspace, "path")
-    run_id = sample_world.build(session.project)
-    session.store.codebooks.save(sample_world.CODEBOOK)
-    assert next_of(session).action == "Run a pilot"
-    finish(session, run_id)
-    step = next_of(session)
-    assert (step.name, step.action) == ("review", "Review 8")
-    for number in range(8):
-        review.edit_many(session, run_id, [f"d{number}"], "a", True)
-        review.edit_many(session, run_id, [f"d{number}"], "b", True)
-        review.submit(session, run_id, [f"d{number}"])
-    assert projects.overview(session).next is None  # the run has all documents, and all are reviewed
-
-
-def test_a_pilot_without_verdicts_leads_to_the_definitions(workspace: Workspace) -> None:
-    session = projects.create_project(workspace, "empty")
-    session.store.documents.add([Document("a", {"text": "x"})])
-    number = session.store.codebooks.save(sample_world.CODEBOOK)
-    run = session.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=number), ["a"])
-    finish(session, run.run_id)
-    step = next_of(session)
-    assert (step.page, step.action) == ("codebook", "Improve definitions")
-    changed = sample_world.CODEBOOK.model_copy(update={"guideline": "More."})
-    session.store.codebooks.save(changed)
-    assert next_of(session).action == "Run a pilot"
 
 
 def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspace, tmp_path: Path) -> None:

@@ -1,0 +1,236 @@
+"""The guided path: the steps of a project from its file to the accuracy of the whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from core.codebook import Label
+from core.debate import protocols
+from core.formatting import format_count
+from core.runs import BUILTIN, RoleModel, RunRow, State
+from core.services import cache
+from core.services.review.accuracy_estimate import estimate_accuracy
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.store.codebooks import CodebookVersion
+
+StepState: TypeAlias = Literal["done", "now", "later"]
+StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]
+REVIEWS = 25
+"""Reviewed documents for a first estimate of the accuracy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One of the steps of a project, in order.
+
+    ``words`` describe its status. ``action`` is the command of a button, and ``hint`` says what to press on the page.
+    """
+
+    name: str
+    page: StepPage
+    title: str
+    state: StepState
+    words: str
+    action: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """Contents of a project and its steps."""
+
+    name: str
+    documents: int
+    labels: tuple[Label, ...]
+    draft: bool
+    last_run: RunRow | None
+    last_state: State | None
+    steps: tuple[Step, ...]
+
+    @property
+    def done(self) -> int:
+        """Number of steps that are done."""
+        return sum(step.state == "done" for step in self.steps)
+
+    @property
+    def next(self) -> Step | None:
+        """The first step that is not done, None if all are."""
+        return next((step for step in self.steps if step.state == "now"), None)
+
+
+@cache.cached_until_commit
+def overview(session: ProjectSession) -> Overview:
+    """Return the contents of the project and its steps."""
+    version = session.store.codebooks.latest()
+    last, state = last_run(session)
+    return Overview(
+        name=session.name,
+        documents=session.store.documents.count(),
+        labels=version.codebook.labels if version else (),
+        draft=session.store.codebooks.draft() is not None,
+        last_run=last,
+        last_state=state,
+        steps=tuple(_mark_next(_steps(session, version, last, state))),
+    )
+
+
+def _mark_next(steps: Iterator[Step]) -> Iterator[Step]:
+    """Yield the steps; the first one that is not done is marked as the next one."""
+    found = False
+    for step in steps:
+        is_next = step.state != "done" and not found
+        found = found or is_next
+        yield replace(step, state="now") if is_next else step
+
+
+def _steps(
+    session: ProjectSession, version: CodebookVersion | None, last: RunRow | None, state: State | None
+) -> Iterator[Step]:
+    documents = session.store.documents.count()
+    ended = [run for run in session.runs() if run.state == "done" and run.verdicts]
+    whole = next((run for run in reversed(ended) if run.documents >= documents), None)
+    wanted = min(REVIEWS, max((run.documents for run in ended), default=0))
+    reviewed = reviewed_documents(session)
+    enough = 0 < wanted <= reviewed
+    yield _data(session, documents)
+    yield _codebook(session, version)
+    yield _models(session)
+    yield _pilot(session, version, last, state, documents, done=bool(ended))
+    yield Step(
+        "review",
+        "review",
+        "Review",
+        _state(enough),
+        _review_words(last, reviewed),
+        action=f"Review {wanted:,}",
+        hint=f"Correct what is wrong and submit each document. {max(0, wanted - reviewed):,} left.",
+    )
+    yield _whole_run(whole, documents, waiting=state in ("running", "queued", "paused"))
+    yield _accuracy(whole, _missing_reviews(session, whole) if whole is not None and enough else wanted, enough=enough)
+
+
+def _state(done: bool) -> StepState:
+    return "done" if done else "later"
+
+
+def _data(session: ProjectSession, documents: int) -> Step:
+    rejected = sum(int(one.counts.get("rejected", 0)) for one in session.store.documents.imports())
+    words = "Import a file of texts."
+    if documents:
+        words = format_count(documents, "document")
+        words += f", {format_count(rejected, 'row')} rejected" if rejected else ""
+    hint = "Choose a file, check its columns, then press Import."
+    return Step("data", "data", "Data", _state(documents > 0), words, "Import texts", hint)
+
+
+def _codebook(session: ProjectSession, version: CodebookVersion | None) -> Step:
+    draft = session.store.codebooks.draft() is not None
+    defined = version is not None and bool(version.codebook.labels)
+    words = "A draft that is not saved." if draft else "Define what to look for."
+    if version is not None and defined:
+        noun = "dimension" if version.codebook.kind == "rating" else "label"
+        count = format_count(len(version.codebook.labels), noun)
+        words = f"{count}, v{version.version}{', and a draft' if draft else ''}"
+    hint = "Name and describe each label, then press Save."
+    return Step("codebook", "codebook", "Codebook", _state(defined), words, "Define labels", hint)
+
+
+def _models(session: ProjectSession) -> Step:
+    plan = planning.load_plan(session)
+    spec = protocols.find(plan.protocol, plan.params)
+    roles = spec.roles(spec.parse_params(plan.for_protocol().params))
+    chosen = [plan.role_model(role.name) for role in roles]
+    complete = all(one.model for one in chosen)
+    words = _model_words(chosen) if complete else "A role has no model."
+    hint = "Choose a model for each role."
+    return Step("models", "models", "Models", _state(complete), words, "Choose models", hint)
+
+
+def _model_words(role_models: Sequence[RoleModel]) -> str:
+    specs = {role_model.spec for role_model in role_models}
+    models = next(iter(specs)) if len(specs) == 1 else format_count(len(specs), "model")
+    words = f"{format_count(len(role_models), 'role')}, {models}"
+    return f"{words} (word-list baseline)" if specs == {f"{BUILTIN}/lexical"} else words
+
+
+def _pilot(
+    session: ProjectSession,
+    version: CodebookVersion | None,
+    last: RunRow | None,
+    state: State | None,
+    documents: int,
+    *,
+    done: bool,
+) -> Step:
+    """Return the pilot's step. After a run without any verdict, the definitions come first."""
+    saved = version.version if version else 0
+    if not done and last is not None and state == "done" and last.settings.codebook_version == saved:
+        words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
+        hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
+        return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
+    size = min(planning.load_plan(session).limit or planning.PILOT, documents)
+    hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
+    if state in ("running", "queued"):
+        hint = "Wait until all debates have ended."
+    return Step("pilot", "run", "Pilot", _state(done), _run_words(last, state), "Run a pilot", hint)
+
+
+def _whole_run(whole: RunRow | None, documents: int, *, waiting: bool) -> Step:
+    words = _run_words(whole, "done") if whole else "After the review of the pilot."
+    hint = f"Press New run, then Start all {format_count(documents, 'document')}."
+    if waiting:
+        hint = "Wait until all debates have ended."
+    return Step("whole", "run", "Whole run", _state(whole is not None), words, f"Run all {documents:,}", hint)
+
+
+def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:
+    done = whole is not None and enough and not missing
+    words = "Accuracy estimate of all documents." if done else "How many labels are correct, with an interval."
+    action = f"Review {missing:,} more" if whole else "Review more"
+    hint = f"Submit documents in the order of the queue. About {missing:,} more give an estimate for all documents."
+    return Step("accuracy", "review", "Accuracy", _state(done), words, action, hint)
+
+
+def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
+    """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
+
+    def compute() -> int:
+        found = estimate_accuracy(session, run)
+        if found.known or found.reviewed >= found.documents:
+            return 0
+        return max(1, min(REVIEWS - found.drawn, found.documents - found.reviewed))
+
+    return cache.cached(session, compute, "missing reviews", run.run_id, basis=cache.review_revision(session))
+
+
+def _run_words(run: RunRow | None, state: State | None) -> str:
+    if run is None:
+        return "No run yet."
+    ended = run.verdicts + run.unresolved + run.failed
+    if state != "done":
+        return f"{ended:,} of {run.documents:,} debated, {state}"
+    left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
+    left += f", {run.failed:,} failed" if run.failed else ""
+    return f"{format_count(ended, 'document')} debated{left}"
+
+
+def _review_words(run: RunRow | None, reviewed: int) -> str:
+    if reviewed:
+        return f"{format_count(reviewed, 'document')} reviewed"
+    return "Correct the verdicts and measure their accuracy." if run else "Available after the first run."
+
+
+def last_run(session: ProjectSession) -> tuple[RunRow | None, State | None]:
+    """Return the latest run and its state, None without a run."""
+    run_id = session.latest_run()
+    run = session.store.runs.get(run_id) if run_id else None
+    return (run, session.state(run.run_id)) if run else (None, None)
+
+
+def reviewed_documents(session: ProjectSession) -> int:
+    """Return the number of submitted and discarded documents."""
+    counts = session.store.reviews.status_counts()
+    return counts.get("Submitted", 0) + counts.get("Discarded", 0)
