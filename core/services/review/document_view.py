@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from core.annotations import majority_reference
+from core.documents import Value
 from core.runs import RunRow
 from core.services import run_view
 from core.services.live_run import debate_events
 from core.services.review import focus, review
 from core.services.session import ProjectSession
+from core.store.document_records import DocumentRecord
 
 Json: TypeAlias = dict[str, Any]
 MAX_EVENTS = 100
@@ -29,65 +31,68 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     text = run_view.document(session.store, document_id)
     if text is None:
         return None
-    reviews = session.store.reviews
-    records = [(run, record) for run in runs if (record := review.load_record(session, run, document_id, actor=actor))]
-    quiet = any(focus.hidden(session, run, record, actor) for run, record in records)
-    if not quiet:  # the values of others and the current reviews
-        records = [(run, record) for run in runs if (record := review.load_record(session, run, document_id))]
-    plain = session.store.document_records.load(None, [document_id])[0]
-    people = reviews.values_by_reviewer(document_id)
-    notes = reviews.notes_by_reviewer(document_id)
-    if quiet or document_id in reviews.second_readings(actor, [document_id]):
-        quiet = True
+    blind = _is_blind(session, runs, document_id, actor)
+    people = session.store.reviews.values_by_reviewer(document_id)
+    notes = session.store.reviews.notes_by_reviewer(document_id)
+    if blind:
         people, notes = ({name: own for name, own in each.items() if name == actor} for each in (people, notes))
+    events = review.history(session, runs[0], document_id, actor=actor if blind else None) if runs else ()
     shown: Json = {
         "id": document_id,
         "note": text.note,
         "fields": dict(text.fields),
-        "hidden": quiet,
+        "hidden": blind,
         "annotations": [_column(name, "person", values) for name, values in people.items()],
         "reference": {},
         "evidence": [],
         "debates": [],
         "notes": [{"who": name, **marks} for name, marks in notes.items()],
-        "history": [
-            asdict(entry)
-            for entry in (
-                review.history(session, runs[0], document_id, actor=actor if quiet else None)[:MAX_EVENTS]
-                if runs
-                else ()
-            )
-        ],
+        "history": [asdict(event) for event in events[:MAX_EVENTS]],
     }
-    if quiet:
+    if blind:
         return shown
+    records = [(run, record) for run in runs if (record := review.load_record(session, run, document_id))]
+    plain = session.store.document_records.load(None, [document_id])[0]
     gold, decided = plain.document.gold, {item: one.value for item, one in plain.reviews.items()}
-    items = {item for values in (*gold.values(), decided) for item in values}
-    shown["reference"] = majority_reference(gold, sorted(items)) | decided
-    several = len(gold) > 1
-    columns = [_column(f"Gold, {rater}" if several else "Gold", "gold", values) for rater, values in gold.items()]
-    columns += shown["annotations"]
+    quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in review.all_quotes(record)}
+    return shown | {
+        "annotations": [*_gold_columns(gold), *shown["annotations"], *_run_columns(records)],
+        "reference": majority_reference(gold, sorted({*decided, *(i for own in gold.values() for i in own)})) | decided,
+        "evidence": list(quotes.values()),
+        "debates": [_debate(session, run, record) for run, record in records],
+    }
+
+
+def _is_blind(session: ProjectSession, runs: Sequence[RunRow], document_id: str, actor: str) -> bool:
+    """Return True while ``actor`` reviews the document without seeing the values of others."""
+    records = ((run, review.load_record(session, run, document_id, actor=actor)) for run in runs)
+    if any(record is not None and focus.hidden(session, run, record, actor) for run, record in records):
+        return True
+    return document_id in session.store.reviews.second_readings(actor, [document_id])
+
+
+def _gold_columns(gold: Mapping[str, Mapping[str, Value]]) -> list[Json]:
+    return [_column(f"Gold, {rater}" if len(gold) > 1 else "Gold", "gold", values) for rater, values in gold.items()]
+
+
+def _run_columns(records: Sequence[tuple[RunRow, DocumentRecord]]) -> list[Json]:
+    """Return the columns of the roles, with one run only, and of the verdicts."""
+    roles: list[Json] = []
     if len(records) == 1:
         run, record = records[0]
         titles = review.role_titles(run)
-        columns += [_column(titles.get(role, role), "role", values) for role, values in record.roles.items()]
-    columns += [
-        _column(run.title, "verdict", record.values, run=run.run_id)
-        for run, record in records
-        if record.status is not None
-    ]
-    quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in review.all_quotes(record)}
-    shown |= {"annotations": columns, "evidence": list(quotes.values())}
-    for run, record in records:
-        replay = session.replay(run.run_id, document_id)
-        shown["debates"].append(
-            {
-                "run": run.run_id,
-                "events": [] if replay is None else debate_events(replay),
-                "active": record.status is None and run.state in ("running", "queued"),
-            }
-        )
-    return shown
+        roles = [_column(titles.get(role, role), "role", values) for role, values in record.roles.items()]
+    ended = ((run, record) for run, record in records if record.status is not None)
+    return [*roles, *(_column(run.title, "verdict", record.values, run=run.run_id) for run, record in ended)]
+
+
+def _debate(session: ProjectSession, run: RunRow, record: DocumentRecord) -> Json:
+    replay = session.replay(run.run_id, record.document.id)
+    return {
+        "run": run.run_id,
+        "events": [] if replay is None else debate_events(replay),
+        "active": record.status is None and run.state in ("running", "queued"),
+    }
 
 
 def _column(title: str, by: str, values: Any, *, run: str = "") -> Json:
