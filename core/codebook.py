@@ -25,8 +25,11 @@ RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
 """The only item of a choice codebook; its value is a label id."""
 
-COLOURS = 8
-"""Number of label colours; ``Label.colour`` is 1 to COLOURS (tokens l1 to l8)."""
+COLOUR_HEX = ("#1c806c", "#cf559f", "#955800", "#1b4e86", "#7c9a10", "#a50f1a", "#8468d6", "#b08775")
+"""Label colours for other programs: the tokens l1 to l8 of the light theme."""
+
+COLOURS = len(COLOUR_HEX)
+"""Number of label colours; ``Label.colour`` is 1 to COLOURS."""
 
 _STRIPPED = re.compile(r"[#*\"'`“”‘’«»]")
 _DOUBLE_QUOTE = re.compile(r"[\"“”„«»]")

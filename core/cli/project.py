@@ -45,17 +45,21 @@ def runs_command(project: Path, as_json: bool) -> None:
 )
 @click.option(
     "--format", "form", required=True, metavar="NAME",
-    help="A results format such as csv or jsonl, bundle (the whole project) or classifier; an unknown name lists all.",
+    help="A results format such as csv or jsonl, bundle (the whole project), codebook (REFI-QDA) or classifier; an "
+    "unknown name lists all.",
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT_PATH, help="Output file.")
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
-    """Export runs, the whole project (bundle) or the trained classifier to a file."""
+    """Export runs, the whole project (bundle), the codebook or the trained classifier to a file."""
     from core.services import bundle, classifier, export
+    from core.services.codebooks import codebook
     from core.services.pipeline import known_run
 
     with open_session(project) as session:
         if form.strip().lower() == bundle.NAME:
             bundle.write_bundle(session, output)
+        elif form.strip().lower() == codebook.EXPORT_FORMAT:
+            codebook.write_qdc(session, output)
         elif form.strip().lower() == classifier.EXPORT_FORMAT:
             classifier.save(session, output)
         else:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 from xml.etree import ElementTree as xml
 
-from core.codebook import COLOURS, Codebook
+from core.codebook import COLOUR_HEX, Codebook
 from core.export.rows import (
     TEXT,
     AnnotatorValues,
@@ -23,8 +23,6 @@ from core.hashing import digest
 
 CHOICES, EVIDENCE = "aspect", "evidence"
 """Names of the controls for labels and for quotes, with ``_2`` if a text field has the same name."""
-
-_HUES = ("#1f7a63", "#c8489a", "#9a5b13", "#2f5fd0", "#7a8f00", "#b3261e", "#7b4fd6", "#8a6d5c")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
             xml.SubElement(choices, "Choice", value=label.name, hint=label.description)
     marks = xml.SubElement(view, "Labels", name=controls.evidence, toName=TEXT)
     for label in codebook.labels:
-        xml.SubElement(marks, "Label", value=label.name, background=_HUES[(label.colour - 1) % COLOURS])
+        xml.SubElement(marks, "Label", value=label.name, background=COLOUR_HEX[label.colour - 1])
     xml.indent(view)
     return f"{xml.tostring(view, encoding='unicode')}\n".encode()
 

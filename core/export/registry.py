@@ -124,7 +124,8 @@ def find_format(name: str) -> Format:
         near = difflib.get_close_matches(name.lower(), FORMATS, 1)
         hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
-            f"Export format '{name}' does not exist.", f"{hint}Formats: {', '.join(FORMATS)}, bundle and classifier."
+            f"Export format '{name}' does not exist.",
+            f"{hint}Formats: {', '.join(FORMATS)}, bundle, codebook and classifier.",
         )
     return found
 

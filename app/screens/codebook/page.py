@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from html import escape
 from typing import Literal
 
@@ -109,25 +110,28 @@ def compare(session: ProjectSession) -> None:
 
 
 def files(session: ProjectSession, book: Codebook) -> None:
-    """Draw the export and import of YAML files."""
-    st.download_button(
-        "Export YAML",
-        codebooks.to_yaml(book),
-        codebooks.name_of_file(book),
-        "application/yaml",
-        on_click="ignore",
-        icon=":material/download:",
-    )
+    """Draw the export and import of codebook files."""
+    for title, content, suffix, media_type in (
+        ("Export YAML", codebooks.to_yaml, ".yaml", "application/yaml"),
+        ("Export REFI-QDA", codebooks.to_qdc, ".qdc", "application/xml"),
+    ):
+        st.download_button(
+            title, partial(content, book), codebooks.name_of_file(book, suffix), media_type,
+            disabled=not book.labels, on_click="ignore", icon=":material/download:",
+            help="Codes for ATLAS.ti, MAXQDA, NVivo and others" if suffix == ".qdc" else None,
+        )  # fmt: skip
     bring(session, book)
 
 
 def bring(session: ProjectSession, book: Codebook | None) -> None:
-    """Import a YAML file into the draft."""
-    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=state.data.uploader("codebook-file"))
+    """Import a codebook file into the draft."""
+    upload = st.file_uploader(
+        "Import YAML or REFI-QDA", type=["yaml", "yml", "json", "qdc"], key=state.data.uploader("codebook-file")
+    )
     if upload is None:
         return
     try:
-        codebooks.keep(session, codebooks.import_yaml(upload.getvalue(), upload.name, book))
+        codebooks.keep(session, codebooks.import_file(upload.getvalue(), upload.name, book))
     except MootError as error:
         error_box(error)
         return

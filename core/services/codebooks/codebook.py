@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from core import baseline, resources
+from core import baseline, refi_qda, resources
 from core.codebook import (
     COLOURS,
     RESERVED_NAMES,
@@ -28,6 +28,7 @@ from core.codebook import (
     parse_codebook,
 )
 from core.errors import CodebookError, InputError
+from core.export import replacing
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
@@ -51,7 +52,7 @@ __all__ = [
     "discard",
     "gold_counts",
     "history",
-    "import_yaml",
+    "import_file",
     "keep",
     "known",
     "move_label",
@@ -64,10 +65,15 @@ __all__ = [
     "standing",
     "suggestions",
     "templates",
+    "to_qdc",
     "to_yaml",
     "warnings",
     "would_be_stale",
 ]  # fmt: skip
+
+
+EXPORT_FORMAT = "codebook"
+"""Name of the .qdc file among the formats of ``moot export``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,17 +312,19 @@ def _checked(data: Mapping[str, Any]) -> Codebook:
 # -- files and templates
 
 
-def import_yaml(text: bytes | str, name: str, before: Codebook | None = None) -> Codebook:
-    """Return the codebook in a YAML file; labels with the same name in ``before`` keep their ids from there.
+def import_file(content: bytes | str, name: str, before: Codebook | None = None) -> Codebook:
+    """Return the codebook in a file: REFI-QDA if its name ends in ``.qdc``, otherwise YAML or JSON.
 
-    Raises CodebookError.
+    Labels with the same name in ``before`` keep their ids from there. Raises CodebookError.
     """
-    if isinstance(text, bytes):
+    content = content.encode() if isinstance(content, str) else content
+    if name.lower().endswith(refi_qda.SUFFIX):
+        read = refi_qda.parse_qdc(content, where=name)
+    else:
         try:
-            text = text.decode("utf-8-sig")
+            read = load_yaml(content.decode("utf-8-sig"), where=name).require_labels()
         except UnicodeDecodeError as error:
             raise CodebookError(f"{name} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
-    read = load_yaml(text, where=name).require_labels()
     return adopt(read, before) if before is not None else read
 
 
@@ -339,24 +347,33 @@ def to_yaml(codebook: Codebook) -> str:
     return dump_yaml(codebook)
 
 
+def to_qdc(codebook: Codebook) -> bytes:
+    """Return the codebook in the REFI-QDA format that can be imported again. CodebookError without labels."""
+    return refi_qda.dump_qdc(codebook)
+
+
 def read_codebook(path: Path) -> Codebook:
     """Read a codebook file.
 
     Raises InputError if the file cannot be read, and CodebookError if it is not a usable codebook.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text.", "Save the codebook as UTF-8 YAML.") from error
+        return import_file(path.read_bytes(), str(path))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --codebook.") from error
-    return load_yaml(text, where=str(path)).require_labels()
 
 
-def name_of_file(codebook: Codebook) -> str:
-    """Return the file name for a download of the codebook as YAML."""
+def write_qdc(session: ProjectSession, path: Path) -> None:
+    """Write the latest saved codebook to a .qdc file. Raises CodebookError without one, and ExportError."""
+    content = to_qdc(current(session) or Codebook())
+    with replacing(path) as file:
+        file.write(content)
+
+
+def name_of_file(codebook: Codebook, suffix: str = ".yaml") -> str:
+    """Return the file name for a download of the codebook."""
     stem = "_".join("".join(each if each.isalnum() else " " for each in codebook.name.lower()).split())
-    return f"{stem or 'codebook'}.yaml"
+    return f"{stem or 'codebook'}{suffix}"
 
 
 @lru_cache(maxsize=1)

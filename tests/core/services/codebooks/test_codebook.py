@@ -104,24 +104,24 @@ def test_edits_of_keywords_labels_and_kind() -> None:
 
 def test_yaml_round_trip_keeps_ids() -> None:
     renamed = codebooks.change_label(BOOK, PRICE, name="Cost")
-    assert codebooks.import_yaml(codebooks.to_yaml(renamed).encode(), "x.yaml") == renamed
+    assert codebooks.import_file(codebooks.to_yaml(renamed).encode(), "x.yaml") == renamed
     assert codebooks.name_of_file(BOOK) == "hotels.yaml"
 
 
 def test_file_without_ids_gets_the_ids_of_labels_with_the_same_name() -> None:
     before = codebooks.change_label(BOOK, PRICE, name="Cost")
-    read = codebooks.import_yaml("labels: [{name: cost}, {name: Price}]", "x.yaml", before)
+    read = codebooks.import_file("labels: [{name: cost}, {name: Price}]", "x.yaml", before)
     assert read.names == ("cost", "Price")
     # a new label called Price has the id that Cost was given when it was called so: it may keep it, once
     assert len({label.id for label in read.labels}) == 2
-    fresh = codebooks.import_yaml("labels: [{name: cost}, {name: Staff}]", "x.yaml", before)
+    fresh = codebooks.import_file("labels: [{name: cost}, {name: Staff}]", "x.yaml", before)
     assert fresh.labels[0].id == PRICE
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"- 1", b"labels: []", b"labels: [{name: a}, {name: A}]", b"{"])
 def test_files_without_a_codebook_are_rejected(text: bytes) -> None:
     with pytest.raises(CodebookError):
-        codebooks.import_yaml(text, "x.yaml")
+        codebooks.import_file(text, "x.yaml")
 
 
 def test_templates_are_listed() -> None:

@@ -1,0 +1,174 @@
+"""Codebooks in the REFI-QDA format (``.qdc``), which ATLAS.ti, MAXQDA, NVivo and other programs exchange.
+
+Source: REFI-QDA standard 1.5 (2019), section 5, Codebook.xsd. A code has a GUID, a name, a colour, a description and
+codes below it; a set groups codes. The format has no element for examples, keywords, scales or the kind of codebook.
+They are written as lines ``Key: value`` at the end of a description, which other programs show and ``parse_qdc`` reads.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+from xml.etree import ElementTree as xml
+
+from core.codebook import COLOUR_HEX, Codebook, Label, normalise, parse_codebook
+from core.errors import CodebookError
+
+SUFFIX = ".qdc"
+NAMESPACE = "urn:QDA-XML:codebook:1.0"
+
+LISTS = ("include", "exclude")
+"""Fields of a label with a line for each entry."""
+
+_ANY = re.compile(".+")
+_LABEL_KEYS = {
+    "include": _ANY, "exclude": _ANY, "keywords": _ANY, "code": re.compile(r"-?\d+(\.\d+)?"),
+    "scale": re.compile(r"-?\d+ to -?\d+"), "open": re.compile("options|word"),
+}  # fmt: skip
+_CODEBOOK_KEYS = {"kind": re.compile("multilabel|choice|rating"), "unit": _ANY, "domain": _ANY}
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff\ud800-\udfff]")
+
+
+def dump_qdc(codebook: Codebook) -> bytes:
+    """Return the codebook as a .qdc file. CodebookError without labels, because the format needs a code.
+
+    Each label is a code. A set with the codebook's name holds all codes; its description is the guideline.
+    """
+    codebook.require_labels()
+    root = xml.Element("CodeBook", xmlns=NAMESPACE, origin="Moot")
+    codes, sets = xml.SubElement(root, "Codes"), xml.SubElement(root, "Sets")
+    whole = xml.SubElement(sets, "Set", guid=_guid(codebook.name), name=_text(codebook.name))
+    _describe(whole, codebook.guideline, _codebook_lines(codebook))
+    for label in codebook.labels:
+        about = {"guid": _guid(label.id), "name": _text(label.name), "isCodable": "true"}
+        code = xml.SubElement(codes, "Code", about, color=COLOUR_HEX[label.colour - 1])
+        _describe(code, label.description, _label_lines(label, codebook))
+        xml.SubElement(whole, "MemberCode", guid=about["guid"])
+    xml.indent(root)
+    return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+
+
+def parse_qdc(content: bytes, *, where: str) -> Codebook:
+    """Parse a .qdc file. CodebookError if it is not one or has no codes.
+
+    Codes that cannot be assigned (``isCodable="false"``) are folders and become no label. A code whose name occurs more
+    than once gets the names of the codes above it. The set that holds every label gives name and guideline.
+    """
+    root = _parse(content, where)
+    codes = list(_codes(root))
+    names = [normalise(path[-1]) for _, path in codes]
+    labels = [
+        {
+            "name": " / ".join(path) if names.count(name) > 1 else path[-1],
+            "colour": _colour(code.get("color", "")),
+            **_described(code, "description", _LABEL_KEYS),
+        }
+        for name, (code, path) in zip(names, codes, strict=True)
+    ]
+    data: dict[str, Any] = {"labels": labels}
+    members = {code.get("guid", "") for code, _ in codes}
+    for each in root.findall(f"{_TAG.format('Sets')}/{_TAG.format('Set')}"):
+        if members <= {member.get("guid") for member in each}:
+            data |= {"name": each.get("name", ""), **_described(each, "guideline", _CODEBOOK_KEYS)}
+            break
+    if any("scale" in label for label in labels):
+        data.setdefault("kind", "rating")
+    return parse_codebook(data, where=where).require_labels()
+
+
+_TAG = "{{*}}{0}"  # of any namespace: programs write different versions of it
+
+
+def _guid(name: str) -> str:
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"moot:{name}")).upper()
+
+
+def _text(text: str) -> str:
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _codebook_lines(codebook: Codebook) -> Iterator[str]:
+    yield f"Kind: {codebook.kind}"
+    yield f"Unit: {codebook.unit}"
+    if codebook.domain:
+        yield f"Domain: {codebook.domain}"
+
+
+def _label_lines(label: Label, codebook: Codebook) -> Iterator[str]:
+    yield from (f"{name.capitalize()}: {line}" for name in LISTS for line in getattr(label, name))
+    if label.keywords:
+        yield f"Keywords: {'; '.join(label.keywords)}"
+    if label.code is not None:
+        yield f"Code: {label.code}"
+    if codebook.kind == "rating":
+        scale = codebook.scale_of(label.id)
+        yield f"Scale: {scale.min} to {scale.max}"
+    if label.open:
+        yield f"Open: {label.open}"
+
+
+def _describe(element: xml.Element, text: str, lines: Iterator[str]) -> None:
+    parts = [*([text] if text else []), *lines]
+    if parts:
+        xml.SubElement(element, "Description").text = _text("\n".join(parts))
+
+
+def _described(element: xml.Element, name: str, keys: Mapping[str, re.Pattern[str]]) -> Mapping[str, Any]:
+    """Return a description as fields of a label or a codebook: its last lines with known keys, the rest as ``name``."""
+    lines = (element.findtext(_TAG.format("Description")) or "").splitlines()
+    found: dict[str, Any] = {}
+    while lines:
+        key, _, value = (part.strip() for part in lines[-1].partition(":"))
+        key = key.casefold()
+        if key not in keys or not keys[key].fullmatch(value):
+            break
+        lines.pop()
+        if key in LISTS:
+            found[key] = [value, *found.get(key, [])]
+        elif key == "keywords":
+            found[key] = value.split(";")
+        elif key == "scale":
+            found[key] = dict(zip(("min", "max"), value.split(" to "), strict=True))
+        else:
+            found[key] = value
+    return {name: "\n".join(lines).strip(), **found}
+
+
+def _colour(color: str) -> int:
+    """Return the number of a label colour, 0 (the next one) for other colours."""
+    return COLOUR_HEX.index(color.casefold()) + 1 if color.casefold() in COLOUR_HEX else 0
+
+
+def _codes(root: xml.Element) -> Iterator[tuple[xml.Element, tuple[str, ...]]]:
+    """Yield the codes that can be assigned, in the order of the file, with their names from the top."""
+    tag = _TAG.format("Code")
+    waiting = [(code, (_name(code),)) for code in reversed(root.findall(f"{_TAG.format('Codes')}/{tag}"))]
+    while waiting:
+        code, path = waiting.pop()
+        if code.get("isCodable", "true") in ("true", "1"):
+            yield code, path
+        waiting += [(below, (*path, _name(below))) for below in reversed(code.findall(tag))]
+
+
+def _name(code: xml.Element) -> str:
+    return " ".join(code.get("name", "").split())
+
+
+class _Builder(xml.TreeBuilder):
+    """Builds the tree and refuses document type declarations, whose entities may expand without limit."""
+
+    def doctype(self, *_declared: object) -> None:
+        raise CodebookError("A REFI-QDA codebook has no document type declaration.", "Export the file again.")
+
+
+def _parse(content: bytes, where: str) -> xml.Element:
+    try:
+        root = xml.fromstring(content, xml.XMLParser(target=_Builder()))
+    except (xml.ParseError, ValueError, LookupError) as error:
+        raise CodebookError(f"{where} is not XML: {error}.", "Export the codebook as .qdc again.") from error
+    book = root if root.tag.endswith("CodeBook") else root.find(_TAG.format("CodeBook"))
+    if book is None:
+        raise CodebookError(f"{where} is not a REFI-QDA codebook.", "Export the codebook as .qdc, not the project.")
+    return book

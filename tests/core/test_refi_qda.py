@@ -1,0 +1,154 @@
+"""REFI-QDA codebooks: files follow the schema of the standard, and every codebook survives a round trip."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as xml
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.codebook import Codebook, parse_codebook
+from core.errors import CodebookError
+from core.refi_qda import NAMESPACE, dump_qdc, parse_qdc
+
+GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+COLOUR = re.compile(r"#([A-Fa-f0-9]{6}|[A-Fa-f0-9]{3})")
+
+# Codebook.xsd of the standard as facts: children in order with their least and most, required and optional attributes.
+MANY = 10**6
+SCHEMA: dict[str, tuple[list[tuple[str, int, int]], set[str], set[str]]] = {
+    "CodeBook": ([("Codes", 1, 1), ("Sets", 0, 1)], set(), {"origin"}),
+    "Codes": ([("Code", 1, MANY)], set(), set()),
+    "Sets": ([("Set", 1, MANY)], set(), set()),
+    "Code": ([("Description", 0, 1), ("Code", 0, MANY)], {"guid", "name", "isCodable"}, {"color"}),
+    "Set": ([("Description", 0, 1), ("MemberCode", 0, MANY)], {"guid", "name"}, set()),
+    "MemberCode": ([], {"guid"}, set()),
+    "Description": ([], set(), set()),
+}
+
+
+def check_schema(element: xml.Element) -> None:
+    name = element.tag.removeprefix(f"{{{NAMESPACE}}}")
+    children, required, optional = SCHEMA[name]
+    assert required <= set(element.attrib) <= required | optional
+    tags = [child.tag.removeprefix(f"{{{NAMESPACE}}}") for child in element]
+    assert tags == [tag for tag, _, _ in children for _ in range(tags.count(tag))]
+    assert all(least <= tags.count(tag) <= most for tag, least, most in children)
+    assert GUID.fullmatch(element.get("guid", "0" * 8 + "-0000" * 3 + "-" + "0" * 12))
+    assert COLOUR.fullmatch(element.get("color", "#fff"))
+    assert element.get("isCodable", "true") in ("true", "false")
+    for child in element:
+        check_schema(child)
+
+
+HOTEL = parse_codebook(
+    {
+        "name": "Hotel <aspects>",
+        "unit": "hotel review",
+        "domain": "hospitality",
+        "guideline": "Only the hotel itself.\nNot the town.",
+        "labels": [
+            {"name": "Cleanliness", "description": "How clean\nor dirty.", "include": ["stained: sheets"], "colour": 5},
+            {"name": "Price & value", "exclude": ["parking", "a; b"], "keywords": ["cheap", "dear"]},
+        ],
+    }
+)
+
+
+def test_codebook_survives_the_round_trip() -> None:
+    content = dump_qdc(HOTEL)
+    check_schema(xml.fromstring(content))
+    assert parse_qdc(content, where="x.qdc") == HOTEL
+
+
+def test_kind_codes_and_scales_survive_the_round_trip() -> None:
+    choice = parse_codebook(
+        {"kind": "choice", "labels": [{"name": "dovish", "code": 0}, {"name": "hawkish", "code": 1.5}]}
+    )
+    scales = [{"name": "effect", "scale": {"min": -1, "max": 1}}, {"name": "fluency", "scale": {"min": 0, "max": 2}}]
+    rating = parse_codebook({"kind": "rating", "labels": scales})
+    open_one = parse_codebook({"labels": [{"name": "mood", "open": "word"}]})
+    for codebook in (choice, rating, open_one):
+        assert parse_qdc(dump_qdc(codebook), where="x.qdc") == codebook
+
+
+printable = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cn")), max_size=30)
+anything = st.text(max_size=30)
+
+
+@given(st.lists(printable, min_size=1, max_size=5), anything, anything)
+def test_any_text_makes_a_valid_file_with_the_same_labels(names: list[str], description: str, guideline: str) -> None:
+    labels = [{"name": name, "description": description, "include": [description]} for name in names]
+    try:
+        codebook = parse_codebook({"labels": labels, "guideline": guideline})
+    except CodebookError:
+        return
+    content = dump_qdc(codebook)
+    check_schema(xml.fromstring(content))
+    assert parse_qdc(content, where="x.qdc").names == codebook.names
+
+
+FOREIGN = """<?xml version="1.0" encoding="utf-8"?>
+<CodeBook xmlns="urn:QDA-XML:codebook:1.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" origin="Other 24"
+  xsi:schemaLocation="urn:QDA-XML:codebook:1.0 Codebook.xsd">
+  <Codes>
+    <Code guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55294" name="Room" isCodable="false" color="#46AA00">
+      <Description>Folder</Description>
+      <Code guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55295" name="Noise" isCodable="true">
+        <Description>Note: loud.
+Kind: of noise</Description>
+      </Code>
+      <Code guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55296" name="Other" isCodable="true"/>
+    </Code>
+    <Code guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55297" name="Staff" isCodable="true">
+      <Code guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55298" name="Other" isCodable="true"/>
+    </Code>
+  </Codes>
+  <Sets><Set guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55299" name="Group">
+    <MemberCode guid="1FF58B12-6F6F-4B0C-8BE5-BBDC91F55295"/></Set></Sets>
+</CodeBook>"""
+
+
+def test_nested_codes_of_another_program_become_labels() -> None:
+    codebook = parse_qdc(FOREIGN.encode(), where="x.qdc")
+    assert codebook.names == ("Noise", "Room / Other", "Staff", "Staff / Other")
+    assert codebook.labels[0].description == "Note: loud.\nKind: of noise"
+    assert (codebook.kind, codebook.name) == ("multilabel", "Codebook")
+
+
+def test_other_encodings_and_a_project_file_are_read() -> None:
+    utf16 = FOREIGN.replace('encoding="utf-8"', 'encoding="utf-16"').encode("utf-16")
+    project = (
+        FOREIGN.replace("<CodeBook ", "<Project><CodeBook ").replace("</CodeBook>", "</CodeBook></Project>").encode()
+    )
+    for content in (utf16, project, b"\xef\xbb\xbf" + FOREIGN.encode()):
+        assert len(parse_qdc(content, where="x.qdc").labels) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"name: x", "is not XML"),
+        (b"<Codes/>", "not a REFI-QDA codebook"),
+        (b"<CodeBook><Codes/></CodeBook>", "no labels"),
+        (b'<!DOCTYPE x [<!ENTITY a "b">]><CodeBook><Codes/></CodeBook>', "document type declaration"),
+        (b'<CodeBook><Codes><Code name="none" guid="1"/></Codes></CodeBook>', "reserved"),
+        (b"", "is not XML"),
+    ],
+)
+def test_unusable_file_is_explained(content: bytes, words: str) -> None:
+    with pytest.raises(CodebookError, match=words):
+        parse_qdc(content, where="x.qdc")
+
+
+def test_deeply_nested_codes_are_read() -> None:
+    depth = 5_000
+    nested = "<Code name='c' isCodable='false' guid='1'>" * depth + "<Code name='leaf' guid='2'/>" + "</Code>" * depth
+    assert parse_qdc(f"<CodeBook><Codes>{nested}</Codes></CodeBook>".encode(), where="x").names == ("leaf",)
+
+
+def test_codebook_without_labels_cannot_be_exported() -> None:
+    with pytest.raises(CodebookError, match="no labels"):
+        dump_qdc(Codebook())
