@@ -47,7 +47,7 @@ def dump_qdc(codebook: Codebook) -> bytes:
         _describe(code, label.description, _label_lines(label, codebook))
         xml.SubElement(whole, "MemberCode", guid=about["guid"])
     xml.indent(root)
-    return xml.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{xml.tostring(root, encoding="unicode")}\n'.encode()
 
 
 def parse_qdc(content: bytes, *, where: str) -> Codebook:
@@ -144,6 +144,7 @@ def _colour(color: str) -> int:
 def _codes(root: xml.Element) -> Iterator[tuple[xml.Element, tuple[str, ...]]]:
     """Yield the codes that can be assigned, in the order of the file, with their names from the top."""
     tag = _TAG.format("Code")
+    waiting: list[tuple[xml.Element, tuple[str, ...]]]
     waiting = [(code, (_name(code),)) for code in reversed(root.findall(f"{_TAG.format('Codes')}/{tag}"))]
     while waiting:
         code, path = waiting.pop()

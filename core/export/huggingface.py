@@ -12,6 +12,7 @@ from core.codebook import Codebook
 from core.export.guide import Summary, origin
 from core.export.parquet import BATCH
 from core.export.rows import (
+    REVIEW,
     ExportRow,
     NamedValues,
     item_names,
@@ -27,7 +28,9 @@ DATA = "data/train.parquet"
 
 
 def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
-    """Write ``id``, the text fields, ``status``, the labels, and ``unresolved``: names of items without a value.
+    """Write ``id``, the text fields, ``run_id``, ``status``, the labels, ``reviewed`` and ``unresolved``.
+
+    ``reviewed`` has the names of the items that a person decided, ``unresolved`` those of the items without a value.
 
     Multilabel: ``labels``, a list of class numbers. Choice: ``label``, a class number or null. Rating: a column of
     numbers per dimension. The text fields are those of the first row. Returns the number of rows.
@@ -46,8 +49,10 @@ def write_huggingface(rows: Iterable[ExportRow], codebook: Codebook, file: Binar
             columns: list[list[Any]] = [
                 [row.document.id for row in chunk],
                 *([text_fields(row).get(name, "") for row in chunk] for name in fields),
+                [row.run_id for row in chunk],
                 [row.status for row in chunk],
                 *_labels([named_values(row.values, codebook) for row in chunk], codebook, numbers),
+                [[name for item, name in names if row.sources.get(item) == REVIEW] for row in chunk],
                 [[name for item, name in names if row.values.get(item) is None] for row in chunk],
             ]
             cells = [[clean_value(cell) for cell in column] for column in columns]
@@ -72,7 +77,8 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
         f"# {codebook.name}",
     ]
     lines += ["", f"One row is one {codebook.unit}.", "", *origin(summary)]
-    lines += ["", "A label is a person's decision where there is one, otherwise the verdict of the run."]
+    if summary.reviewed:
+        lines += ["", "A label is a person's decision where `reviewed` names it, otherwise the verdict of the run."]
     if codebook.guideline:
         lines += ["", codebook.guideline]
     lines += ["", "| label | meaning |", "| --- | --- |"]
@@ -96,10 +102,10 @@ class _Columns:
                 results = ["label"]
             case "rating":
                 results = [label.name for label in codebook.labels]
-        self._id, self._status, self._unresolved, *self._results = unique_names(
-            ["id", "status", "unresolved", *results], fields
+        self._id, self._run, self._status, self._reviewed, self._unresolved, *self._results = unique_names(
+            ["id", "run_id", "status", "reviewed", "unresolved", *results], fields
         )
-        self._fields = fields
+        self._texts = (self._id, *fields, self._run, self._status)
 
     def types(self) -> list[tuple[str, Any]]:
         """Return names and Arrow types, in order."""
@@ -107,8 +113,8 @@ class _Columns:
 
         text = pa.string()
         kind = {"multilabel": pa.list_(pa.int64()), "choice": pa.int64(), "rating": pa.float64()}[self._codebook.kind]
-        texts = [(name, text) for name in (self._id, *self._fields, self._status)]
-        return [*texts, *((name, kind) for name in self._results), (self._unresolved, pa.list_(text))]
+        names = [(name, pa.list_(text)) for name in (self._reviewed, self._unresolved)]
+        return [*((name, text) for name in self._texts), *((name, kind) for name in self._results), *names]
 
     def features(self) -> list[dict[str, Any]]:
         """Return the columns in the form of the dataset card's front matter."""
@@ -118,9 +124,10 @@ class _Columns:
             "choice": {"dtype": classes},
             "rating": {"dtype": "float64"},
         }
-        texts = [{"name": name, "dtype": "string"} for name in (self._id, *self._fields, self._status)]
+        texts = [{"name": name, "dtype": "string"} for name in self._texts]
         results = [{"name": name, **kinds[self._codebook.kind]} for name in self._results]
-        return [*texts, *results, {"name": self._unresolved, "sequence": "string"}]
+        names = [{"name": name, "sequence": "string"} for name in (self._reviewed, self._unresolved)]
+        return [*texts, *results, *names]
 
 
 def _labels(values: list[NamedValues | None], codebook: Codebook, numbers: dict[str, int]) -> list[list[Any]]:

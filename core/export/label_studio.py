@@ -45,25 +45,24 @@ def write_label_studio(rows: Iterable[ExportRow], codebook: Codebook, file: Bina
     """Write tasks with ``data``, ``annotations`` (of reviewers) and ``predictions`` (the verdict and every role).
 
     ``data.text`` is the first text field; further fields keep their names. The task id is the row number; the document
-    id is in ``data.id``. Annotations of submitted documents are marked as ground truth, those of discarded documents
-    as cancelled. ``completed_by`` numbers the reviewers from 1 in order of appearance, because Label Studio identifies
-    users by number; their names are in ``meta``. Returns the number of tasks.
+    id is in ``data.document_id``, because converters overwrite ``data.id`` with the task id. Annotations of submitted
+    documents are marked as ground truth, those of discarded documents as cancelled. They have no ``completed_by``,
+    because Label Studio refuses users that it does not know; ``meta.reviewers`` names the reviewers in the order of the
+    annotations. Returns the number of tasks.
     """
-    people: dict[str, int] = {}
     count = 0
     fields, rows = peek_text_fields(rows)
     controls = _Controls.of(codebook, fields)
+    (id_name,) = unique_names(["document_id"], fields)
     file.write(b"[")
     for count, row in enumerate(rows, 1):
-        for annotator in row.reviewers:
-            people.setdefault(annotator.name, len(people) + 1)
         task = {
             "id": count,
-            "data": {**text_fields(row), "id": row.document.id},
-            "meta": {"run": row.run_id, "status": row.status, "people": dict(people)},
+            "data": {**text_fields(row), id_name: row.document.id},
+            "meta": {"run": row.run_id, "status": row.status, "reviewers": [one.name for one in row.reviewers]},
             "annotations": [
-                _annotation(annotator, _result(annotator, row, codebook, controls), count, people[annotator.name])
-                for annotator in row.reviewers
+                _annotation(annotator, _result(annotator, row, codebook, controls), count * 1000 + number)
+                for number, annotator in enumerate(row.reviewers, 1)
             ],
             "predictions": [
                 {
@@ -112,12 +111,11 @@ def labelling_config(codebook: Codebook, fields: Sequence[str]) -> bytes:
     return f"{xml.tostring(view, encoding='unicode')}\n".encode()
 
 
-def _annotation(annotator: AnnotatorValues, result: list[dict[str, Any]], number: int, person: int) -> dict[str, Any]:
+def _annotation(annotator: AnnotatorValues, result: list[dict[str, Any]], id: int) -> dict[str, Any]:
     from datetime import UTC, datetime
 
     return {
-        "id": number * 1000 + person,
-        "completed_by": person,
+        "id": id,
         "ground_truth": annotator.status == "Submitted",
         "was_cancelled": annotator.status == "Discarded",
         "lead_time": None,

@@ -62,7 +62,8 @@ def lines(writer: Any, rows: list[ExportRow], codebook: Codebook = ASPECTS) -> l
 
 def test_label_studio_keeps_predictions_and_annotations_apart() -> None:
     first, second = lines(write_label_studio, [row(), row(reviewers=())])
-    assert first["data"] == {"text": TEXT, "context": "a hall", "id": "d=1"}
+    # a converter of Label Studio overwrites data.id with the number of the task
+    assert first["data"] == {"text": TEXT, "context": "a hall", "document_id": "d=1"}
     verdict, extractor = first["predictions"]
     assert [verdict["model_version"], extractor["model_version"]] == ["r1/verdict", "r1/extractor"]
     choices, span = verdict["result"]
@@ -73,7 +74,8 @@ def test_label_studio_keeps_predictions_and_annotations_apart() -> None:
     assert (span["from_name"], span["type"]) == ("evidence", "labels")
     (decided,) = first["annotations"]
     assert decided["result"][0]["value"] == {"choices": ["Price", "Room"]}
-    assert (decided["completed_by"], decided["ground_truth"], decided["was_cancelled"]) == (1, True, False)
+    assert (first["meta"]["reviewers"], decided["ground_truth"], decided["was_cancelled"]) == (["ann"], True, False)
+    assert "completed_by" not in decided  # Label Studio refuses a user that it does not know
     assert decided["created_at"] == "2023-11-14T22:13:20+00:00"
     assert second["annotations"] == []
     assert lines(write_label_studio, []) == []
@@ -174,18 +176,21 @@ def test_huggingface_is_a_folder_with_a_card(
     tmp_path: Path, codebook: Codebook, values: dict[str, Any], column: str, expected: Any
 ) -> None:
     folder = tmp_path / "set"
-    write("huggingface", [row(values=values), row(values={})], codebook, folder)
+    reviewed = row(values=values, sources=dict.fromkeys(values, "review"))
+    write("huggingface", [reviewed, row(values={})], codebook, folder)
     table = pq.read_table(folder / "data" / "train.parquet")
     assert table.column("text").to_pylist() == [TEXT, TEXT]
     assert table.column("context").to_pylist() == ["a hall", "a hall"]
     assert table.column(column).to_pylist() == [expected, None]
+    assert table.column("run_id").to_pylist() == ["r1", "r1"]
+    assert [len(names) for names in table.column("reviewed").to_pylist()] == [len(values), 0]
     assert table.column("unresolved").to_pylist()[0] == (["Room"] if codebook is ASPECTS else [])
     front = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---")[1])
     features = front["dataset_info"]["features"]
     assert [feature["name"] for feature in features] == table.column_names
     assert front["configs"][0]["data_files"] == [{"split": "train", "path": "data/train.parquet"}]
     if codebook is STANCE:
-        assert features[4]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
+        assert features[5]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
 
 
 def test_companion_files_are_written_beside_the_results(tmp_path: Path) -> None:
