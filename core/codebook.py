@@ -63,6 +63,15 @@ class Scale(_Frozen):
     min: int = 1
     max: int = 5
 
+    @property
+    def points(self) -> range:
+        """The points of the scale, from the lowest."""
+        return range(self.min, self.max + 1)
+
+    def __str__(self) -> str:
+        """Return the ends in words: "1 to 5"."""
+        return f"{self.min} to {self.max}"
+
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.min >= self.max:
@@ -122,7 +131,7 @@ class Label(_Frozen):
 class Codebook(_Frozen):
     """A codebook. Label names are unique after ``normalise``; label ids are stable across versions.
 
-    ``scale`` is the scale of all dimensions of a rating, or covers the different scales of its labels.
+    ``scale`` is the scale of all dimensions of a rating, or covers their different scales; ``scales`` has that of each.
     """
 
     name: str = "Codebook"
@@ -172,6 +181,16 @@ class Codebook(_Frozen):
         """Return the scale of a dimension: its own, else that of the codebook."""
         own = next((label.scale for label in self.labels if label.id == item), None)
         return own or self.scale or Scale()
+
+    @property
+    def scales(self) -> tuple[Scale, ...]:
+        """The scale of each dimension in order; empty unless the codebook rates."""
+        return tuple(self.scale_of(label.id) for label in self.labels) if self.kind == "rating" else ()
+
+    @property
+    def mixes_scales(self) -> bool:
+        """True if the dimensions have different scales."""
+        return any(label.scale for label in self.labels)
 
     @property
     def hash(self) -> str:

@@ -50,7 +50,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} address
  * @property {{ run: string, actor: string }} head
  * @property {string[]} fields Fields of the labels, in the order of their keys.
- * @property {CellValue[]} values Values that a click cycles through.
+ * @property {Record<string, CellValue[]>} values Values that a click cycles through, by field.
  * @property {boolean} boxes Whether labels are shown as check boxes.
  * @property {boolean} all Whether squares of absent labels are shown, too.
  * @property {Record<string, string>} label_names Names of labels by id.
@@ -177,7 +177,7 @@ function notifyLater(api, wait) {
  */
 function toggle(api, node, field) {
   if (!node.data) return;
-  const { values } = contextOf(api);
+  const values = contextOf(api).values[field];
   const place = values.indexOf(getValue({ node, data: node.data, column: api.getColumn(field) }));
   node.setDataValue(field, values[(place + 1) % values.length]);
 }

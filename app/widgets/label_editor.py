@@ -118,6 +118,8 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         st.number_input(
             "Code", **fields.bind(f"label-code-{id}", label.code, changed("code")), step=1, label_visibility="collapsed"
         )
+    if codebook.kind == "rating":
+        scale_fields(fields, codebook, label)
     if codebook.kind == "multilabel":
         field_name("Answers", "open labels are asked on the Authors page and left out of runs")
         st.selectbox(
@@ -132,6 +134,32 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         field_name("Exclude", "examples")
         examples(fields, label, "exclude")
     keywords(fields, codebook, label)
+
+
+def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
+    """Draw the scale of a dimension, and an offer of the scale that its gold ratings span."""
+    scale, gold = codebook.scale_of(label.id), codebooks.gold_span(fields.session, label.id)
+
+    def rescale(book: Codebook, **ends: int | None) -> Codebook:
+        given = {end: point for end, point in ends.items() if point is not None}
+        return codebooks.change_label(book, label.id, scale=book.scale_of(label.id).model_dump() | given)
+
+    def change(end: str) -> Edit:
+        return lambda book, typed: rescale(book, **{end: typed})
+
+    field_name("Scale", "of this dimension", f"gold ratings: {gold[0]} to {gold[1]}" if gold else "")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for end, title in (("min", "Lowest rating"), ("max", "Highest rating")):
+            bound = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
+            st.number_input(title, **bound, step=1, label_visibility="collapsed", width=130)
+        if gold and gold != (scale.min, scale.max):
+            low, high = gold
+            st.button(
+                f"Use {low} to {high}", key="label-scale-gold", type="tertiary",
+                on_click=fields.do, args=(lambda book: rescale(book, min=low, max=high),),
+            )  # fmt: skip
+    for end in ("min", "max"):
+        fields.wrong(f"label-{end}-{label.id}")
 
 
 def examples(fields: Fields, label: Label, part: str) -> None:

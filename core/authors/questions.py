@@ -74,11 +74,10 @@ def features_of(codebook: Codebook) -> tuple[Feature, ...]:
     if codebook.kind == "choice":
         values: dict[str, Value] = {label.name: label.id for label in codebook.labels}
         return (Feature(CHOICE_ITEM, codebook.name, codebook.guideline, values=values),) if values else ()
-    scale = codebook.scale
-    fixed: dict[str, Value] = (
-        {YES: True, NO: False} if scale is None else {str(step): step for step in range(scale.min, scale.max + 1)}
-    )
-    return tuple(_feature(label, {} if label.open else fixed) for label in codebook.labels)
+    if codebook.kind == "rating":
+        rated = zip(codebook.labels, codebook.scales, strict=True)
+        return tuple(_feature(label, {str(point): point for point in scale.points}) for label, scale in rated)
+    return tuple(_feature(label, {} if label.open else {YES: True, NO: False}) for label in codebook.labels)
 
 
 def _feature(label: Label, values: Mapping[str, Value]) -> Feature:

@@ -62,13 +62,12 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
         ranked = _ranked(feature, text, examples)
         return Prediction(ranked[0][0], ranked[0][1] / sum(score for _, score in ranked)) if ranked else Prediction()
     own = codebook if codebook.kind == "choice" else codebook.only(feature.item)
-    scale = (own.scale.min, own.scale.max) if own.scale else (1, 5)
-    task = Task(own.kind, len(own.labels), scale)
+    task = Task(own.kind, len(own.labels), tuple((scale.min, scale.max) for scale in own.scales))
     values = list(feature.values)
     known = [one for one in examples if one.value in values]
     # A multilabel feature lists Yes before No, a task absence before presence.
     ordered = reversed(values) if own.kind == "multilabel" else values
-    codes = {value: float(code) for value, code in zip(ordered, task.values, strict=True)}
+    codes = {value: float(code) for value, code in zip(ordered, task.values(0), strict=True)}
     grid = np.array([[codes[one.value]] for one in known]).reshape(len(known), 1)
     predicted = train(task, [example(own, one.text) for one in known], grid).predict([example(own, text)])
     value, certainty = float(predicted.values[0, 0]), float(predicted.certainty[0, 0])

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from core.codebook import Kind
 from core.errors import InputError
 
-VERSION = "2"
+VERSION = "3"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds. A listed word starts with log-odds of 2.
@@ -51,25 +51,28 @@ Grid: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A learning task. ``labels`` counts the codebook's labels, ``scale`` holds both ends of a rating scale."""
+    """A learning task. ``labels`` counts the codebook's labels, ``scales`` holds both ends of each rating scale.
+
+    Without ``scales`` every dimension is rated from 1 to 5.
+    """
 
     kind: Kind
     labels: int
-    scale: tuple[int, int] = (1, 5)
+    scales: tuple[tuple[int, int], ...] = ()
 
     @property
     def items(self) -> int:
         """Number of columns of a grid."""
         return 1 if self.kind == "choice" else self.labels
 
-    @property
-    def values(self) -> Grid:
-        """The possible values of an item, in the order of a probability's last axis."""
+    def values(self, item: int) -> Grid:
+        """Return the possible values of an item, in the order of a probability's last axis."""
         if self.kind == "multilabel":
             return np.array([0.0, 1.0])
         if self.kind == "choice":
             return np.arange(self.labels, dtype=np.float64)
-        return np.arange(self.scale[0], self.scale[1] + 1, dtype=np.float64)
+        low, high = self.scales[item] if self.scales else (1, 5)
+        return np.arange(low, high + 1, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,13 +133,20 @@ class Classifier:
         else:
             best = probabilities.argmax(axis=2)
         certainty = np.take_along_axis(probabilities, best[:, :, None], axis=2)[:, :, 0]
-        return Predictions(self.task.values[best], certainty)
+        values = np.empty(best.shape)
+        for item in range(self.task.items):
+            values[:, item] = self.task.values(item)[best[:, item]]
+        return Predictions(values, certainty)
 
     def predict_proba(self, examples: Sequence[Example]) -> npt.NDArray[np.float64]:
-        """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis."""
+        """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis.
+
+        That axis is as long as the longest scale; values beyond an item's own have probability 0.
+        """
         prior = _prior(examples, self.task)
         features = _features(examples, self.tfidf, self.words, self.width)
-        result = np.zeros((len(examples), self.task.items, len(self.task.values)))
+        longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
+        result = np.zeros((len(examples), self.task.items, longest))
         for item, model in enumerate(self.models):
             offsets = _offsets(self.task, prior, item, model)
             inputs = _with_prior(features, self.task, prior, item) if model.estimators else None
@@ -144,7 +154,8 @@ class Classifier:
                 _softmax(offset + inputs @ weights) if inputs is not None else _softmax(offset)
                 for offset, weights in zip(offsets, model.estimators or offsets, strict=True)
             ]
-            result[:, item] = _ordinal(chances) if self.task.kind == "rating" else chances[0]
+            own = _ordinal(chances) if self.task.kind == "rating" else chances[0]
+            result[:, item, : own.shape[1]] = own
         return result
 
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
@@ -254,12 +265,12 @@ def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
 def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> ItemModel:
     trained = ~np.isnan(reference)
     answers, prior = reference[trained], prior[trained]
-    counts = np.array([(np.round(answers) == value).sum() for value in task.values]) + 0.5
+    counts = np.array([(np.round(answers) == value).sum() for value in task.values(item)]) + 0.5
     model = ItemModel(int(trained.sum()), (), counts / counts.sum())
     if len(np.unique(answers)) < 2:
         return model
     inputs = _with_prior(features[trained], task, prior, item)
-    cuts = [answers > cut for cut in task.values[:-1] + 0.5] if task.kind == "rating" else [answers]
+    cuts = [answers > cut for cut in task.values(item)[:-1] + 0.5] if task.kind == "rating" else [answers]
     offsets = _offsets(task, prior, item, model)
     estimators = (_fit(inputs, offset, cut.astype(np.int64)) for offset, cut in zip(offsets, cuts, strict=True))
     return ItemModel(model.decisions, tuple(estimators), model.shares)
@@ -324,10 +335,10 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
     grid = np.asarray(reference, dtype=np.float64)
     if grid.shape != (documents, task.items):
         raise ValueError(f"decisions of shape {grid.shape} for {documents} documents and {task.items} items")
-    known = grid[~np.isnan(grid)]
-    low, high = task.values[0], task.values[-1]
-    if known.size and (known.min() < low or known.max() > high):
-        raise ValueError(f"a decision lies outside {low:g} to {high:g}")
+    for item in range(task.items):
+        low, high = task.values(item)[[0, -1]]
+        if np.any((grid[:, item] < low) | (grid[:, item] > high)):
+            raise ValueError(f"a decision lies outside {low:g} to {high:g}")
     return grid
 
 
@@ -344,7 +355,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     data: bytes = skops.io.dumps(
         {
             "facts": facts,
-            "task": {"kind": task.kind, "labels": task.labels, "scale": list(task.scale)},
+            "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
             "tfidf": classifier.tfidf,
             "words": list(classifier.words),
             "width": classifier.width,
@@ -378,18 +389,21 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 
 
 def _load_classifier(held: dict[str, Any]) -> Classifier:
-    task = Task(held["task"]["kind"], int(held["task"]["labels"]), tuple(held["task"]["scale"]))
+    labels = int(held["task"]["labels"])
+    scales = held["task"].get("scales", [held["task"].get("scale")] * labels)  # version 2 had one scale for all
+    task = Task(held["task"]["kind"], labels, tuple((int(low), int(high)) for low, high in scales))
     tfidf, words, width = held["tfidf"], tuple(map(str, held["words"])), int(held["width"])
     evidence = task.labels if task.kind == "choice" else 1
     size = (len(tfidf.vocabulary_) if tfidf is not None else 0) + len(words) + width + evidence + 1
-    shape = (size, 2 if task.kind == "rating" else len(task.values))
+    if len(held["models"]) != task.items:
+        raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
     models = []
-    for model in held["models"]:
+    for item, model in enumerate(held["models"]):
+        values = len(task.values(item))
         weights = tuple(np.asarray(each, dtype=np.float64) for each in model["weights"])
         shares = np.asarray(model["shares"], dtype=np.float64)
-        if any(each.shape != shape for each in weights) or shares.shape != task.values.shape:
+        shape = (size, 2 if task.kind == "rating" else values)
+        if any(each.shape != shape for each in weights) or shares.shape != (values,):
             raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
         models.append(ItemModel(int(model["decisions"]), weights, shares))
-    if len(models) != task.items:
-        raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
     return Classifier(task, tfidf, words, width, tuple(models))

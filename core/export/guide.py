@@ -79,12 +79,17 @@ def columns_guide(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> 
     ]
 
 
+def _scales(codebook: Codebook) -> list[str]:
+    named = zip(codebook.names, codebook.scales, strict=True)
+    return [f"{name} {scale}" for name, scale in named] if codebook.mixes_scales else [str(codebook.scale)]
+
+
 def table_guide(codebook: Codebook, summary: Summary) -> bytes:
     """Return the README of a table."""
     values = {
         "multilabel": "1 (true in Parquet) is present, 0 (false) is absent",
         "choice": "the name of a label",
-        "rating": "a number on the scale",
+        "rating": f"a number on the scale ({', '.join(_scales(codebook))})",
     }[codebook.kind]
     columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
     lines = [

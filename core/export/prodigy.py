@@ -46,11 +46,10 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
 def _options(codebook: Codebook) -> list[dict[str, str]]:
     if codebook.kind != "rating":
         return [{"id": label.name, "text": label.name} for label in codebook.labels]
-    scales = [(label.name, codebook.scale_of(label.id)) for label in codebook.labels]
     return [
         {"id": f"{name}:{point}", "text": f"{name}: {point}"}
-        for name, scale in scales
-        for point in range(scale.min, scale.max + 1)
+        for name, scale in zip(codebook.names, codebook.scales, strict=True)
+        for point in scale.points
     ]
 
 

@@ -20,6 +20,8 @@ from core.ingest.table import Rejected, Table, as_text, clip
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
+_ENOUGH = 20
+"""Ratings of a dimension from which an unused half of the scale is taken to be no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +232,7 @@ def _raw(row: tuple[Any, ...]) -> str:
 def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the gold columns") -> Codebook:
     """Return a codebook with the labels of the gold: the label columns, or the values of a list or label column.
 
-    Columns of numbers beyond 0 and 1 make it a rating codebook with the scale they span. Values are ordered by number
+    Columns of numbers beyond 0 and 1 make it a rating codebook with the scales they span. Values are ordered by number
     if all are numbers, else by how often they occur; ``none`` is not a label. UsageError without gold columns, for
     columns of different kinds, and for a column with more than ``MAX_LABELS`` values.
     """
@@ -245,22 +247,37 @@ def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the 
     if kind == "label":
         names = {normalise(source.name): source.name for source in reversed(mapping.gold)}
         data["labels"] = [{"name": each} for each in reversed(names.values())]
-        scale = _scale([cell for source in mapping.gold for cell in table.column(source.column)])
-        data |= {"kind": "rating", "scale": scale} if scale else {"kind": "multilabel"}
+        scales = _scales({name: [s.column for s in mapping.gold if normalise(s.name) == name] for name in names}, table)
+        for label in data["labels"] if scales else ():
+            label["scale"] = scales[normalise(label["name"])]
+        data["kind"] = "rating" if scales else "multilabel"
     else:
         data["kind"] = "choice" if kind == "choice" else "multilabel"
         data["labels"] = _labels(table, mapping)
     return parse_codebook(data, where=f"the gold columns of {table.name}")
 
 
-def _scale(cells: Sequence[Any]) -> dict[str, int] | None:
-    """Return the scale that the numbers span; None for only 0 and 1, or if half of the cells are not numbers."""
-    filled = [cell for cell in cells if as_text(cell).strip()]
-    numbers = [number for cell in filled if (number := parse_rating(cell)) is not None]
-    if len(numbers) < 0.5 * len(filled) or set(numbers) <= {0, 1}:
-        return None
+def _scales(columns: AnyMapping[str, Sequence[str]], table: Table) -> dict[str, dict[str, int]]:
+    """Return the scale of each dimension by its columns of ratings.
+
+    That is the span of all numbers, because few ratings rarely use every point. A dimension has an end of its own where
+    ``_ENOUGH`` ratings leave half of that span unused: no negative one, or none above the middle. Empty for only 0 and
+    1, or if half of the cells are not numbers.
+    """
+    filled = {name: [cell for one in own for cell in table.column(one) if as_text(cell).strip()]
+              for name, own in columns.items()}  # fmt: skip
+    found = {name: [number for cell in cells if (number := parse_rating(cell)) is not None]
+             for name, cells in filled.items()}  # fmt: skip
+    numbers = [number for own in found.values() for number in own]
+    if len(numbers) < 0.5 * sum(map(len, filled.values())) or set(numbers) <= {0, 1}:
+        return {}
     low, high = math.floor(min(numbers)), math.ceil(max(numbers))
-    return {"min": low, "max": max(high, low + 1)}
+    scales = {}
+    for name, own in found.items():
+        bottom = 0 if low < 0 and len(own) >= _ENOUGH and min(own) >= 0 else low
+        unused = len(own) >= _ENOUGH and max(own) <= (bottom + high) / 2
+        scales[name] = {"min": bottom, "max": max(math.ceil(max(own)) if unused else high, bottom + 1)}
+    return scales
 
 
 def _labels(table: Table, mapping: Mapping) -> list[dict[str, Any]]:

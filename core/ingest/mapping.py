@@ -191,10 +191,10 @@ def _value(text: str, codebook: Codebook) -> tuple[str, Value | None]:
     if normalise(meant) == "none":
         return cell, None
     if codebook.kind == "rating":
-        number, scale = parse_rating(meant), codebook.scale
-        if number is None or (scale is not None and not scale.min <= number <= scale.max):
-            span = f" from {scale.min} to {scale.max}" if scale is not None else ""
-            raise UsageError(f"--gold-value '{text}': '{meant}' is not a rating.", f"Give a number{span}, or none.")
+        number = parse_rating(meant)
+        if number is None or not any(scale.min <= number <= scale.max for scale in codebook.scales):
+            spans = " or ".join(dict.fromkeys(f"from {scale}" for scale in codebook.scales))
+            raise UsageError(f"--gold-value '{text}': '{meant}' is not a rating.", f"Give a number {spans}, or none.")
         return cell, number
     if codebook.kind == "multilabel" and (present := parse_binary(meant)) is not None:
         return cell, present

@@ -79,7 +79,6 @@ def _quotes() -> Schema:
 
 
 def _rating(scale: Scale) -> Schema:
-    steps = list(range(scale.min, scale.max + 1))
-    if len(steps) <= _LISTED_SCALE:
-        return {"type": "integer", "enum": steps}
+    if len(scale.points) <= _LISTED_SCALE:
+        return {"type": "integer", "enum": list(scale.points)}
     return {"type": "integer", "minimum": scale.min, "maximum": scale.max}

@@ -210,11 +210,12 @@ def annotate_with_imported(session: ProjectSession, imported: ImportedClassifier
 
 def _match_labels(own: Codebook, here: Codebook, name: str) -> Codebook:
     """Return the classifier's codebook with this project's ids for labels of the same name, in training order."""
-    if own.kind != here.kind or (own.kind == "rating" and own.scale != here.scale):
+    ids = {normalise(label.name): label.id for label in here.labels}
+    shared = [(label.id, ids[normalise(label.name)]) for label in own.labels if normalise(label.name) in ids]
+    if own.kind != here.kind or any(own.scale_of(one) != here.scale_of(other) for one, other in shared):
         raise UsageError(
             f"{name} was trained on another kind of label or scale.", "Use it with a codebook of the same kind."
         )
-    ids = {normalise(label.name): label.id for label in here.labels}
     names = {normalise(label.name) for label in own.labels}
     if not names & set(ids):
         labels_text = ", ".join(own.names[:5])

@@ -223,8 +223,8 @@ class ClassifierTrainer:
 
 def task_of(codebook: Codebook) -> classifier.Task:
     """Return the learning task of a codebook."""
-    scale = (codebook.scale.min, codebook.scale.max) if codebook.scale else (1, 5)
-    return classifier.Task(codebook.kind, len(codebook.labels), scale)
+    scales = tuple((scale.min, scale.max) for scale in codebook.scales)
+    return classifier.Task(codebook.kind, len(codebook.labels), scales)
 
 
 def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], width: int = 0) -> str:
@@ -283,19 +283,20 @@ def decision_matrix(
     labels = {label.id: place for place, label in enumerate(codebook.labels)}
     grid = np.full((len(documents), len(codebook.items)), np.nan)
     for example in examples:
-        value = _encode_value(codebook, example.value, labels)
+        value = _encode_value(codebook, example.item, example.value, labels)
         if value is not None and example.item in columns and example.document_id in rows:
             grid[rows[example.document_id], columns[example.item]] = value
     return grid
 
 
-def _encode_value(codebook: Codebook, value: Value, labels: Mapping[str, int]) -> float | None:
+def _encode_value(codebook: Codebook, item: str, value: Value, labels: Mapping[str, int]) -> float | None:
     if codebook.kind == "choice":
         return float(labels[value]) if isinstance(value, str) and value in labels else None
     if isinstance(value, str) or (codebook.kind == "multilabel") != isinstance(value, bool):
         return None
-    if codebook.scale is not None:
-        return float(min(max(round(value), codebook.scale.min), codebook.scale.max))
+    if codebook.kind == "rating":
+        scale = codebook.scale_of(item)
+        return float(min(max(round(value), scale.min), scale.max))
     return float(value)
 
 

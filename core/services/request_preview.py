@@ -88,9 +88,8 @@ def _placeholder_reply(ask: Request, title: str, codebook: Codebook, number: int
         case "choice":
             values = {CHOICE_ITEM: codebook.labels[number % len(codebook.labels)].id}
         case "rating":
-            scale = codebook.scale
-            ends = (scale.min, scale.max) if scale else (1, 5)
-            values = {label.id: ends[number % 2] for label in codebook.labels}
+            scales = {label.id: codebook.scale_of(label.id) for label in codebook.labels}
+            values = {item: (scale.min, scale.max)[number % 2] for item, scale in scales.items()}
         case _:
             values = {label.id: number % 2 == 0 for label in codebook.labels}
     return replace(Reply(text=f"(reply of the {title})"), reading=Reading(values=values))

@@ -52,11 +52,16 @@ class BeforeAfter:
     alpha_after: float | None
 
 
-def normalised(values: npt.ArrayLike, low: float, high: float) -> Ratings:
-    """Return ratings on a scale from ``low`` to ``high`` as 0 to 1; NaN stays. ValueError for a scale of no width."""
-    if not low < high:
-        raise ValueError(f"a scale from {low:g} to {high:g} has no width")
-    return (ratings(values) - low) / (high - low)
+def normalised(values: npt.ArrayLike, scales: Sequence[tuple[float, float]]) -> Ratings:
+    """Return ratings ``[document, dimension]`` as 0 to 1 by the (low, high) of each dimension's scale; NaN stays.
+
+    ValueError for a scale of no width.
+    """
+    for low, high in scales:
+        if not low < high:
+            raise ValueError(f"a scale from {low:g} to {high:g} has no width")
+    lowest, highest = np.array(scales, dtype=np.float64).reshape(-1, 2).T
+    return (ratings(values) - lowest) / (highest - lowest)
 
 
 def before_after(
@@ -64,14 +69,14 @@ def before_after(
     before: Mapping[str, npt.ArrayLike],
     after: Mapping[str, npt.ArrayLike],
     dimensions: Sequence[str],
-    scale: tuple[float, float],
+    scales: Sequence[tuple[float, float]],
 ) -> dict[str, BeforeAfter]:
     """Return a comparison per dimension, from members' ratings ``[document, dimension]`` before and after.
 
-    The panel's rating is the mean of its members.
+    ``scales`` are (low, high) of each dimension. The panel's rating is the mean of its members.
     """
-    gold = normalised(reference, *scale)
-    firsts, lasts = ([normalised(grid, *scale) for grid in side.values()] for side in (before, after))
+    gold = normalised(reference, scales)
+    firsts, lasts = ([normalised(grid, scales) for grid in side.values()] for side in (before, after))
     return {
         name: BeforeAfter(
             _following(gold[:, column], [grid[:, column] for grid in firsts]),

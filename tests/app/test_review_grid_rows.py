@@ -54,5 +54,11 @@ def test_row_fits_a_small_screen(kind, labels):
     assert needed(book(kind, labels)) <= SMALL
 
 
+def test_click_cycles_through_the_points_of_the_dimensions_own_scale():
+    labels = (Label(name="Fluency", id="f", scale=Scale(min=0, max=2)), Label(name="Overall", id="o"))
+    options = options_of(Codebook(kind="rating", labels=labels), {}, None, {}, lambda code: code)
+    assert options["context"]["values"] == {"v_f": ["0", "1", "2"], "v_o": ["1", "2", "3", "4", "5"]}
+
+
 def test_names_of_many_labels_are_vertical():
     assert head(book("multilabel", 8)) > head(book("multilabel", 6)) == 52

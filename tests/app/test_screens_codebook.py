@@ -122,6 +122,30 @@ def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     assert (scale.min, scale.max) == (0, 5)
 
 
+def test_a_dimension_has_a_scale_of_its_own(session: ProjectSession) -> None:
+    book = load_yaml("{kind: rating, labels: [{name: Fluency}, {name: Overall}]}")
+    fluency, overall = book.items
+    codebooks.save(session, book)
+    gold = [{"gold": {fluency: rating, overall: 4}} for rating in (0, 1, 2)]
+    session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold=one) for n, one in enumerate(gold))
+
+    def scales() -> list[str]:
+        return [str(scale) for scale in codebooks.standing(session).codebook.scales]
+
+    at = open_page("codebook")
+    assert "gold ratings: 0 to 2" in html(at)
+    button(at, "Use 0 to 2")
+    assert scales() == ["0 to 2", "1 to 5"]
+    assert "one for each dimension" in html(at)
+    at.number_input(key=f"label-max-{fluency}").set_value(3).run()
+    assert scales() == ["0 to 3", "1 to 5"]
+    at.number_input(key=f"label-min-{fluency}").set_value(7).run()
+    assert "min must be below" in html(at)
+    assert scales() == ["0 to 3", "1 to 5"]
+    button(at, "Use 0 to 5 for all dimensions")
+    assert scales() == ["0 to 5", "0 to 5"]
+
+
 def test_warns_of_a_label_without_words(session: ProjectSession) -> None:
     codebooks.save(session, load_yaml("labels: [{name: Other}]"))
     assert "The built-in model cannot find this label" in html(open_page("codebook"))

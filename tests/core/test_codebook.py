@@ -94,7 +94,10 @@ def test_each_dimension_may_have_its_own_scale() -> None:
     fluency, overall = codebook.items
     assert codebook.scale_of(fluency) == Scale(min=0, max=2)
     assert codebook.scale_of(overall) == Scale(min=1, max=5)
+    assert codebook.scales == (Scale(min=0, max=2), Scale(min=1, max=5))
     assert codebook.scale == Scale(min=0, max=5), "the scale of the codebook covers all of them"
+    assert codebook.mixes_scales
+    assert list(codebook.only(fluency).scales) == [Scale(min=0, max=2)]
     assert load_yaml(dump_yaml(codebook)) == codebook
 
 

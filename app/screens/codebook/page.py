@@ -187,7 +187,15 @@ def whole(fields: Fields, standing: CodebookStatus) -> None:
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
         kind = fields.bind("book-kind", book.kind, part("kind"))
         st.selectbox("Label type", list(KINDS), format_func=KINDS.__getitem__, **kind)
-        if book.scale is not None:
+        if book.mixes_scales:
+            st.html('<div class="moot-fieldname">Scales <small>one for each dimension</small></div>')
+            st.button(
+                f"Use {book.scale} for all dimensions",
+                key="book-one-scale",
+                on_click=fields.do,
+                args=(lambda now: codebooks.change(now, scale=now.scale),),
+            )
+        elif book.scale is not None:
             low, high = st.columns(2)
             low.number_input("from", step=1, **fields.bind("book-min", book.scale.min, scale("min")))
             high.number_input("to", step=1, **fields.bind("book-max", book.scale.max, scale("max")))

@@ -197,8 +197,8 @@ class ImportPage:
         codebook, raters = preview.codebook, len(self.draft.mapping.raters)
         shape = format_count(len(codebook.labels), "dimension" if codebook.kind == "rating" else "label")
         shape += f" by {raters} raters" if raters > 1 else ""
-        if codebook.scale is not None:
-            shape += f", scale {codebook.scale.min} to {codebook.scale.max}"
+        if scales := tuple(dict.fromkeys(map(str, codebook.scales))):
+            shape += f", {'scale' if len(scales) == 1 else 'scales'} {', '.join(scales)}"
         title = "Dimensions" if codebook.kind == "rating" else "Labels"
         st.html(
             f'<div class="moot-fieldname">{title} from the gold columns <small>{escape(shape)}. They become version 1 '

@@ -34,11 +34,9 @@ def draw(session: ProjectSession, found: EvaluationReport) -> None:
 def _confusion(session: ProjectSession, found: EvaluationReport) -> None:
     run, reference = found.run, found.reference
     noun = reference_names(reference).noun
-    scale = run.settings.codebook.scale
-    assert scale is not None
     with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
         chosen = pick(run.settings.codebook, key="evaluate-dimension")
-        points = [str(point) for point in range(scale.min, scale.max + 1)]
+        points = [str(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
         layout.counted(coverage.describe(coverage.on_item(session, run, chosen, reference), reference))
         plots.confusion_heatmap(matrix, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title=noun)

@@ -49,7 +49,7 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
         for name in ("", f"Verdicts, {what}", "Reviewed documents only", "Combined estimate", "", "F1")
         if name != "F1" or kind != "rating"
     )
-    rows = "".join(_row(label, found, kind) for label in found.labels)
+    rows = "".join(_row(label, kind) for label in found.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     st.html(
         '<div class="moot-remark q">The mark is the estimate for all documents, the dark part its 95% interval by '
@@ -122,9 +122,9 @@ def _more(found: AccuracyEstimate) -> str:
     return f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
 
 
-def _row(label: LabelEstimate, found: AccuracyEstimate, kind: Kind) -> str:
-    f1 = "" if kind == "rating" else f"<td>{_words(label.f1, 0.0, 1.0, kind)}</td>"
-    low, high = found.low, found.high
+def _row(label: LabelEstimate, kind: Kind) -> str:
+    f1 = "" if kind == "rating" else f"<td>{_words(label.f1, 0, 1, kind)}</td>"
+    low, high = label.scale.min, label.scale.max
     return (
         f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td>"
         f"<td>{_one(label.naive, low, high, kind)}</td>"
@@ -149,11 +149,11 @@ def _span(estimate: Estimate, name: str) -> str:
     return f'<b class="{name}" style="left:{interval.low:.2%};width:{interval.high - interval.low:.2%}"></b>'
 
 
-def _one(value: float, low: float, high: float, kind: Kind) -> str:
+def _one(value: float, low: int, high: int, kind: Kind) -> str:
     return f"{low + value * (high - low):.2f}" if kind == "rating" else f"{value:.1%}"
 
 
-def _words(estimate: Estimate, low: float, high: float, kind: Kind) -> str:
+def _words(estimate: Estimate, low: int, high: int, kind: Kind) -> str:
     if estimate.value is None:
         return "–"
     words = _one(estimate.value, low, high, kind)

@@ -213,8 +213,7 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
         return codebook.items[0], label
     values: Sequence[Value] = (True, False)
     if codebook.kind == "rating":
-        scale = codebook.scale_of(label)
-        values = range(scale.min, scale.max + 1)
+        values = codebook.scale_of(label).points
     value = st.selectbox(
         "Value", values, format_func=lambda value: review.value_name(codebook, value), label_visibility="collapsed",
         width=110, key="review-bulk-value",

@@ -169,7 +169,7 @@ def options_of(
             "kind": codebook.kind,
             **client,
             "fields": [field for field, _ in labels],
-            "values": _values(codebook),
+            "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= SQUARES,
             "label_names": {label.id: label.name for label in codebook.labels},
@@ -216,12 +216,12 @@ def _label_of(item: str, codebook: Codebook) -> Label | None:
     return None if codebook.kind == "choice" else codebook.label(item)
 
 
-def _values(codebook: Codebook) -> list[str]:
-    """Return the values that a click cycles through. From ``?``, a click selects the first value."""
+def _values(codebook: Codebook, item: str) -> list[str]:
+    """Return the values of an item that a click cycles through. From ``?``, a click selects the first value."""
     if codebook.kind == "choice":
         return [label.id for label in codebook.labels]
-    if codebook.kind == "rating" and codebook.scale is not None:
-        return [str(value) for value in range(codebook.scale.min, codebook.scale.max + 1)]
+    if codebook.kind == "rating":
+        return [str(point) for point in codebook.scale_of(item).points]
     return ["1", "0"]
 
 

@@ -6,6 +6,7 @@ unusable result raises CodebookError and changes nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -51,6 +52,7 @@ __all__ = [
     "delete_label",
     "discard",
     "gold_counts",
+    "gold_span",
     "history",
     "import_file",
     "keep",
@@ -218,17 +220,31 @@ def gold_counts(session: ProjectSession) -> dict[str, int]:
     return {label_id: round(count / len(raters[label_id])) for label_id, count in counts.items()}
 
 
+def gold_span(session: ProjectSession, label_id: str) -> tuple[int, int] | None:
+    """Return the lowest and the highest gold rating of a dimension, in whole points; None without two different."""
+    values = [
+        float(value)
+        for _, item, value, _ in session.store.documents.gold_counts()
+        if item == label_id and not isinstance(value, str | bool)
+    ]
+    low, high = math.floor(min(values, default=0)), math.ceil(max(values, default=0))
+    return (low, high) if low < high else None
+
+
 # -- edits
 
 
 def change(codebook: Codebook, **fields: Any) -> Codebook:
     """Return the codebook with changed ``name``, ``kind``, ``unit``, ``domain``, ``guideline`` or ``scale``.
 
-    The scale is removed if the kind is not rating.
+    A new scale is that of all dimensions. Scales are removed if the kind is not rating.
     """
-    if fields.get("kind", codebook.kind) != "rating":
-        fields["scale"] = None
-    return _checked(codebook.model_dump() | fields)
+    data = codebook.model_dump() | fields
+    if data["kind"] != "rating":
+        data["scale"] = None
+    if data["kind"] != "rating" or "scale" in fields:
+        data["labels"] = [label | {"scale": None} for label in data["labels"]]
+    return _checked(data)
 
 
 def check_name(codebook: Codebook, name: str, label_id: str = "") -> str:
@@ -267,7 +283,8 @@ def add_label(codebook: Codebook, name: str = "") -> tuple[Codebook, str]:
 def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
     """Return the codebook with one label changed. KeyError for an unknown id.
 
-    The fields are ``name``, ``description``, ``include``, ``exclude``, ``keywords``, ``colour`` and ``code``.
+    The fields are ``name``, ``description``, ``include``, ``exclude``, ``keywords``, ``colour``, ``code``, ``open`` and
+    ``scale``.
     """
     label = codebook.label(label_id)
     if "name" in fields:

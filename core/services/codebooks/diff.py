@@ -73,6 +73,7 @@ def _label(before: Label, after: Label) -> tuple[FieldChange, ...]:
         _items("keywords", before.keywords, after.keywords),
         _words("code", _text(before.code), _text(after.code)),
         _words("open", before.open, after.open),
+        _words("scale", str(before.scale or ""), str(after.scale or "")),
     ]
     if before.name and after.name and before.colour != after.colour:
         found.append(_words("colour", str(before.colour), str(after.colour)))
@@ -114,7 +115,7 @@ def _pieces(before: list[str], after: list[str], glue: str) -> tuple[Piece, ...]
 
 
 def _scale(codebook: Codebook) -> str:
-    return f"{codebook.scale.min} to {codebook.scale.max}" if codebook.scale else ""
+    return "one for each dimension" if codebook.mixes_scales else str(codebook.scale or "")
 
 
 def _text(value: float | None) -> str:

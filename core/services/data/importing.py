@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from core.codebook import Codebook, Scale, normalise
+from core.codebook import Codebook, normalise
 from core.documents import Document, Value
 from core.errors import InputError, UsageError
 from core.ingest.csv_reader import DELIMITERS
@@ -233,13 +233,12 @@ def gold_kinds(codebook: Codebook | None) -> tuple[str, ...]:
 def gold_value_options(draft: ImportDraft, codebook: Codebook | None) -> dict[str, Value]:
     """Return the values that an unknown gold cell can be mapped to, by name. "No gold" is not among them.
 
-    Present and absent for one column per label, the points of the scale for a rating, otherwise the labels. In a list
+    Present and absent for one column per label, the points of all scales for a rating, otherwise the labels. In a list
     a name can also be left out. Without a codebook there are no labels to offer.
     """
     kinds = {source.kind for source in draft.mapping.gold}
     if codebook is not None and codebook.kind == "rating":
-        scale = codebook.scale or Scale()
-        return {str(point): point for point in range(scale.min, scale.max + 1)}
+        return {str(point): point for point in sorted({point for scale in codebook.scales for point in scale.points})}
     if "label" in kinds:
         return {"present": True, "absent": False}
     names: dict[str, Value] = {name: name for name in codebook.names} if codebook is not None else {}

@@ -179,16 +179,13 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, rating: bool) -
 
 
 def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict[str, panels.BeforeAfter]]:
-    scale = run.settings.codebook.scale
+    codebook = run.settings.codebook
+    scales = [(scale.min, scale.max) for scale in codebook.scales]
     by_family: dict[str, list[Stage]] = {}
     for stage in found:
         by_family.setdefault(stage.family, []).append(stage)
-    if scale is None:
-        return {}
     return {
-        family: panels.before_after(
-            gold, own[0].members, debate_steps.last_lists(own), run.settings.codebook.names, (scale.min, scale.max)
-        )
+        family: panels.before_after(gold, own[0].members, debate_steps.last_lists(own), codebook.names, scales)
         for family, own in by_family.items()
         if len(own) > 1
     }

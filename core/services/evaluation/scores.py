@@ -343,14 +343,14 @@ def rating_confusion(
     Raises UsageError for a run without ratings.
     """
     codebook = run.settings.codebook
-    scale = codebook.scale
-    if scale is None:
+    if codebook.kind != "rating":
         raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
     loaded = arrays.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
     true, predicted = loaded.reference[:, column], loaded.of(VERDICT)[:, column]
     known = ~np.isnan(true) & ~np.isnan(predicted)
-    edges = np.arange(scale.min, scale.max + 2) - 0.5
+    points = codebook.scale_of(dimension).points
+    edges = np.arange(points.start, points.stop + 1) - 0.5
     counts, _, _ = np.histogram2d(np.rint(true[known]), np.rint(predicted[known]), bins=(edges, edges))
     return tuple(tuple(int(count) for count in row) for row in counts.tolist())
 

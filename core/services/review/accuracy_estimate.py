@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.annotations import VERDICT
-from core.codebook import Codebook
+from core.codebook import Codebook, Scale
 from core.runs import RunRow
 from core.services.evaluation import arrays
 from core.services.evaluation.scores import score
@@ -17,6 +17,7 @@ from core.services.session import ProjectSession
 from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.metrics import Scores
+from core.stats.panels import normalised
 from core.stats.sampling import Sample
 
 TARGET_WIDTH = 0.06
@@ -41,6 +42,7 @@ class LabelEstimate:
     naive: float
     sampled: Estimate
     powered: Estimate
+    scale: Scale
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ class AccuracyEstimate:
     ``examples`` counts the documents used as examples. ``reviewed`` documents were submitted, ``drawn`` of these were
     selected by the queue with a known probability.
     ``right`` is the share of labels on which verdict and reviewer agree. ``f1`` is the macro F1 (no value
-    for ratings). ``low`` and ``high`` are the ends of the scale of ``naive``, ``sampled`` and ``powered``.
+    for ratings).
     """
 
     documents: int
@@ -61,8 +63,6 @@ class AccuracyEstimate:
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
     sample: Sample | None
-    low: float = 0.0
-    high: float = 1.0
 
     @property
     def known(self) -> bool:
@@ -104,7 +104,6 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         for column in range(len(codebook.labels))
         if len(everything)
     )
-    scale = codebook.scale
     right = _share_correct(loaded.reference[rows], verdicts[rows])
     return AccuracyEstimate(
         documents=len(everything),
@@ -115,8 +114,6 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         f1=scores["macro_f1"] if scores else Estimate(None, None),
         labels=labels,
         sample=sample,
-        low=float(scale.min) if scale else 0.0,
-        high=float(scale.max) if scale else 1.0,
     )
 
 
@@ -124,7 +121,8 @@ def _label_estimate(
     codebook: Codebook, column: int, sample: Sample, y: _Numbers, f: _Numbers, naive: float, scores: Scores | None
 ) -> LabelEstimate:
     label = codebook.labels[column]
-    step = 0.5 / (codebook.scale.max - codebook.scale.min) if codebook.scale else 0.5
+    scale = codebook.scale_of(label.id) if codebook.kind == "rating" else Scale(min=0, max=1)
+    step = 0.5 / (scale.max - scale.min)
     return LabelEstimate(
         id=label.id,
         name=label.name,
@@ -134,6 +132,7 @@ def _label_estimate(
         naive=naive,
         sampled=sampling.share(sample, y),
         powered=sampling.powered(sample, y, f, naive),
+        scale=scale,
     )
 
 
@@ -148,7 +147,6 @@ def _expand(codebook: Codebook, values: _Numbers) -> _Numbers:
     if codebook.kind == "choice":
         chosen = values[:, :1] == np.arange(len(codebook.labels))[None, :]
         return np.asarray(chosen, dtype=np.float64)
-    if codebook.scale is not None:
-        low, high = codebook.scale.min, codebook.scale.max
-        return np.asarray((values - low) / (high - low), dtype=np.float64)
+    if codebook.kind == "rating":
+        return normalised(values, [(scale.min, scale.max) for scale in codebook.scales])
     return values

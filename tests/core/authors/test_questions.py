@@ -42,8 +42,8 @@ def test_each_label_is_a_feature_and_a_single_choice_is_one() -> None:
     one = Codebook(name="Mood", kind="choice", labels=(Label(name="Good", id="g"), Label(name="Bad", id="b")))
     (mood,) = features_of(one)
     assert (mood.item, mood.name, dict(mood.values)) == ("label", "Mood", {"Good": "g", "Bad": "b"})
-    rated = Codebook(kind="rating", scale=Scale(min=1, max=3), labels=(Label(name="Wit"),))
-    assert dict(features_of(rated)[0].values) == {"1": 1, "2": 2, "3": 3}
+    rated = Codebook(kind="rating", labels=(Label(name="Wit", scale=Scale(min=1, max=3)), Label(name="Tone")))
+    assert [tuple(one.values) for one in features_of(rated)] == [("1", "2", "3"), ("1", "2", "3", "4", "5")]
 
 
 def test_open_labels_are_left_out_of_runs_and_keep_older_hashes() -> None:

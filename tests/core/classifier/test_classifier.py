@@ -143,11 +143,26 @@ def test_ratings_are_ordinal() -> None:
     assert trained.predict_proba(_examples(["fair stay"], [0])).sum() == pytest.approx(1.0)
 
 
+def test_each_dimension_is_predicted_on_its_own_scale() -> None:
+    words = {0: "awful", 1: "fair", 2: "superb"}
+    reference = np.array([[float(number % 3), float(2 * (number % 3) - 1)] for number in range(30)])  # 0 to 2, -1 to 3
+    examples = _examples([f"{words[int(row[0])]} stay" for row in reference], np.zeros((30, 2)))
+    trained = classifier.train(classifier.Task("rating", 2, ((0, 2), (-1, 3))), examples, reference)
+    asked = _examples(["awful stay", "superb stay"], np.zeros((2, 2)))
+    assert trained.predict(asked).values.tolist() == [[0.0, -1.0], [2.0, 3.0]]
+    assert trained.predict_proba(asked).sum(axis=2) == pytest.approx(1.0)
+    assert trained.predict_proba(asked)[:, 0, 3:].sum() == 0, "three points, not five"
+    again, _ = classifier.loads(classifier.dumps(trained, {}))
+    assert again.task == trained.task
+    with pytest.raises(ValueError, match="outside 0 to 2"):
+        classifier.train(trained.task, examples[:1], [[3.0, 3.0]])
+
+
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
 @pytest.mark.parametrize("texts", [[], ["one"], ["", "", ""], ["?!", "..."], ["a b", "c", "a"]])
 def test_few_decisions_are_handled(kind: str, texts: list[str]) -> None:
     task = classifier.Task(kind, 2)  # type: ignore[arg-type]
-    reference = np.full((len(texts), task.items), task.values[-1])
+    reference = np.full((len(texts), task.items), task.values(0)[-1])
     examples = _examples(texts, np.zeros((len(texts), 2)))
     trained = classifier.train(task, examples, reference)
     said = trained.predict(_examples(["something else", ""], np.zeros((2, 2))))
@@ -238,7 +253,7 @@ def test_not_worse_than_the_baseline_on_the_sample_hotels() -> None:
 def test_file_round_trip(kind: str) -> None:
     task = classifier.Task(kind, 2)  # type: ignore[arg-type]
     texts = ["red apple", "green pear", "red plum", "green leaf"]
-    reference = np.array([[task.values[0]] * task.items, [task.values[-1]] * task.items] * 2)
+    reference = np.array([[task.values(0)[0]] * task.items, [task.values(0)[-1]] * task.items] * 2)
     trained = classifier.train(task, _examples(texts, np.zeros((4, 2))), reference)
     data = classifier.dumps(trained, {"labels": ["A", "B"]})
     again, facts = classifier.loads(data)

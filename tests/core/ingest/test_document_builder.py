@@ -501,6 +501,35 @@ def test_suggests_ratings_of_several_dimensions_by_several_raters() -> None:
     assert build_documents(data, found, codebook).with_gold == 20
 
 
+def test_gold_columns_give_a_dimension_the_half_of_the_scale_that_it_uses() -> None:
+    # As in the FED data: overall from 0 to 4, interesting from 0 to 2, understandable 0 or 1.
+    rows = "".join(f"a long text {n},{n % 5},{n % 3},{n % 2}\n" for n in range(20))
+    data = table(f"text,overall,interesting,understandable\n{rows}")
+    gold = tuple(GoldSource(name) for name in ("overall", "interesting", "understandable"))
+    codebook = codebook_from_gold(data, Mapping(text="text", gold=gold))
+    assert [str(scale) for scale in codebook.scales] == ["0 to 4", "0 to 2", "0 to 1"]
+
+
+def test_gold_columns_give_a_dimension_without_negative_ratings_no_negative_points() -> None:
+    # As in the MSLR data: the direction of an effect from -1 to 1, its strength from 0 to 3.
+    cells = {"-1": "(-1): negative", "0": "0: none", "1": "(+1): positive"}
+    rows = "".join(f"a long text {n},{cells[str(n % 3 - 1)]},{n % 4}\n" for n in range(24))
+    data = table(f"text,effect,strength\n{rows}")
+    mapping = Mapping(text="text", gold=(GoldSource("effect"), GoldSource("strength")))
+    codebook = codebook_from_gold(data, mapping)
+    assert [str(scale) for scale in codebook.scales] == ["-1 to 1", "0 to 3"]
+    assert build_documents(data, mapping, codebook).with_gold == 24
+    few = table("text,effect,strength\n" + "".join(rows.splitlines(keepends=True)[:12]))
+    assert not codebook_from_gold(few, mapping).mixes_scales, "12 ratings do not tell"
+
+
+def test_gold_off_the_scale_of_its_dimension_is_no_gold() -> None:
+    given = {"kind": "rating", "labels": [{"name": "a", "scale": {"min": 0, "max": 2}}, {"name": "b"}]}
+    data = table("text,a,b\nsome words,4,4\n")
+    built = build_documents(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(given))
+    assert [(one.column, one.value) for one in built.unknown_gold] == [("a", "4")]
+
+
 def test_suggests_ratings_despite_cells_that_are_not_numbers() -> None:
     cells = ["2: yes", "1: partly", "N/A: nothing to rate", "0: no"]
     rows = "".join(f"a long text {n},{cells[n % 4]},{cells[(n + 1) % 4]}\n" for n in range(20))

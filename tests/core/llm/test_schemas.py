@@ -56,6 +56,17 @@ def test_schema_and_parser_accept_the_same_replies() -> None:
     assert list(read(said, "ratings", RATING).values.values()) == [3]
 
 
+def test_schema_has_the_scale_of_each_dimension() -> None:
+    scales = (Scale(min=0, max=2), Scale(min=-1, max=1), Scale(min=0, max=100))
+    labels = tuple(Label(name=name, scale=scale) for name, scale in zip(("A", "B", "C"), scales, strict=True))
+    ratings = schema_for(asking("ratings"), Codebook(kind="rating", labels=labels))["properties"]["ratings"]
+    assert ratings["properties"] == {
+        "A": {"type": "integer", "enum": [0, 1, 2]},
+        "B": {"type": "integer", "enum": [-1, 0, 1]},
+        "C": {"type": "integer", "minimum": 0, "maximum": 100},
+    }
+
+
 def test_schema_leaves_out_the_label_that_the_request_leaves_out() -> None:
     good, bad = CHOICE.labels
     request = Request("magistrate", MESSAGES, form="choice", without=good.id)

@@ -68,11 +68,11 @@ def test_objections_worked_example() -> None:
 
 def test_panel_before_and_after_worked_example() -> None:
     # 3.08 on a scale of 1 to 5 is 0.52 of it.
-    assert normalised([3.08], 1, 5)[0] == pytest.approx(0.52)
+    assert normalised([[3.08, 0.5]], [(1, 5), (0, 2)])[0].tolist() == pytest.approx([0.52, 0.25])
     reference = [[1.0], [2.0], [5.0]]
     before = {"a": [[5.0], [4.0], [1.0]], "b": [[5.0], [4.0], [1.0]]}
     after = {"a": [[1.0], [2.0], [5.0]], "b": [[1.0], [2.0], [4.0]]}
-    found = before_after(reference, before, after, ["clarity"], (1, 5))["clarity"]
+    found = before_after(reference, before, after, ["clarity"], [(1, 5)])["clarity"]
     assert found.before.spearman == pytest.approx(-1)
     assert found.before.absolute["spearman"] == pytest.approx(1)
     assert found.after.kendall == pytest.approx(1)
@@ -81,7 +81,7 @@ def test_panel_before_and_after_worked_example() -> None:
     assert found.alpha_after < 1
     assert found.after.mae == pytest.approx(0.125 / 3)
     with pytest.raises(ValueError, match="no width"):
-        normalised([1], 3, 3)
+        normalised([[1]], [(3, 3)])
 
 
 def test_early_agreement_is_carried_over_to_later_rounds() -> None:

@@ -92,7 +92,10 @@ def test_edits_of_keywords_labels_and_kind() -> None:
     assert codebooks.delete_label(book, PRICE).names == ("Food",)
     rating = codebooks.change(BOOK, kind="rating")
     assert rating.scale is not None
-    assert codebooks.change(rating, kind="choice").scale is None
+    mixed = codebooks.change_label(rating, FOOD, scale={"min": 0, "max": 2})
+    assert [str(scale) for scale in mixed.scales] == ["0 to 2" if one == FOOD else "1 to 5" for one in mixed.items]
+    assert codebooks.change(mixed, scale=mixed.scale) == codebooks.change(rating, scale={"min": 0, "max": 5})
+    assert codebooks.change(mixed, kind="choice").scale is None
     with pytest.raises(CodebookError, match="min must be below its max"):
         codebooks.change(rating, scale={"min": 5, "max": 5})
     with pytest.raises(KeyError):

@@ -10,7 +10,7 @@ from html import escape
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
 from core.formatting import format_interval
@@ -376,6 +376,20 @@ def rating_run(project):
 def test_scores_of_a_rating(project):
     label = report_of(sample_world.session_on(project), rating_run(project))["labels"]["Clarity"]
     assert (label["n"], label["mae"], label["bias"], label["exact"]) == (4, 0.25, 0.25, 0.75)
+
+
+def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
+    labels = (Label(name="Clarity", id="c", scale=Scale(min=0, max=2)), Label(name="Overall", id="o"))
+    codebook = Codebook(kind="rating", labels=labels)
+    project.store.documents.add([Document("d", {"text": "t"}, gold={"gold": {"c": 0, "o": 5}})])
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    run = project.store.runs.create(settings, ["d"])
+    values = {"c": 2, "o": 4}
+    asyncio.run(hold_debate(project, run.run_id, "d", {"annotator": values}, values))
+    session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
+    assert scores.rating_confusion(session, done, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
+    matrix = scores.rating_confusion(session, done, "o")
+    assert (len(matrix), matrix[4][3]) == (5, 1)
 
 
 def test_several_raters_of_a_dimension(project):

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.runs import RunRow
 from core.services.evaluation.scores import evaluate
@@ -112,6 +112,6 @@ def test_documents_chosen_by_hand_do_not_count_for_the_estimate(tmp_path: Path) 
 def test_accuracy_of_choices_per_label_and_of_ratings_by_scale() -> None:
     choice = Codebook(kind="choice", labels=(Label(name="A"), Label(name="B")))
     assert accuracy_estimate._expand(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
-    rating = Codebook(kind="rating", labels=(Label(name="Fluent"),))
-    assert accuracy_estimate._expand(rating, np.array([[3.0], [5.0]])).tolist() == [[0.5], [1.0]]
+    rating = Codebook(kind="rating", labels=(Label(name="Fluent"), Label(name="True", scale=Scale(min=0, max=2))))
+    assert accuracy_estimate._expand(rating, np.array([[3.0, 0.0], [5.0, 1.0]])).tolist() == [[0.5, 0.0], [1.0, 0.5]]
     assert accuracy_estimate._share_correct(np.array([[3.0, 4.0]]), np.array([[5.0, 4.0]])).tolist() == [0.5]
