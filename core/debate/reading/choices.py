@@ -64,8 +64,15 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     rest = tokens[end:]
     if rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(first)
-    if len(rest) > 1 and rest[0].kind == "verb" and rest[1].kind in ("neg", "negation", "absent", "no", "hedge"):
-        raise residue(first)  # "Hawkish is wrong"
+    denied = len(rest) > 1 and (
+        rest[1].kind in ("neg", "negation", "absent", "no", "hedge") or (rest[1].kind == "mark" and not rest[1].value)
+    )
+    if denied and rest[0].kind in ("verb", "link"):
+        raise residue(first)  # "Hawkish is wrong", "Hawkish: no"
+    own = names.written(item)
+    beside = [token.text for token in every(rest[:3]) if token.text]
+    if any(names.find(f"{one} {own}") or names.find(f"{own} {one}") for one in beside):
+        raise residue(first)  # "Positive, very.", if there is a label "Very positive", too
     if others := [token.item for token in _listed(rest) if token.item != item]:
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
     start = rest[0].start if rest else len(first)
@@ -97,9 +104,9 @@ def _listed(tokens: Sequence[Token]) -> list[Token]:
     for token in tokens:
         if token.kind in _NAMED:
             found.append(token)
-        elif token.kind == "bracket":
+        elif token.kind == "bracket" and not (token.inner and token.inner[0].kind in ("neg", "negation")):
             found += [inner for inner in every(token.inner) if inner.kind in _NAMED]
-        elif token.kind not in ("comma", "and", "or", "semicolon", "fill", "hedge") and not (
+        elif token.kind not in ("comma", "and", "or", "semicolon", "fill", "hedge", "bracket") and not (
             token.kind == "link" and not found
         ):
             break
@@ -131,7 +138,7 @@ def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
     for at, token in enumerate(tokens):
         if token.kind in _NAMED:
             denied.append(token.item)
-        elif token.text in ("but", "but rather") and denied:
+        elif token.text in ("but", "so", "hence", "thus", "therefore") and denied:
             end = at + 1
             while end < len(tokens) and (
                 tokens[end].kind == "fill" or tokens[end].text in ("rather", "a", "an", "is", "instead")

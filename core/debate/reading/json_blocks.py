@@ -7,9 +7,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-_START = re.compile(r"\{(?=\s{0,200}[\"'}\w])|\[(?=\s{0,200}\{\s{0,200}[\"'])")
+_START = re.compile(r"\{(?=\s{0,200}(?:[\"'}\w]|//))|\[(?=\s{0,200}\{\s{0,200}[\"'])")
 _KEY = re.compile(r"""["']?\b(?:labels?|aspects?|ratings)["']?\s{0,20}:""", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]|\n[^\S\n]*\n|\n[^\S\n]*```')
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|(?:(?<=\s)|(?<=[,{}\[\]]))//([^\n]*)')
 _BRACKETS = re.compile(r"[{\[]")
 _WORD = re.compile(r"\w+")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -26,12 +27,16 @@ _WRAPPERS = 3
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A JSON object, or an array of objects, from ``start`` to ``end``. ``error`` says why ``data`` is unreadable."""
+    """A JSON object, or an array of objects, from ``start`` to ``end``.
+
+    ``error`` says why ``data`` is unreadable; ``comments`` are those after ``//``, which JSON does not have.
+    """
 
     start: int
     end: int
     data: Any = None
     error: str = ""
+    comments: str = ""
 
 
 class _Ambiguous(ValueError):
@@ -69,12 +74,13 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
                 unclosed = start
         failures += 1
         end, closed = _region(text, start)
-        repaired = None
+        repaired, comments = None, ""
         if closed and repairs < _REPAIRS and ":" in text[start:end]:
-            repaired = _repair(text[start:end])
+            comments = " ".join(found[2].strip() for found in _COMMENT.finditer(text, start, end) if found[2])
+            repaired = _repair(_COMMENT.sub(r"\1", text[start:end]))
             repairs += 1
         if repaired is not None:
-            blocks.append(Block(start, end, repaired))
+            blocks.append(Block(start, end, repaired, comments=comments))
             position = end
         elif any(start < key < end for key in keys):
             blocks.append(Block(start, max(end, stop), error=error))

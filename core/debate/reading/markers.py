@@ -39,8 +39,8 @@ _TRANSLATED_WORDS = (
 )  # fmt: skip
 """Words of which every translation contains one."""
 _HEADINGS = (
-    rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected) ++)*{_CHOICE}|result|output|antwort|réponse"
-    rf"|respuesta|risposta"
+    rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected|best|correct) ++)*{_CHOICE}"
+    r"|result|output|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
@@ -78,8 +78,8 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
     heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice)|{_TRANSLATED})[ ._]*+$"
     boxed = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
     chosen = (
-        rf"{_START}(?:i|we)(?: ++(?:would|will|must|therefore|thus|hence|finally)|['’](?:d|ll))*+ ++"
-        r"(?:choose|select|pick|go ++with|decide ++(?:for|on)"
+        rf"{_START}(?:i|we)(?: ++(?:would|will|must|therefore|thus|hence|finally|now)|['’](?:d|ll))*+ ++"
+        r"(?:choose|select|pick|(?:go|stay|stick) ++with|settle ++on|decide ++(?:for|on)"
         r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as) *+(?P<mark>:)?+"
     )
     noun = rf"(?:{own}|text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit)"
@@ -90,11 +90,34 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
     )
     plainly = rf"{_START}(?:(?:this|the) ++{noun}|this|it) ++is ++{surely}(?:an? ++)?"
     led = rf"^[ >#•\d.)_-]*+(?:{_HEADINGS})[ _]*+(?P<mark>[:=])"
+    answered = (
+        r"^[ >#•\d.)_-]*+(?:(?:(?:die|la|el|il|a|het|the) ++)?+(?:antwort|réponse|respuesta|risposta|resposta|antwoord)"
+        r" ++(?:ist|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
+    )
+    elsewhere = (
+        rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:vorhandenen ++|aanwezige ++)?"
+        r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
+        r"(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
+    )
     rating = rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{verb}| *+(?P<mark>:))|[ ._]*+$)"
     rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
     undecided = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
     ending = ("final", *_TRANSLATED_WORDS)
-    acts = ("choose", "select", "pick", "go ", "decide", "classify", "label", "categor", "annotate", "mark")
+    acts = (
+        "choose",
+        "select",
+        "pick",
+        "go ",
+        "stay",
+        "stick",
+        "settle",
+        "decide",
+        "classify",
+        "label",
+        "categor",
+        "annotate",
+        "mark",
+    )
     sorted_ = ("classified", "label", "categor", "annotated", "coded", "marked")
     forms: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
         ("aspects", present, ("present",)), ("aspects", bare, ("present",)), ("label", named, ("the ", "my ")),
@@ -102,6 +125,8 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
         ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
         ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
         ("sentence", plainly, (" is ",)), ("heading", led, (":", "=")),
+        ("heading", answered, ("antwo", "répon", "respuesta", "risposta", "resposta", "答", "标签")),
+        ("aspects", elsewhere, (" s", " zijn")),
     )  # fmt: skip
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
 
@@ -189,8 +214,8 @@ class MarkedReply:
         begin = start
         while begin < limit and self.lines[begin] in " \"'“”„‘’«»_([":
             begin += 1
-        for _, pattern, _ in _markers("text")[:3]:
-            if inner := pattern.match(self.lines, begin, limit):
+        for kind, pattern, _ in _markers("text"):
+            if kind in ("aspects", "label") and (inner := pattern.match(self.lines, begin, limit)):
                 return inner.end()
         return start
 

@@ -204,9 +204,10 @@ class _Reader:
     def _marker(self, marker: Marker) -> Reading | None:
         """Return the reading of what a marker announces, or None if the sentence is not a decision."""
         if self.form == "ratings":
-            ratings, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
+            ratings, end, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
             if self.cut and not complete:
                 raise Unreadable(CUT)
+            self._check_corrected(end)
             return self._rated(ratings)
         start = self.page.past_marker(marker.end, marker.limit)
         return self._marked_choice(marker, start) if self.form == "choice" else self._marked_labels(marker, start)
@@ -463,6 +464,7 @@ class _Reader:
         """Return the reading of an object with a decision's key."""
         if block.error:
             raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
+        self._check_comments(block, implicit=True)
         for name, given in entries(lookup(block.data, "undecided")):
             reason = given.get("reason") if isinstance(given, dict) else given
             reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
@@ -476,6 +478,7 @@ class _Reader:
 
     def _ballot(self, block: Block) -> Reading | None:
         """Return the reading of an object {name: answer}, or with names under another key than ``labels``."""
+        self._check_comments(block, implicit=False)
         data = self._by_name(block.data)
         known = {key: value for key, value in data.items() if self.names.find(key) is not None}
         if self.form == "ratings":
@@ -503,6 +506,10 @@ class _Reader:
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
         return self._json_labels(listed, lookup(block.data, *_ABSENT), block.end)
+
+    def _check_comments(self, block: Block, *, implicit: bool) -> None:
+        if block.comments and not is_comment(block.comments, self.names, implicit=implicit):
+            raise residue(block.comments)
 
     def _by_name(self, data: Any) -> dict[str, Any]:
         """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""

@@ -21,36 +21,47 @@ _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
 _BETWEEN = re.compile(rf"[\s_{re.escape(IGNORED)}]*+(?:\([^()]{{0,80}}\)\s?)?(?::|=|\||→|[-–—]\s){_WRAPPED}")
 _NUMBER = re.compile(
     rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?[-–—~]\s?\d|\s?%|\s(?:to|or|and)\s\d)"
-    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:/|out\sof)\s?(?P<top>\d{{1,15}}))?"
+    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:/|out\sof|von|sur|de|di|из|满分)\s?(?P<top>\d{{1,15}}))?"
 )
 _NOTHING = re.compile(
     rf"(?:n/?a|none|null|undecided|unclear|not rated|unknown|[-–—?]++)[\s.{re.escape(IGNORED)}]*+(?:$|[,;|(])"
 )
 _OTHER = re.compile(rf"(?P<name>[^:=|,;\d]{{1,80}}?)\s?[:=|]{_WRAPPED}[-+−]?\d")
 _NEXT = re.compile(r"[,;|]\s")
+_BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:$|[,;|(]))")
+"""Between a dimension and its number where both stand alone: "Fluency 2; Overall 3"."""
+_REVISED = re.compile(
+    r"\b(?:no|not|or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"
+    r"|make it|wait|correction)\b(?:\W+[^\W\d]+){0,4}\W+\d"
+)
+"""Words after a rating that give another number."""
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
-    r"(?:(?:/|out of)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
+    r"(?:(?:/|out of|von|sur|de|di|из|满分)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
 )
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
 
 def ratings_of(
     page: MarkedReply, marker: Marker, codebook: Codebook, names: Names, open_items: Container[str]
-) -> tuple[Reading, bool]:
-    """Return the ratings on lines ``Dimension: number`` up to the next marker, and True if they are complete."""
+) -> tuple[Reading, int, bool]:
+    """Return the ratings on lines ``Dimension: number`` up to the next marker.
+
+    With them the end of the last of these lines, and True if they are complete.
+    """
     following = next((m.start for m in page.markers if m.start >= marker.end), len(page.text))
-    collected = _Collected(codebook, names)
-    position, ended = marker.end, False
+    collected = _Collected(codebook, names, bare=True)
+    position = last = marker.end
+    ended = False
     while position < following:
         end = min(page.line_end(position), following)
         before = len(collected.seen)
         collected.line(page.text[position:end])
         if len(collected.seen) > before:
-            ended = end < len(page.text)
+            last, ended = end, end < len(page.text)
         position = end + 1
     rated = all(label.id in collected.seen or label.id in open_items for label in codebook.labels)
-    return collected.reading(), following < len(page.text) or (rated and ended)
+    return collected.reading(), last, following < len(page.text) or (rated and ended)
 
 
 def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
@@ -84,9 +95,10 @@ def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
 
 
 class _Collected:
-    def __init__(self, codebook: Codebook, names: Names) -> None:
+    def __init__(self, codebook: Codebook, names: Names, *, bare: bool = False) -> None:
         self.scale_of = codebook.scale_of
         self.names = names
+        self.between = (_BETWEEN, _BARE) if bare else (_BETWEEN,)
         self.seen: dict[str, list[Value]] = {}
         self.reasons: dict[str, str] = {}
         self.unknown: dict[str, None] = {}
@@ -103,7 +115,8 @@ class _Collected:
             while entry is None and position < len(folded.text) and folded.text[position] in _DECORATION:
                 position += 1
                 entry = self.names.at(folded, position)
-            between = _BETWEEN.match(folded.text, entry[1]) if entry else None
+            found = (pattern.match(folded.text, entry[1]) for pattern in self.between) if entry else ()
+            between = next(filter(None, found), None)
             if entry is None or between is None:
                 if other := _OTHER.match(folded.text, position):
                     start, end = folded.source(*other.span("name"))
@@ -134,12 +147,15 @@ class _Collected:
         """Take the words after a dimension's name."""
         words = folded.text[position : position + 40].strip()
         number = _NUMBER.match(folded.text, position)
+        revised = _REVISED.search(folded.text, number.end()) if number else None
         if _NOTHING.match(folded.text, position) or not words:
             self.reasons.setdefault(item, LEFT_OPEN)
         elif number is None or _has_superscript(text, *folded.source(*number.span("number"))):
             self.reasons.setdefault(item, f'"{words}" is not a number')
         elif number["top"] and int(number["top"]) != (top := self.scale_of(item).max):
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
+        elif revised and not any(True for _ in self.names.mentions(fold(folded.text[number.end() : revised.end()]))):
+            self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
             digits = number["number"].replace("−", "-")
             self.rate(item, float(digits) if "." in digits else int(digits))

@@ -21,6 +21,9 @@ _BREAKS = frozenset({"comma", "semicolon"})
 _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
 _PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
 """What may stand between the word of a heading and its colon."""
+_ASKED = frozenset({"verb", "fill", "word", "present", "why"})
+"""What may stand in a question about a label beside its name."""
+_SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
 BULLET = re.compile(
@@ -95,6 +98,10 @@ class Statements:
             self.values, self.explicit, self.none, self.heading = before
             raise
 
+    def names_with(self, item: str, words: str) -> bool:
+        """Return True if a label's name and more words are the name of another label."""
+        return self._names.find(f"{self._names.written(item)} {words.strip('()[]{} ')}") is not None
+
     @property
     def contradicted(self) -> list[str]:
         """Labels with more than one value."""
@@ -113,7 +120,7 @@ class Statements:
     def _line(self, line: str) -> bool:
         self._columns = None
         bullet, rest = BULLET.match(line), without_bullet(line)
-        tokens = tokenise(rest, self._names)
+        tokens = _answered(tokenise(rest, self._names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
             self._signs.add(bullet["mark"])
             if len(self._signs) > 1:
@@ -230,7 +237,7 @@ class _Sentence:
                 case "link" | "verb" if self.rest or self._kind(1) in ANSWERS:
                     self.position += 1
                     if token.kind == "verb" and self.pending:
-                        self._answer(plural=token.text not in ("is", "was", "ist", "est", "es", "è"))
+                        self._answer(plural=token.text.split()[0] not in _SINGULAR)
                 case _:
                     self._fail()
         self._flush()
@@ -266,7 +273,7 @@ class _Sentence:
                 self.position += 1
             elif token.kind == "verb" and following in ANSWERS:
                 self.position += 1
-                self._answer(plural=token.text not in ("is", "was", "ist", "est", "es", "è"))
+                self._answer(plural=token.text.split()[0] not in _SINGULAR)
             elif token.kind in ANSWERS and not self._heads() and not (token.kind == "no" and following == "name"):
                 self._answer(plural=False)
             else:
@@ -288,6 +295,8 @@ class _Sentence:
             self.out._state(own, value if not isinstance(value, str) else None)
         elif token.kind == "bracket" and _takes_back(token.inner, "", implicit=True):
             self._fail()
+        elif token.kind == "bracket" and self.out.names_with(own, self.text[token.start : token.end]):
+            self._fail()  # "Food (quality)", if there is a label "Food quality", too
         self.position += 1
 
     def _answer(self, *, plural: bool) -> None:
@@ -300,6 +309,8 @@ class _Sentence:
             self._fail()
         if self._kind(0) == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
             self._fail()  # "yes/no"
+        if token.text.isdigit() and self._kind(0) == "comma" and self.tokens[self.position + 1].text[:1].isdigit():
+            self._fail()  # "1/5"
         self._comment(own, implicit=False)
 
     def _resolve(self, value: Value, *, plural: bool) -> None:
@@ -397,7 +408,9 @@ class _Sentence:
     def _none(self) -> None:
         self._flush()
         self.position += 1
-        if self._kind(0) in ("verb", "name") or self._kind(0) in ANSWERS:
+        if self._kind(0) == "verb" and self._kind(1) == "present":
+            self.position += 2  # "none of the aspects are present"
+        elif self._kind(0) in ("verb", "name") or self._kind(0) in ANSWERS:
             self._fail()
         if self.out.heading in ("default", True):
             self.out.none = True
@@ -459,9 +472,9 @@ def unknown_names(tokens: Iterable[Token], text: str) -> list[str]:
     return found
 
 
-def is_comment(text: str, names: Names) -> bool:
-    """Return True if a text names no label, denies nothing and hedges nothing."""
-    return not _takes_back(tokenise(text, names), "", implicit=True)
+def is_comment(text: str, names: Names, *, implicit: bool = True) -> bool:
+    """Return True if a text names no label and hedges nothing; beside an ``implicit`` yes, it may not deny either."""
+    return not _takes_back(tokenise(text, names), "", implicit=implicit)
 
 
 def _takes_back(tokens: Sequence[Token], own: str, *, implicit: bool) -> bool:
@@ -521,6 +534,20 @@ def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             sentence = []
     if sentence:
         yield sentence
+
+
+def _answered(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Return the tokens of a question about one label and its answer as those of "Label: answer".
+
+    "Is Food present? Yes, ..." and "Food? Yes." are such questions. Other lines are returned as they are.
+    """
+    mark = next((at for at, token in enumerate(tokens) if token.text == "?"), len(tokens))
+    asked, answer = tokens[:mark], tokens[mark + 1 :]
+    kinds = {token.kind for token in asked} - {"name"}
+    named = [token for token in asked if token.kind == "name"]
+    if len(named) != 1 or not answer or answer[0].kind not in ("yes", "no") or not kinds <= _ASKED:
+        return tokens
+    return (named[0], Token("link", tokens[mark].start, tokens[mark].end, ":"), *answer)
 
 
 def _is_single(sentence: Sequence[Token]) -> bool:

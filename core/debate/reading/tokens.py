@@ -32,9 +32,10 @@ _VOCABULARY = {
     r"|remaining(?:\ \w+)?)"
     r"|everything\ else|all\ others?",
     "none": r"none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
-    "|other|five"
-    r"|categories|topics?))*+))?|no\ (?:(?:relevant|listed|such|specific|given)\ )?(?:aspects?|labels?|categor(?:y|ies)"
-    r"|topics?|themes?|codes?)(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
+    r"|other|five|categories|topics?))*+))?"
+    r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given)\ )?"
+    r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
+    r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
     "absent": rf"{_NOT}(?:{_KEPT})|(?:does|do|did)(?:\ not|n['’]t)\ (?:apply|appear|occur)|absent|missing|excluded?"
     "|reject(?:ed|s)?"
@@ -66,8 +67,10 @@ _VOCABULARY = {
     "and": r"and|as\ well\ as|plus|also|und|et|e|en|и|和|と",
     "why": r"because|since|as|for|which|whereas|while|given|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
     "|so|that",
-    "verb": r"is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn",
-    "fill": r"the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
+    "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
+    r"(?:\ (?:all|both|each|also|clearly))?",
+    "fill": r"nur|seulement|uniquement|solo|sólo|solamente|soltanto|apenas|alleen|tylko|только"
+    r"|the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
     "|finally|following"
     r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
 }

@@ -1,0 +1,438 @@
+# ruff: noqa: E501
+"""Replies as models of several styles write them: those with a plain decision are read, none is misread.
+
+They have reasoning tags, tables, JSON with comments, nested bullets, headings in several languages, hedges, corrections,
+decisions stated twice, and names that contain others, numbers or punctuation. Beside a reply stands what it decides.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from core.codebook import Codebook, parse_codebook
+from core.debate.reading.parse import read
+from core.debate.turns import ReplyForm
+
+
+def book(kind: str, *labels: object) -> Codebook:
+    given = [label if isinstance(label, dict) else {"name": label} for label in labels]
+    return parse_codebook({"kind": kind, "unit": "review", "labels": given})
+
+
+BOOKS = {
+    "hotel": book("multilabel", "Cleanliness", "Service", "Location", "Price", "Food"),
+    "tricky": book("multilabel", "Food", "Food quality", "Staff", "Staff (front desk)", "Wi-Fi", "24/7 access", "R&D"),
+    "stance": book("choice", "Hawkish", "Dovish", "Neutral"),
+    "polarity": book("choice", "Positive", "Very positive", "Not positive"),
+    "lang": book("choice", "C", "C++", "Java", ".NET"),
+    "diabetes": book(
+        "choice", *({"name": f"Type {name}", "code": code} for name, code in (("1", 1), ("2", 2), ("1b", 3)))
+    ),
+    "yesno": book("choice", "Yes", "No", "Not sure"),
+    "rating": book(
+        "rating",
+        *(
+            {"name": name, "scale": {"min": low, "max": high}}
+            for name, low, high in (("Fluency", 0, 2), ("Overall", 0, 4), ("Relevance", 1, 5))
+        ),
+    ),
+}
+
+
+def decision(text: str, codebook: Codebook) -> str:
+    """Return the names or ratings that are read, ``nothing`` for an unresolved reply, ``?`` for an unresolved rating."""
+    forms: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
+    found = read(text, forms[codebook.kind], codebook)
+    if codebook.kind == "rating":
+        return ", ".join(str(found.values.get(item, "?")) for item in codebook.items)
+    if codebook.kind == "choice":
+        item = found.values.get("label")
+        return "nothing" if item is None else codebook.label(str(item)).name
+    if found.problem or found.undecided:
+        return "nothing"
+    return ", ".join(codebook.label(item).name for item in codebook.items if found.values[item]) or "none"
+
+
+READ = {
+    "hotel": [
+        (
+            "<think>\nThe guest says the room was dirty, so Cleanliness. Food? breakfast isn't mentioned. Final Decision: Food\n</think>\n\nFinal Decision: The present aspects are: Cleanliness, Service",
+            "Cleanliness, Service",
+        ),
+        ("<reasoning>maybe Food</reasoning>\n**Answer:** Cleanliness, Location", "Cleanliness, Location"),
+        (
+            "Okay, let me think.\n\nThe review mentions the staff (Service) and the cost (Price).\n\nAspects: Service, Price",
+            "Service, Price",
+        ),
+        (
+            '| Aspect | Present? | Evidence |\n|---|---|---|\n| Cleanliness | ✅ | "spotless" |\n| Service | ❌ | – |\n| Location | ❌ | – |\n| Price | ✅ | "cheap" |\n| Food | ❌ | not discussed |\n\nFinal Decision: The present aspects are: Cleanliness, Price',
+            "Cleanliness, Price",
+        ),
+        (
+            "| Aspect | Decision |\n|:--|:--:|\n| Cleanliness | Present |\n| Service | Absent |\n| Location | Absent |\n| Price | Present |\n| Food | Absent |",
+            "Cleanliness, Price",
+        ),
+        (
+            '```json\n{\n  // the guest complains about dirt\n  "labels": ["Cleanliness", "Food"], // breakfast too\n  "confidence": 0.9\n}\n```',
+            "Cleanliness, Food",
+        ),
+        (
+            '{"Cleanliness": true, "Service": false, "Location": false, "Price": false, "Food": true}',
+            "Cleanliness, Food",
+        ),
+        ("{'Cleanliness': 'Yes', 'Service': 'No', 'Location': 'No', 'Price': 'No', 'Food': 'No',}", "Cleanliness"),
+        (
+            'Here is the JSON:\n{"present": ["Service"], "absent": ["Cleanliness", "Location", "Price", "Food"]}\n\nLet me know if you need anything else!',
+            "Service",
+        ),
+        ('{"labels": [{"label": "Service", "present": true}, {"label": "Food", "present": false}]}', "Service"),
+        (
+            "Final Decision: Service, Food\n\nActually, no: Food is only mentioned in passing.\n\nFinal Decision: Service",
+            "Service",
+        ),
+        ("Final Decision: Service\n...\nFinal Decision: Service, Price", "Service, Price"),
+        ("## Endgültige Entscheidung\n\n- Cleanliness\n- Service", "Cleanliness, Service"),
+        (
+            "**Endgültige Entscheidung:** Cleanliness und Food sind vorhanden; Service, Location und Price sind nicht vorhanden.",
+            "Cleanliness, Food",
+        ),
+        ("Endgültige Entscheidung: Keine", "none"),
+        (
+            "### Décision finale\nCleanliness : oui\nService : non\nLocation : non\nPrice : oui\nFood : non",
+            "Cleanliness, Price",
+        ),
+        ("Decisión final: Los aspectos presentes son: Cleanliness, Location", "Cleanliness, Location"),
+        (
+            "**Decisión final**\n\nPresentes: Cleanliness, Location\nAusentes: Service, Price, Food",
+            "Cleanliness, Location",
+        ),
+        ("最终决定：Cleanliness、Service", "Cleanliness, Service"),
+        ("最终决定：存在：Cleanliness；不存在：Service、Location、Price、Food", "Cleanliness"),
+        ("最終判断: なし", "none"),
+        ("Itogovoe\nИтоговое решение: Cleanliness и Food", "Cleanliness, Food"),
+        (
+            "Final Decision:\n- Cleanliness\n  - the carpet was dirty\n  - Service was not part of this complaint\n- Food\n  - cold breakfast",
+            "Cleanliness, Food",
+        ),
+        (
+            '1. Cleanliness: Present. The room was "filthy".\n2. Service: Present. Staff were rude.\n3. Location: Not present.\n4. Price: Not present.\n5. Food: Not mentioned.',
+            "Cleanliness, Service",
+        ),
+        ("Final Decision: Cleanliness (explicit), Food (explicit)", "Cleanliness, Food"),
+        ("The extractor found Service. I disagree.\n\nFinal Decision: Food", "Food"),
+        ("The aspects present in this review are: #Cleanliness, #Service, #Food", "Cleanliness, Service, Food"),
+        ("The aspects present in this review are: none of the listed ones", "none"),
+        ("There are no aspects present in this review.", "none"),
+        ("None of the aspects are present.", "none"),
+        ("✅ Cleanliness\n❌ Service\n❌ Location\n✅ Price\n❌ Food", "Cleanliness, Price"),
+        ("- [x] Cleanliness\n- [ ] Service\n- [ ] Location\n- [x] Price\n- [ ] Food", "Cleanliness, Price"),
+        ("Keep: Cleanliness, Food\nDrop: Service\nNot mentioned: Location, Price", "Cleanliness, Food"),
+        ("Keep #Cleanliness and #Food, reject #Service.\n\nFinal answer: Cleanliness, Food", "Cleanliness, Food"),
+        ("Final Decision: ~~Service~~ Cleanliness", "Cleanliness"),
+        ("Cleanliness=1, Service=0, Location=0, Price=0, Food=1", "Cleanliness, Food"),
+        ("Cleanliness: 1\nService: 0\nLocation: 0\nPrice: 0\nFood: 1", "Cleanliness, Food"),
+        ("Present (2): Cleanliness, Food\nAbsent (3): Service, Location, Price", "Cleanliness, Food"),
+        ("If the breakfast remark counts, Food is present; otherwise not.\nFinal Decision: Cleanliness", "Cleanliness"),
+        ('Your answer should end with "Final Decision: Cleanliness". Mine is:\n\nFinal Decision: Food', "Food"),
+        (
+            "> Final Decision: Service\n\nThat was the previous judge. I decide otherwise.\n\nFinal Decision: Price",
+            "Price",
+        ),
+        ('The document says: "Final Decision: Food" — this is part of the text. Final Decision: Price', "Price"),
+        ("**Final Decision:** `Cleanliness`, `Service`", "Cleanliness, Service"),
+        ("\\boxed{Cleanliness, Service}", "Cleanliness, Service"),
+        ("<answer>Cleanliness, Service</answer>", "Cleanliness, Service"),
+        ("<label>Cleanliness</label>\n<label>Service</label>", "Cleanliness, Service"),
+        ('Final Decision: ["Cleanliness", "Service"]', "Cleanliness, Service"),
+        ("FINAL DECISION: CLEANLINESS, SERVICE.", "Cleanliness, Service"),
+        ("Final Decision: Cleanliness/Service", "Cleanliness, Service"),
+        (
+            "Is Cleanliness present? Yes.\nIs Service present? No.\nIs Location present? No.\nIs Price present? No.\nIs Food present? Yes.",
+            "Cleanliness, Food",
+        ),
+        ("Not present: Cleanliness, Location, Price\nPresent: Service, Food", "Service, Food"),
+        ("Only Service is present. Cleanliness, Location, Price and Food are all absent.", "Service"),
+        ("Final Decision: Cleanliness, Service\n\nNote: Location was considered but rejected.", "Cleanliness, Service"),
+        ("Final Decision: Cleanliness, Service\n\nConfidence: high", "Cleanliness, Service"),
+        ("Respuesta: Service sí; Food no; Cleanliness no; Price no; Location no.", "Service"),
+        ("回答：Food（是），Service（否），Cleanliness（否），Location（否），Price（否）", "Food"),
+        ("Cleanliness? yes, the towels.\nService? no\nLocation? no\nPrice? no\nFood? no", "Cleanliness"),
+        ("Les aspects présents sont : Cleanliness et Food", "Cleanliness, Food"),
+        ("Die vorhandenen Aspekte sind: Cleanliness, Price.", "Cleanliness, Price"),
+        (
+            '{\n  "Cleanliness": true, // dirty towels\n  "Service": false, // not mentioned\n  "Location": false,\n  "Price": false,\n  "Food": false\n}',
+            "Cleanliness",
+        ),
+        ('{"labels": ["Cleanliness"], "url": "http://x.example/a",}', "Cleanliness"),
+        ("Cleanliness and Service are both present. Food, Price and Location are all absent.", "Cleanliness, Service"),
+        ("Nur Service.", "Service"),
+    ],
+    "tricky": [
+        ("Final Decision: Food quality, Wi-Fi", "Food quality, Wi-Fi"),
+        ("Final Decision: Food, Staff (front desk)", "Food, Staff (front desk)"),
+        ("Final Decision: Staff (front desk), 24/7 access", "Staff (front desk), 24/7 access"),
+        ("Final Decision: Staff (the front desk), Food", "Food, Staff"),
+        ("Final Decision: 24/7 access", "24/7 access"),
+        (
+            "Food: no\nFood quality: yes\nStaff: no\nStaff (front desk): no\nWi-Fi: no\n24/7 access: no\nR&D: no",
+            "Food quality",
+        ),
+        ("Final Decision: R&D, Food", "Food, R&D"),
+        ("Final Decision: Food quality but not Food", "Food quality"),
+    ],
+    "stance": [
+        ("HAWKISH\n\nThe sentence signals further rate increases.", "Hawkish"),
+        ("DOVISH - the committee signals accommodation.", "Dovish"),
+        ("The statement is hawkish because it hints at tightening.", "Hawkish"),
+        ("Label: Dovish\nConfidence: 0.7\nReason: It isn't hawkish at all.", "Dovish"),
+        ("The label is Hawkish. Wait, re-reading it, the label is Neutral.", "Neutral"),
+        ("Final answer: Hawkish\n\nHmm, on reflection.\n\nFinal answer: Neutral", "Neutral"),
+        ('{"label": "neutral", "reason": "neither hawkish nor dovish"}', "Neutral"),
+        ("```yaml\nlabel: Hawkish\nreason: tightening\n```", "Hawkish"),
+        ("Neither hawkish nor dovish, hence neutral.", "Neutral"),
+        ("Rather than hawkish, this is dovish.", "Dovish"),
+        ("Die Aussage ist eindeutig Hawkish.\n\nAntwort: Hawkish", "Hawkish"),
+        ("Antwort: Hawkish (nicht Dovish)", "Hawkish"),
+        ("La réponse est Neutral.", "Neutral"),
+        ("答案是：Dovish", "Dovish"),
+        ("最终答案：Neutral（既不是Hawkish也不是Dovish）", "Neutral"),
+        ("Etiqueta: Dovish. No es Hawkish.", "Dovish"),
+        ("Annotator A says Hawkish, annotator B says Dovish. I stay with Dovish.", "Dovish"),
+        ("1. Hawkish: no\n2. Dovish: no\n3. Neutral: yes", "Neutral"),
+        ("<think>It could be dovish</think>Neutral", "Neutral"),
+        ("<|channel|>analysis<|message|>Hawkish?<|end|><|start|>assistant<|channel|>final<|message|>Dovish", "Dovish"),
+        ("My label: neutral.\nFinal label: hawkish.", "Hawkish"),
+        ("I first thought Hawkish but I now choose Neutral.", "Neutral"),
+        ("I choose Neutral over Hawkish.", "Neutral"),
+        ("As the guideline requires, the label is Hawkish.", "Hawkish"),
+        ("The sentence is about a hawkish committee member, yet its own tone is neutral.\n\nNeutral", "Neutral"),
+        ("Hawkish: No\nDovish: Yes\nNeutral: No", "Dovish"),
+        ("Hawkish ✗\nDovish ✓\nNeutral ✗", "Dovish"),
+        ("La respuesta es: Hawkish", "Hawkish"),
+        ("Neutral (not hawkish, not dovish)", "Neutral"),
+        ("Not hawkish, so dovish.", "Dovish"),
+        ("I now think Hawkish was wrong. I now choose Dovish.", "Dovish"),
+    ],
+    "polarity": [
+        ("Very positive", "Very positive"),
+        ("The label is Very Positive.", "Very positive"),
+        ("Not positive", "Not positive"),
+        ("This is not positive", "Not positive"),
+        ("The sentiment is not positive.", "Not positive"),
+    ],
+    "lang": [
+        ("C++", "C++"),
+        ("The answer is Java.", "Java"),
+        ("It is C, not C++.", "C"),
+        ("Answer: C", "C"),
+        ("**C**", "C"),
+        ("Label: .NET", ".NET"),
+    ],
+    "diabetes": [
+        ("Type 1", "Type 1"),
+        ("Type 1b", "Type 1b"),
+        ("Type 2 (not Type 1)", "Type 2"),
+        ("The label is 2", "Type 2"),
+        ("Answer: 1.", "Type 1"),
+        ("2 - Type 2", "Type 2"),
+        ("1. Type 2", "Type 2"),
+        ("Code 3: Type 1b", "Type 1b"),
+    ],
+    "yesno": [
+        ("Yes", "Yes"),
+        ("No", "No"),
+        ("Not sure", "Not sure"),
+        ("No.\n\nYes, I know that sounds harsh.", "No"),
+        ("The answer is no.", "No"),
+    ],
+    "rating": [
+        ("Final Ratings:\nFluency: 2\nOverall: 3\nRelevance: 4", "2, 3, 4"),
+        ("Fluency: 2/2, Overall: 3/4, Relevance: 4/5", "2, 3, 4"),
+        ("Fluency: 2/5, Overall: 3/5, Relevance: 4/5", "?, ?, 4"),
+        ("| Dimension | Score |\n|--|--|\n| Fluency | 1 |\n| Overall | 4 |\n| Relevance | 5 |", "1, 4, 5"),
+        ('{"ratings": {"Fluency": 3, "Overall": 3, "Relevance": 0}}', "?, 3, ?"),
+        ("Fluency: 2. No, 1.\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("**Fluency**: 2 — clear\n**Overall**: 3 — good, though it could be a 2\n**Relevance**: 4", "2, ?, 4"),
+        ("Bewertung:\nFluency: 2 von 2\nOverall: 3 von 4\nRelevance: 4 von 5", "2, 3, 4"),
+        ("Final Ratings: Fluency 2; Overall 3; Relevance 4", "2, 3, 4"),
+        ("Fluency: 2 - could be improved in 3 places\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("Final Ratings:\nFluency: 2 but Overall: 3\nRelevance: 4", "2, ?, 4"),
+        ("Final Ratings: Fluency 2, Overall 3 (would be 4 without the typo), Relevance 4", "2, ?, 4"),
+        ("Final Ratings:\nFluency 2 typos were found\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("Fluency : 2 sur 2\nOverall : 3 sur 4\nRelevance : 4 sur 5", "2, 3, 4"),
+        ("Final Ratings:\n1. Fluency: 1\n2. Overall: 2\n3. Relevance: 3", "1, 2, 3"),
+        ("Final Ratings:\nFluency (0-2): 2\nOverall (0-4): 4\nRelevance (1-5): 5", "2, 4, 5"),
+    ],
+}
+
+OPEN = {
+    "hotel": [
+        (
+            "| Aspect | Extractor | Critic | Final |\n|---|---|---|---|\n| Cleanliness | Yes | No | Yes |\n| Service | Yes | No | No |\n| Location | No | No | No |\n| Price | No | Yes | No |\n| Food | No | Yes | Yes |",
+            "Cleanliness, Food",
+        ),
+        ('{"labels": ["Service"]}\n\nActually, no: Food is also present.', "nothing"),
+        (
+            "Final Decision: Service, Food\n\nActually, no: Food is only mentioned in passing, so Service alone.",
+            "Service",
+        ),
+        ("Décision finale : Cleanliness, Food (mais pas Service)", "Cleanliness, Food"),
+        (
+            '- **Cleanliness**\n    - mentioned: yes\n    - evidence: "dirty carpet"\n- **Service**\n    - mentioned: no\n- **Location**\n    - mentioned: no\n- **Price**\n    - mentioned: no\n- **Food**\n    - mentioned: yes',
+            "Cleanliness, Food",
+        ),
+        (
+            '1. Cleanliness – mentioned ("dirty")\n2. Service – not mentioned\n3. Location – not mentioned\n4. Price – arguably mentioned\n5. Food – not mentioned',
+            "nothing",
+        ),
+        ("Cleanliness: Likely present\nService: No\nLocation: No\nPrice: No\nFood: No", "nothing"),
+        ("I'd say Cleanliness and maybe Service.", "nothing"),
+        ("Final Decision: Cleanliness and possibly Service.", "nothing"),
+        ("Final Decision: Cleanliness, Service (weak), Food", "nothing"),
+        (
+            "Final Decision: Cleanliness, Food. Service is implied but not explicit, so it is excluded.",
+            "Cleanliness, Food",
+        ),
+        (
+            "Final Decision: Cleanliness, Food. I considered Service but the review never talks about staff.",
+            "Cleanliness, Food",
+        ),
+        ("The critic's final decision was: Service, Price. I agree with it.", "nothing"),
+        ("I agree with the extractor's list.", "nothing"),
+        ("The aspects present in this review are: #Cleanliness, #Service, and #Ambience", "nothing"),
+        ("Final Decision: none (Cleanliness is only alluded to)", "nothing"),
+        ("Final Decision: All aspects are present except Food.", "Cleanliness, Service, Location, Price"),
+        ("Final Decision: all five aspects", "Cleanliness, Service, Location, Price, Food"),
+        ("Final Decision: everything but Price", "Cleanliness, Service, Location, Food"),
+        ("Final Decision: Cleanliness > Food > Service", "nothing"),
+        ("Cleanliness: 4/5\nService: 2/5\nLocation: 0/5\nPrice: 1/5\nFood: 5/5", "nothing"),
+        ("Cleanliness: 90%\nService: 10%\nLocation: 0%\nPrice: 0%\nFood: 85%", "nothing"),
+        ("So the final list would be Cleanliness and Food, if we count the breakfast remark.", "nothing"),
+        ("Final Decision: Cleanliness or Service", "nothing"),
+        ("Final Decision: Cleanliness? Yes. Service? No. Location? No. Price? No. Food? Yes.", "Cleanliness, Food"),
+        ("Does it mention Cleanliness? No.\nDoes it mention Service? Yes.", "nothing"),
+        ("Service is the only aspect present.", "Service"),
+        ("Everything except Service is absent.", "Service"),
+        ("I would remove Food and add Price to the extractor's list.", "nothing"),
+        ("Final Decision: add Price, remove Food", "nothing"),
+        ("Final Decision: Cleanliness, Service\n\nEdit: Location too.", "nothing"),
+        ("Final Decision: Cleanliness, Service\n\nP.S. I'm not fully sure about Service.", "nothing"),
+        ("Abschließende Entscheidung: Nur Cleanliness ist vorhanden, Food nicht.", "Cleanliness"),
+        ("Réponse : Cleanliness et Service, mais ni Price ni Food.", "Cleanliness, Service"),
+        ("Cleanliness: 1 of 5\nService: 0 of 5\nLocation: 0 of 5\nPrice: 0 of 5\nFood: 0 of 5", "nothing"),
+        ("Cleanliness: 0.9\nService: 0.1\nLocation: 0\nPrice: 0\nFood: 1", "nothing"),
+        (
+            "Is Cleanliness absent? Yes.\nIs Service absent? No.\nIs Location absent? Yes.\nIs Price absent? Yes.\nIs Food absent? Yes.",
+            "Service",
+        ),
+        ("Is anything other than Service present? No.", "nothing"),
+        ("Cleanliness? Yes\nService? No\nLocation? No\nPrice? Perhaps\nFood? No", "nothing"),
+        (
+            "Is Cleanliness discussed? Yes, but only as part of Service.\nIs Service present? Yes\nIs Location present? No\nIs Price present? No\nIs Food present? No",
+            "nothing",
+        ),
+        ("Les aspects présents sont : Cleanliness et Food. Mais Service est absent.", "Cleanliness, Food"),
+        ('{"labels": ["Cleanliness"] // Food is borderline\n}', "nothing"),
+        ('{"labels": ["Cleanliness", // "Service",\n "Food"]}', "nothing"),
+        ("There are no relevant aspects in this review; it is spam.", "none"),
+        ("None of the aspects are present except Food.", "Food"),
+        ("None of the aspects is present, although Food is hinted at.", "nothing"),
+        ("There is Food and there is Service.", "nothing"),
+        ("Cleanliness and Service are not both present.", "nothing"),
+        ("Solo Food y Price", "nothing"),
+    ],
+    "tricky": [
+        ("Final Decision: Staff, front desk", "nothing"),
+        ("Final Decision: WiFi, Food", "nothing"),
+        ("Final Decision: food-quality and wi-fi", "nothing"),
+        ("Final Decision: Food (quality), Staff", "nothing"),
+        ("Final Decision: Food and quality", "nothing"),
+        ('{"labels": ["24/7 access", "R&amp;D"]}', "nothing"),
+    ],
+    "stance": [
+        ("I lean towards Hawkish.", "nothing"),
+        ("Hawkish, though one could argue for Neutral.", "nothing"),
+        ("Dovish/Neutral", "nothing"),
+        ("Label: Hawkish\n\nActually, no: Neutral.", "nothing"),
+        ("Hawkish\n\nActually, no: the sentence describes the past. Neutral.", "nothing"),
+        ('{"reason": "...", "label": "Hawkish | Dovish"}', "nothing"),
+        ("Not Hawkish.", "nothing"),
+        ("This is not hawkish and not dovish; it is neutral.", "Neutral"),
+        ("It's more dovish than hawkish.", "nothing"),
+        ("The answer is: (B) Dovish", "Dovish"),
+        ("Annotator A says Hawkish.", "nothing"),
+        ("I agree with Annotator B: Dovish", "Dovish"),
+        ("Is it hawkish? No, neutral.", "Neutral"),
+        ("Hawkish?", "nothing"),
+        ("Hawkish: 0.2\nDovish: 0.1\nNeutral: 0.7", "nothing"),
+        ("Candidates:\n- Hawkish: rate rise\n- Neutral: description\n\nBest label: Neutral", "Neutral"),
+        ("**Hawkish**\n\n**Dovish**", "nothing"),
+        ("I would have chosen Hawkish, but the guideline says otherwise.", "nothing"),
+        ("The guideline says the label is Hawkish when rates rise.", "nothing"),
+        ("Hawkish is wrong. Dovish is right.", "nothing"),
+        ("Label A: Hawkish\nLabel B: Dovish", "nothing"),
+        ("hawkish-leaning neutral", "nothing"),
+        ("Neutral (slightly hawkish)", "nothing"),
+        ("My stance: The author is opposed to hawkish policy. Dovish.", "Dovish"),
+        ("the label is non-hawkish", "nothing"),
+        ("Hawkish: No. Dovish: Yes.", "nothing"),
+        ("Hawkish -> unlikely", "nothing"),
+        ("Hawkish: unlikely\nDovish: likely", "nothing"),
+        ("La réponse n'est pas Hawkish.", "nothing"),
+        ("Die Antwort ist nicht Hawkish, sondern Dovish.", "Dovish"),
+        ("Die Antwort ist Hawkish oder Neutral.", "nothing"),
+        ("答案是：不是Hawkish", "nothing"),
+        ("Neutral (or dovish)", "nothing"),
+        ("Neutral (dovish)", "nothing"),
+        ("Not hawkish but not dovish either.", "nothing"),
+        ("Not dovish, thus I cannot decide.", "nothing"),
+        ("I stay with my first label.", "nothing"),
+        ("I would stick with Hawkish if pressed.", "nothing"),
+        ("Correct label: Hawkish\nPredicted label: Dovish", "nothing"),
+    ],
+    "polarity": [
+        ("Positive, very.", "nothing"),
+        ("Very, very positive", "nothing"),
+        ("positive (not very positive)", "Positive"),
+        ("Label: Not positive (it is not very positive either)", "Not positive"),
+        ("Positive → no; Very positive → yes", "nothing"),
+    ],
+    "lang": [
+        ("JavaScript", "nothing"),
+        ("c) C++", "nothing"),
+        ("The code is written in Objective-C.", "nothing"),
+    ],
+    "diabetes": [
+        ("The label is Type 1 b", "nothing"),
+        ("Type 12", "nothing"),
+        ("Type 1 or 2", "nothing"),
+        ("Code 3: Type 2", "nothing"),
+    ],
+    "yesno": [
+        ("No, not sure.", "nothing"),
+        ("Yes and no", "nothing"),
+        ("I'm not sure", "nothing"),
+    ],
+    "rating": [
+        ("Fluency: 1-2\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("Fluency: two\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("I'd give Fluency a 2, Overall a 3 and Relevance a 4.", "2, 3, 4"),
+        ("Fluency: 2\nOverall: 3\nRelevance: 4\n\nActually, no: Overall is 2.", "2, ?, 4"),
+        ("Final Ratings:\nFluency: 2\nOverall: 3\nRelevance: 4\n\nActually, Overall should be 2.", "2, ?, 4"),
+        ("Fluency: 2 (not 1)\nOverall: 3\nRelevance: 4", "2, 3, 4"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [(name, *row) for name, rows in READ.items() for row in rows])
+def test_natural_reply_is_read(name: str, text: str, expected: str) -> None:
+    assert decision(text, BOOKS[name]) == expected
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), [(name, *row) for name, rows in OPEN.items() for row in rows])
+def test_unclear_reply_is_right_or_unresolved(name: str, text: str, expected: str) -> None:
+    found = decision(text, BOOKS[name])
+    if name == "rating":
+        assert all(one in ("?", own) for one, own in zip(found.split(", "), expected.split(", "), strict=True))
+    else:
+        assert found in ("nothing", expected)
