@@ -1,37 +1,76 @@
-"""Argilla: one record per line, and the dataset settings for these records."""
+"""Argilla: one record per line, and the dataset settings for these records.
+
+The rules that are not obvious were read off the client and the server (both 2.8.0), which refuse everything else:
+fields and questions have different names; a multi-label answer is not empty; a selection has at least two options; a
+rating is a whole number from 0 to 10; a submitted response answers every question; descriptions have a limited length.
+"""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from core.codebook import Codebook
+from core.codebook import Codebook, Label
+from core.export.guide import Summary
 from core.export.rows import (
     TEXT,
     AnnotatorValues,
     ExportRow,
-    NamedValues,
     dump_json,
     named_values,
+    peek_text_fields,
     text_fields,
+    unique_names,
 )
 
-QUESTION = "labels"
-"""The question of a multilabel codebook. A choice has the question ``label``, a rating one per dimension."""
+NO_LABEL = "none"
+"""The option of a multilabel codebook for a document without labels. Label names cannot be ``none``."""
+
+MAX_DESCRIPTION, MAX_GUIDELINES = 1_000, 10_000
+RATINGS = range(11)
 
 _PEOPLE = uuid.uuid5(uuid.NAMESPACE_URL, "moot:person")
 _STATUSES = {"Submitted": "submitted", "Discarded": "discarded"}
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A question of the dataset: about one dimension of a rating, otherwise about the document."""
+
+    name: str
+    dimension: Label | None
+    scale: range
+
+    @property
+    def is_rating(self) -> bool:
+        """True if Argilla has ratings for the scale. Other scales become selections of numbers."""
+        return bool(self.scale) and set(self.scale) <= set(RATINGS)
+
+
+def _questions(codebook: Codebook, fields: Iterable[str]) -> list[_Question]:
+    if codebook.kind != "rating":
+        (name,) = unique_names(["labels" if codebook.kind == "multilabel" else "label"], fields)
+        return [_Question(name, None, range(0))]
+    names = unique_names(codebook.names, fields)
+    scales = [codebook.scale_of(label.id) for label in codebook.labels]
+    return [
+        _Question(name, label, range(scale.min, scale.max + 1))
+        for name, label, scale in zip(names, codebook.labels, scales, strict=True)
+    ]
+
+
 def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> int:
     """Write records with ``fields``, ``metadata``, ``suggestions`` (of the verdict) and ``responses`` (of reviewers).
 
-    Argilla accepts one suggestion per question: the verdict's, with the run as its agent. A reviewer is a UUID made
-    from the name, the same in every export; the names are in ``metadata.people``. Ratings are rounded to whole numbers,
+    Argilla accepts one suggestion per question: the verdict's, with the run as its agent. A document without any label
+    is answered with ``none``. The ids of reviewers are those in the settings. Ratings are rounded to whole numbers,
     because Argilla has no others. Returns the number of records.
     """
     count = 0
+    fields, rows = peek_text_fields(rows)
+    questions = _questions(codebook, fields)
     for row in rows:
         count += 1
         record = {
@@ -48,41 +87,23 @@ def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
             "suggestions": [
                 {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{annotator.name}"}
                 for annotator in row.models[:1]
-                for name, value in _answers(annotator, codebook)
+                for name, value in _answers(annotator, codebook, questions)
             ],
             "responses": [
-                {
-                    "question_name": name,
-                    "value": value,
-                    "user_id": str(uuid.uuid5(_PEOPLE, annotator.name)),
-                    "status": _STATUSES.get(annotator.status, "draft"),
-                }
-                for annotator in row.reviewers
-                for name, value in _answers(annotator, codebook)
+                response for annotator in row.reviewers for response in _responses(annotator, codebook, questions)
             ],
         }
         file.write(dump_json(record) + b"\n")
     return count
 
 
-def dataset_settings(codebook: Codebook, fields: Sequence[str]) -> bytes:
-    """Return guidelines, fields and questions as JSON, in the layout of Argilla's settings file."""
-    if codebook.kind == "rating":
-        scales = [(label, codebook.scale_of(label.id)) for label in codebook.labels]
-        questions = [
-            _question(label.name, label.description, {"type": "rating", "options": _points(scale.min, scale.max)})
-            for label, scale in scales
-        ]
-    else:
-        kind = "multi_label_selection" if codebook.kind == "multilabel" else "label_selection"
-        options = [
-            {"value": label.name, "text": label.name, "description": label.description or None}
-            for label in codebook.labels
-        ]
-        name = QUESTION if codebook.kind == "multilabel" else "label"
-        questions = [_question(name, codebook.guideline, {"type": kind, "options": options})]
+def dataset_settings(codebook: Codebook, summary: Summary) -> bytes:
+    """Return guidelines, fields and questions as JSON, in the layout of Argilla's settings file.
+
+    ``users`` are the reviewers. Argilla ignores this key, and accepts responses only of users that it has.
+    """
     described = {
-        "guidelines": codebook.guideline or None,
+        "guidelines": codebook.guideline[:MAX_GUIDELINES] or None,
         "allow_extra_metadata": True,
         "fields": [
             {
@@ -91,31 +112,74 @@ def dataset_settings(codebook: Codebook, fields: Sequence[str]) -> bytes:
                 "required": name == TEXT,
                 "settings": {"type": "text"},
             }
-            for name in fields
+            for name in summary.fields
         ],
-        "questions": questions,
+        "questions": [_described(question, codebook) for question in _questions(codebook, summary.fields)],
         "metadata": [],
         "vectors": [],
+        "users": [{"username": name, "id": _user_id(name)} for name in sorted(summary.reviewers)],
     }
     return dump_json(described) + b"\n"
 
 
-def _question(name: str, description: str, settings: dict[str, Any]) -> dict[str, Any]:
-    return {"name": name, "title": name, "description": description or None, "required": True, "settings": settings}
+def _described(question: _Question, codebook: Codebook) -> dict[str, Any]:
+    title, description = question.name, ""
+    if question.dimension is not None:
+        title, description = question.dimension.name, question.dimension.description
+        kind = "rating" if question.is_rating else "label_selection"
+        options = [_point(point, question) for point in question.scale]
+    else:
+        kind = "multi_label_selection" if codebook.kind == "multilabel" else "label_selection"
+        options = [_option(label.name, label.description) for label in codebook.labels]
+        options += [_option(NO_LABEL, "None of the labels")] if codebook.kind == "multilabel" else []
+    return {
+        "name": question.name,
+        "title": title,
+        "description": description[:MAX_DESCRIPTION] or None,
+        "required": True,
+        "settings": {"type": kind, "options": options},
+    }
 
 
-def _points(least: int, most: int) -> list[dict[str, int]]:
-    return [{"value": value} for value in range(least, most + 1)]
+def _option(name: str, description: str = "") -> dict[str, Any]:
+    return {"value": name, "text": name, "description": description[:MAX_DESCRIPTION] or None}
 
 
-def _answers(annotator: AnnotatorValues, codebook: Codebook) -> list[tuple[str, Any]]:
-    values: NamedValues | None = named_values(annotator.values, codebook)
-    match values:
-        case list():
-            return [(QUESTION, values)]
-        case str():
-            return [("label", values)]
-        case dict():
-            return [(name, round(value)) for name, value in values.items()]
+def _point(point: int, question: _Question) -> dict[str, Any]:
+    return {"value": point} if question.is_rating else _option(str(point))
+
+
+def _responses(annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]) -> list[dict[str, Any]]:
+    answers = _answers(annotator, codebook, questions)
+    status = _STATUSES.get(annotator.status, "draft")
+    if len(answers) < len(questions) and status == "submitted":
+        status = "draft"
+    return [
+        {"question_name": name, "value": value, "user_id": _user_id(annotator.name), "status": status}
+        for name, value in answers
+    ]
+
+
+def _answers(
+    annotator: AnnotatorValues, codebook: Codebook, questions: Sequence[_Question]
+) -> list[tuple[str, str | int | list[str]]]:
+    match named_values(annotator.values, codebook):
+        case list() as present:
+            complete = all(annotator.values.get(item) is not None for item in codebook.items)
+            return [(questions[0].name, present or [NO_LABEL])] if present or complete else []
+        case str() as chosen:
+            return [(questions[0].name, chosen)]
+        case dict() as ratings:
+            rated = [
+                (one, ratings[one.dimension.name])
+                for one in questions
+                if one.dimension and one.dimension.name in ratings
+            ]
+            return [(one.name, round(value) if one.is_rating else str(round(value))) for one, value in rated]
         case None:
             return []
+
+
+def _user_id(name: str) -> str:
+    """Return the id of a reviewer, the same in every export."""
+    return str(uuid.uuid5(_PEOPLE, name))

@@ -37,8 +37,10 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
             "_view_id": "choice",
             "_annotator_id": by,
             "_session_id": f"moot-{by}",
-            "_timestamp": None if last is None or last.at is None else int(last.at),
+            "config": {"choice_style": "single" if codebook.kind == "choice" else "multiple"},
         }
+        if last is not None and last.at is not None:
+            task["_timestamp"] = int(last.at)
         file.write(dump_json(task) + b"\n")
     return count
 

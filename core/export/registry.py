@@ -102,7 +102,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "argilla", "Argilla", "Records with suggestions and responses, and the dataset settings.",
             write_argilla, ".jsonl", _JSON_LINES,
-            companions={".settings.json": lambda codebook, summary: dataset_settings(codebook, summary.fields)},
+            companions={".settings.json": dataset_settings},
         ),
         Format(
             "prodigy", "Prodigy", "Tasks of the choice view with answers and spans.",

@@ -17,7 +17,8 @@ from core.codebook import Codebook, parse_codebook
 from core.documents import Document
 from core.errors import ExportError, UsageError
 from core.export import AnnotatorValues, ExportRow, write
-from core.export.argilla import write_argilla
+from core.export.argilla import dataset_settings, write_argilla
+from core.export.guide import Summary
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.prodigy import write_prodigy
 
@@ -132,6 +133,31 @@ def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
     assert response["user_id"] == lines(write_argilla, [row()])[0]["responses"][0]["user_id"]
 
 
+def test_argilla_gets_only_what_its_server_accepts() -> None:
+    # The server of Argilla 2.8.0 refuses an empty multi-label answer, a rating outside 0 to 10, a question named like
+    # a field, a submitted response without an answer to each question, and long descriptions.
+    nothing = {PRICE: False, ROOM: False}
+    about = {"values": nothing, "models": (AnnotatorValues("verdict", nothing),), "reviewers": ()}
+    (record,) = lines(write_argilla, [row(**about)])
+    assert record["suggestions"][0]["value"] == ["none"]
+    (unknown,) = lines(write_argilla, [row(**about | {"models": (AnnotatorValues("verdict", {PRICE: False}),)})])
+    assert unknown["suggestions"] == []
+
+    dimensions = [{"name": "effect", "scale": {"min": -1, "max": 1}}, {"name": "text", "description": "x" * 2000}]
+    rating = parse_codebook({"kind": "rating", "labels": dimensions})
+    effect, text = (label.id for label in rating.labels)
+    half = AnnotatorValues("ann", {effect: -1, text: None}, status="Submitted")
+    whole = AnnotatorValues("bo", {effect: 1, text: 4.4}, status="Submitted")
+    (record,) = lines(write_argilla, [row(models=(), reviewers=(half, whole))], rating)
+    answers = [(each["question_name"], each["value"], each["status"]) for each in record["responses"]]
+    assert answers == [("effect", "-1", "draft"), ("effect", "1", "submitted"), ("text_2", 4, "submitted")]
+    first, second = json.loads(dataset_settings(rating, Summary()))["questions"]
+    assert first["settings"]["type"] == "label_selection"
+    assert [option["value"] for option in first["settings"]["options"]] == ["-1", "0", "1"]
+    assert (second["name"], second["title"], len(str(second["description"]))) == ("text_2", "text", 1000)
+    assert second["settings"] == {"type": "rating", "options": [{"value": point} for point in range(1, 6)]}
+
+
 def test_prodigy_answer_depends_on_the_review_status() -> None:
     settled, open_one, thrown_out = lines(
         write_prodigy,
@@ -140,6 +166,8 @@ def test_prodigy_answer_depends_on_the_review_status() -> None:
     assert (settled["accept"], settled["answer"], settled["_annotator_id"]) == (["Price", "Room"], "accept", "ann")
     assert (open_one["accept"], open_one["answer"], open_one["_annotator_id"]) == (["Price"], "ignore", "r1")
     assert thrown_out["answer"] == "reject"
+    assert (settled["config"], settled["_timestamp"]) == ({"choice_style": "multiple"}, 1_700_000_000)
+    assert "_timestamp" not in open_one
     assert settled["spans"] == [{"start": 3, "end": 8, "label": "Price"}]
     assert settled["_input_hash"] == open_one["_input_hash"]
     assert -(2**31) <= settled["_task_hash"] < 2**31
@@ -183,7 +211,7 @@ def test_huggingface_is_a_folder_with_a_card(
     assert table.column("context").to_pylist() == ["a hall", "a hall"]
     assert table.column(column).to_pylist() == [expected, None]
     assert table.column("run_id").to_pylist() == ["r1", "r1"]
-    assert [len(names) for names in table.column("reviewed").to_pylist()] == [len(values), 0]
+    assert [len(names or ()) for names in table.column("reviewed").to_pylist()] == [len(values), 0]
     assert table.column("unresolved").to_pylist()[0] == (["Room"] if codebook is ASPECTS else [])
     front = yaml.safe_load((folder / "README.md").read_text("utf-8").split("---")[1])
     features = front["dataset_info"]["features"]
@@ -199,7 +227,10 @@ def test_companion_files_are_written_beside_the_results(tmp_path: Path) -> None:
     write("argilla", [row()], ASPECTS, tmp_path / "records.jsonl")
     described = json.loads((tmp_path / "records.settings.json").read_text("utf-8"))
     assert [field["name"] for field in described["fields"]] == ["text", "context"]
-    assert [option["value"] for option in described["questions"][0]["settings"]["options"]] == ["Price", "Room"]
+    assert [option["value"] for option in described["questions"][0]["settings"]["options"]] == ["Price", "Room", "none"]
+    assert described["users"] == [
+        {"username": "ann", "id": lines(write_argilla, [row()])[0]["responses"][0]["user_id"]}
+    ]
 
 
 def test_companion_file_never_overwrites_the_results(tmp_path: Path) -> None:
