@@ -11,8 +11,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.servers.running import free_port, wait_for
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 ROOT = Path(__file__).parents[2]
 
@@ -65,6 +69,25 @@ def own_settings(folder: Path) -> dict[str, str]:
     """The environment of a studio that keeps its settings in this folder and no keys anywhere."""
     own = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return {**own, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
+
+
+SIZE = """() => {
+  const parts = (root) => [...root.querySelectorAll('*')].reduce((sum, node) =>
+    sum + 1 + (node.shadowRoot ? parts(node.shadowRoot) : 0)
+    + (node.tagName === 'IFRAME' && node.contentDocument ? parts(node.contentDocument) : 0), 0);
+  const busy = document.querySelector('[data-test-script-state=running], [data-testid=stSkeleton], .stSpinner');
+  const now = busy ? NaN : parts(document);
+  const same = now === window.lastSize;
+  window.quiet = same ? (window.quiet ?? 0) + 1 : 0;
+  window.lastSize = now;
+  return window.quiet >= 4;
+}"""
+
+
+def settle(page: Page) -> None:
+    """Wait until the page is drawn: no script runs, and for 400 ms no element has been added or removed."""
+    page.evaluate("window.quiet = 0")
+    page.wait_for_function(SIZE, polling=100)
 
 
 @contextmanager
