@@ -43,6 +43,26 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Any:
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
+def beside(width: int, domain: Sequence[float]) -> Any:
+    """Return the scale of an x axis that leaves ``width`` pixels at the right of the plot for ``texts``."""
+    import altair as alt
+
+    return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {width}")])
+
+
+def texts(base: Any, width: int, **channels: Any) -> Any:
+    """Return the layer that writes the ``words`` of each row into ``width`` pixels at the right of the plot."""
+    import altair as alt
+
+    mark = base.mark_text(align="left", fontSize=11.5, color=palette.colours()["tx2"], limit=width)
+    return mark.encode(x=alt.value(alt.ExprRef(f"width - {width - 8}")), text="words:N", **channels)
+
+
+def text_width(rows: Iterable[Mapping[str, Any]]) -> int:
+    """Return the width in pixels of the column that ``texts`` needs, by the longest text."""
+    return 14 + round(6.2 * max((len(row["words"]) for row in rows), default=0))
+
+
 def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
     """Return a chart as a specification in the common style.
 

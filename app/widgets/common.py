@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 
 import streamlit as st
@@ -37,6 +37,13 @@ def line(text: str, tone: str = "") -> None:
 def heading(text: str) -> None:
     """Draw the heading of a card."""
     st.html(f'<h2 class="moot-h2">{escape(text)}</h2>')
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Draw a table of texts, all escaped. All columns but the first are aligned right. It scrolls if it is too wide."""
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    st.html(f'<div class="moot-scroll"><table class="moot-table wrap"><tr>{head}</tr>{body}</table></div>')
 
 
 def facts(rows: list[tuple[str, str]]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import streamlit as st
 
-from app.widgets import label_placement, palette
-from app.widgets.charts import ROW, Spec, draw, finished, kept, table
+from app.widgets import palette
+from app.widgets.charts import ROW, Spec, beside, draw, finished, kept, table, text_width, texts
 
 Rows = Sequence[Mapping[str, Any]]
 MOST_WORDED = 20
@@ -40,11 +40,10 @@ def _forest(rows: Rows, unit: str, select: bool) -> Spec:
     names = [row["name"] for row in rows]
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
     most = max([*ends, 0.02]) * 1.12
-    frame = table(
-        [{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"], "at": most * 1.04} for row in rows]
-    )
-    across = alt.Scale(domain=[-most, most * 1.5], nice=False)
-    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format="+.2f", tickCount=7, grid=True))
+    frame = table([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
+    room = text_width(rows)
+    across = beside(room, (-most, most))
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format="+.2f", tickCount=5, grid=True))
     y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
     colour = alt.Color("colour:N", scale=None)
     tip = [
@@ -63,12 +62,9 @@ def _forest(rows: Rows, unit: str, select: bool) -> Spec:
     dots = base.mark_point(filled=True, size=95, cursor="pointer" if select else "default").encode(
         x=x, y=y, color=colour, tooltip=tip, opacity=faint if select else alt.value(1.0)
     )
-    words = base.mark_text(align="left", fontSize=11.5, color=shade["tx2"]).encode(
-        x=alt.X("at:Q", scale=across), y=y, text="words:N"
-    )
     if select:
         dots = dots.add_params(chosen)
-    return finished(alt.layer(zero, spans, dots, words), ROW * len(rows) + 46)
+    return finished(alt.layer(zero, spans, dots, texts(base, room, y=y)), ROW * len(rows) + 46)
 
 
 def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
@@ -161,9 +157,10 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     names = [row["name"] for row in rows]
     frame = table([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
-    across = alt.Scale(domain=[0, most * 1.35], nice=False)
+    room = text_width(rows)
+    across = beside(room, (0, most * 1.02))
     y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
-    x = alt.X("value:Q", scale=across, axis=_axis(unit, share))
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
     chosen = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame)
     tip = [alt.Tooltip("name:N", title="What"), alt.Tooltip("words:N", title="Value")]
@@ -181,27 +178,13 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
         layers.append(
             base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
         )
-    ends = table([{**row, "end": row.get("high") or row["value"] or 0} for row in rows])
-    layers.append(
-        alt.Chart(ends)
-        .mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"])
-        .encode(x=alt.X("end:Q", scale=across), y=y, text="words:N")
-    )
-    return finished(alt.layer(*layers), ROW * max(1, len(rows)) + 46)
-
-
-def _axis(unit: str, share: bool) -> Any:
-    import altair as alt
-
-    if share:  # the axis beyond 1 is only space for text and has no ticks
-        return alt.Axis(title=unit, format=".0%", values=[tick / 10 for tick in range(0, 11, 2)])
-    return alt.Axis(title=unit, format=",", tickCount=5)
+    return finished(alt.layer(*layers, texts(base, room, y=y)), ROW * max(1, len(rows)) + 46)
 
 
 def consistency_bars(rows: Rows, *, key: str) -> None:
     """Draw the share of documents by their status over all iterations, one bar per label.
 
-    Rows are ``{name, standing, count}``.
+    Rows are ``{name, consistency, count}``.
     """
     draw(_consistency_bars(rows), rows, key=key)
 
@@ -221,13 +204,13 @@ def _consistency_bars(rows: Rows) -> Spec:
             y=alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
             order="place:Q",
             color=alt.Color(
-                "standing:N",
+                "consistency:N",
                 scale=alt.Scale(domain=known, range=[shade["right"], shade["unres"], shade["wrong"], shade["line2"]]),
                 legend=alt.Legend(title=None, orient="top", direction="horizontal"),
             ),
             tooltip=[
                 alt.Tooltip("name:N", title="Label"),
-                alt.Tooltip("standing:N", title="In every iteration"),
+                alt.Tooltip("consistency:N", title="In every iteration"),
                 alt.Tooltip("count:Q", title="Documents", format=","),
             ],
         )
@@ -351,10 +334,6 @@ def _ink(share: float, shades: Mapping[str, str]) -> str:
     return palette.legible(_fill(share, shades), shades)
 
 
-_PLOT = 200.0
-"""Height of a plot without axes and legend, in pixels."""
-
-
 def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
     """Draw cost against quality, with the efficient front as a line.
 
@@ -377,8 +356,9 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
     low = min(row["quality"] for row in known)
     high = max(row["quality"] for row in known)
     room = max((high - low) * 0.25, 0.02)
-    across, up = (0.0, most * 1.35), (max(0.0, low - room), min(1.0, high + room))
-    x = alt.X("cost:Q", scale=alt.Scale(domain=across, nice=False), axis=alt.Axis(title=cost, tickCount=6))
+    up = max(0.0, low - room), min(1.0, high + room)
+    across = _beside_names((0, most * 1.06))
+    x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
     y = alt.Y(
         "quality:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title=quality, format=".3f", tickCount=6)
     )
@@ -396,7 +376,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
                      alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
         )
     )  # fmt: skip
-    return finished(_named(chart, known, "cost", "quality", across, up), 260)
+    return _named(chart, known, "cost", "quality", across, up)
 
 
 def scatter(rows: Rows, *, key: str) -> None:
@@ -413,30 +393,33 @@ def _scatter(rows: Rows) -> Spec:
 
     shade = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
-    across, up = (_reach([row[name] for row in rows]) for name in ("recall", "precision"))
+    reach, up = (_reach([row[name] for row in rows]) for name in ("recall", "precision"))
+    across = _beside_names(reach)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
-    x = alt.X("recall:Q", scale=alt.Scale(domain=across, nice=False), axis=alt.Axis(title="recall", **axis))
+    x = alt.X("recall:Q", scale=across, axis=alt.Axis(title="recall", **axis))
     y = alt.Y("precision:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title="precision", **axis))
-    base = alt.Chart(table(rows))
-    dots = base.mark_point(filled=True, size=110, opacity=1).encode(
-        x=x,
-        y=y,
-        color=alt.Color(
-            "role:N",
-            scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
-            legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-        ),
-        tooltip=[
-            alt.Tooltip("name:N", title="Model"),
-            alt.Tooltip("role:N", title="Role"),
-            alt.Tooltip("precision:Q", title="Precision", format=".3f"),
-            alt.Tooltip("recall:Q", title="Recall", format=".3f"),
-            alt.Tooltip("n:Q", title="Cells", format=","),
-        ],
+    dots = (
+        alt.Chart(table(rows))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "role:N",
+                scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
+                legend=None,
+            ),
+            tooltip=[
+                alt.Tooltip("name:N", title="Model"),
+                alt.Tooltip("role:N", title="Role"),
+                alt.Tooltip("precision:Q", title="Precision", format=".3f"),
+                alt.Tooltip("recall:Q", title="Recall", format=".3f"),
+                alt.Tooltip("n:Q", title="Cells", format=","),
+            ],
+        )
     )
-    if len({row["name"] for row in rows}) < 2:  # with one model for all roles, its name would overlap itself
-        return finished(dots, 280)
-    return finished(_named(dots, rows, "recall", "precision", across, up), 280)
+    named = [{**row, "name": f"{row['name']}, {row['role']}"} for row in rows]
+    return _named(dots, named, "recall", "precision", across, up)
 
 
 def _reach(shares: Sequence[float]) -> tuple[float, float]:
@@ -446,39 +429,46 @@ def _reach(shares: Sequence[float]) -> tuple[float, float]:
     return max(0.0, low - room), min(1.02, high + room)
 
 
-def _named(
-    marks: Any, rows: Rows, across: str, up: str, x_reach: tuple[float, float], y_reach: tuple[float, float]
-) -> Any:
-    """Return ``marks`` with the names of ``rows`` beside their points at the fields ``across`` and ``up``.
+_NAMES = "min(230, width * 0.45)"
+"""Width of the column of names beside a plot, in pixels, as a Vega expression."""
+_LINE = 17
+"""Height of a name, in pixels."""
 
-    Names do not overlap. Nearby points with the same name are named once. A line connects a distant name to its point.
+
+def _beside_names(reach: Sequence[float]) -> Any:
+    import altair as alt
+
+    return alt.Scale(domain=list(reach), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
+
+
+def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tuple[float, float]) -> Spec:
+    """Return a chart of ``marks`` with the names of ``rows`` at the right, each joined to its point by a line.
+
+    Names are at the height of their points as far as they do not overlap, in the order of the points. This is one-sided
+    boundary labelling (Bekos, Kaufmann, Symvonis and Wolff 2007) with straight leaders.
     """
     import altair as alt
 
     shade = palette.colours()
-    (left, right), (low, high) = x_reach, y_reach
-    points = [((row[across] - left) / (right - left), (high - row[up]) / (high - low)) for row in rows]
-    chosen = label_placement.once(points, [row["name"] for row in rows], height=_PLOT)
-    spots = label_placement.beside(
-        [points[place] for place in chosen], [rows[place]["name"] for place in chosen], height=_PLOT,
-        others=[point for place, point in enumerate(points) if place not in chosen],
-    )  # fmt: skip
-    named = [
-        {across: row[across], up: row[up], "name": row["name"], "dx": spot.dx, "dy": spot.dy, "align": spot.align,
-         "end": row[up] - spot.dy * (high - low) / _PLOT, "stem": spot.stem}
-        for row, spot in zip((rows[place] for place in chosen), spots, strict=True)
-    ]  # fmt: skip
-    x = alt.X(f"{across}:Q", scale=alt.Scale(domain=x_reach, nice=False))
-    y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=y_reach, nice=False))
-
-    def words(**look: Any) -> Any:
-        spot: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "dy")}
-        return alt.Chart(table(named)).mark_text(**spot, **look, fontSize=11.5).encode(x=x, y=y, text="name:N")
-
-    stems = alt.Chart(table([one for one in named if one["stem"]]))
-    return alt.layer(
-        stems.mark_rule(color=shade["line2"]).encode(x=x, y=y, y2="end:Q"),
-        marks,
-        words(stroke=shade["bg"], strokeWidth=3, strokeJoin="round"),  # so that no line crosses the letters
-        words(color=shade["tx"]),
+    height = max(190, _LINE * len(rows))
+    ordered = sorted(rows, key=lambda row: (-row[up], -row[across]))
+    places = _apart([row[up] for row in ordered], reach, _LINE * (reach[1] - reach[0]) / height)
+    named = alt.Chart(table({**row, "place": place} for row, place in zip(ordered, places, strict=True)))
+    y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=list(reach), nice=False))
+    leaders = named.mark_rule(color=shade["line2"]).encode(
+        x=alt.X(f"{across}:Q", scale=scale), y=y, x2=alt.value(alt.ExprRef(f"width - {_NAMES} + 14")), y2="place:Q"
     )
+    names = named.mark_text(align="left", fontSize=11.5, color=shade["tx"], limit=alt.ExprRef(f"{_NAMES} - 20")).encode(
+        x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N"
+    )
+    return finished(alt.layer(leaders, marks, names), height + 70)
+
+
+def _apart(places: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:
+    """Return descending places at least ``gap`` apart and within ``reach``, as near to the given ones as possible."""
+    found: list[float] = []
+    for number, place in enumerate(places):
+        lowest = reach[0] + gap * (len(places) - number - 0.5)  # leaves room for those below
+        above = found[-1] - gap if found else reach[1] - gap / 2
+        found.append(min(above, max(place, lowest)))
+    return found

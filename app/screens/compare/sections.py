@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import layout, plots
-from app.widgets.common import facts, line
+from app.widgets.common import facts, line, table
 from core.formatting import MISSING, format_number, format_p_value, format_points, format_price
 from core.runs import RunRow
 from core.services.evaluation.compare import MIN_POSITIVES, Comparison, Outcome, Pair
@@ -59,8 +59,6 @@ def rows(found: Comparison) -> list[dict[str, Any]]:
 
 def columns(found: Comparison) -> None:
     """Draw the table of metrics."""
-    import pandas as pd
-
     formats = {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
     own: dict[str, Callable[[float | None], str]] = {
         DOCUMENTS: lambda value: f"{value or 0:,.0f}",
@@ -69,19 +67,12 @@ def columns(found: Comparison) -> None:
         "seconds per document": lambda value: format_number(value, 2),
     }
     with layout.panel("Scores", "on the same documents for every run", key="compare-columns"):
-        shown = [
-            {name: value if name == "metric" else (own | formats)[row["metric"]](value) for name, value in row.items()}
-            for row in rows(found)
-        ]
-        st.dataframe(
-            pd.DataFrame(shown),
-            hide_index=True,
-            key="compare-table",
-            height="content",
-            column_config={
-                column.run.run_id: st.column_config.TextColumn(column.run.title, alignment="right")
-                for column in found.columns
-            },
+        table(
+            ["Metric", *(column.run.title for column in found.columns)],
+            [
+                [row["metric"], *((own | formats)[row["metric"]](row[column.run.run_id]) for column in found.columns)]
+                for row in rows(found)
+            ],
         )
 
 

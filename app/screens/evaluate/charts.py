@@ -16,9 +16,8 @@ from core.stats.metrics import Scores
 
 MEASURES = ("Precision", "Recall", "F1")
 KEYS = ("precision", "recall", "f1")
-_APART = 1.5
-"""Width of a panel in units of its own 0 to 1 scale; three of them share one x axis, so that the chart can stretch."""
-_NAMES = 1.12
+_TEXT = 52
+"""Width of the number beside a bar, in pixels."""
 ROW = 39
 """Height of a row in pixels."""
 
@@ -88,158 +87,71 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
+    names = [f"{row.name}\n{row.note}" for row in rows]
+    y = alt.Y(
+        "label:N",
+        sort=names,
+        scale=alt.Scale(domain=names),
+        axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8, labelExpr="split(datum.label, '\\n')"),
+    )
+    panels = []
+    for place, measure in enumerate(MEASURES):
+        bars, triangles = _panel_rows(rows, names, place, titles, shade)
+        right = f"width * {place + 1} / 3 - {_TEXT}"
+        across = alt.Scale(domain=[0, 1], nice=False, range=[alt.ExprRef(f"width * {place} / 3"), alt.ExprRef(right)])
+        axis = alt.Axis(
+            orient="top", title=measure, titleAnchor="start", titleColor=shade["tx"], titleFontSize=12,
+            titleFontWeight=600, values=[0, 0.5, 1], format="~g", grid=True, domain=False, ticks=False,
+            labelColor=shade["tx3"],
+        )  # fmt: skip
+        x = alt.X("from:Q", scale=across, axis=axis)
+        tip = [
+            alt.Tooltip("name:N", title="Label"),
+            alt.Tooltip("who:N", title="Of"),
+            alt.Tooltip("value:Q", title=measure, format=".3f"),
+            alt.Tooltip("low:Q", title="Interval from", format=".3f"),
+            alt.Tooltip("high:Q", title="to", format=".3f"),
+        ]
+        base = alt.Chart(table(bars))
+        own = alt.Color("colour:N", scale=None)
+        panels.append(alt.layer(
+            base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=own, tooltip=tip),
+            base.mark_bar(size=12, opacity=0.38).encode(
+                x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=own, tooltip=tip
+            ),
+            base.mark_tick(size=17, thickness=2, color=shade["tx"]).encode(
+                x=alt.X("value:Q", scale=across), y=y, tooltip=tip
+            ),
+            base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shade["tx"]).encode(
+                x=alt.value(alt.ExprRef(f"{right} + 7")), y=y, text="words:N"
+            ),
+            alt.Chart(table(triangles))
+            .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
+            .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip[:3]),
+        ))  # fmt: skip
+    chart = alt.layer(*panels).resolve_scale(x="independent").resolve_axis(x="independent")
+    return finished(chart, ROW * len(rows) + 34)
+
+
+def _panel_rows(
+    rows: Sequence[ScoreRow], names: Sequence[str], place: int, titles: Mapping[str, str], shade: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the bars of one measure, and the triangles of the other roles."""
     bars: list[dict[str, Any]] = []
     triangles: list[dict[str, Any]] = []
-    for place, row in enumerate(rows):
-        for panel, (measure, score) in enumerate(zip(MEASURES, row.scores, strict=True)):
-            left = panel * _APART
-            interval = score.interval
-            value = score.value
-            low = interval.low if interval else value
-            high = interval.high if interval else value
-            bars.append(
-                {
-                    "label": row.name,
-                    "measure": measure,
-                    "place": place,
-                    "top": place - 0.15,
-                    "bottom": place + 0.15,
-                    "mark_top": place - 0.21,
-                    "mark_bottom": place + 0.21,
-                    "left": left,
-                    "low": None if low is None else left + low,
-                    "high": None if high is None else left + high,
-                    "at": None if value is None else left + value,
-                    "value": value,
-                    "from": interval.low if interval else None,
-                    "to": interval.high if interval else None,
-                    "words_at": left + 1.05,
-                    "words": format_number(value),
-                    "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
-                }
-            )
-            for role, three in row.roles.items():
-                its = three[panel]
-                if its is not None:
-                    triangles.append(
-                        {
-                            "label": row.name,
-                            "measure": measure,
-                            "place": place + 0.31,
-                            "at": left + its,
-                            "role": titles.get(role, role),
-                            "value": its,
-                        }
-                    )
-    count = len(rows)
-    # An explicit domain for both axes, so that neither the data nor Altair decides where 0 and 1 are.
-    across = alt.Scale(domain=[-_NAMES, 2 * _APART + 1.32], nice=False, zero=False)
-    down = alt.Scale(domain=[-1.05, count - 0.05], reverse=True, nice=False, zero=False)
-
-    def x(field: str, kind: str = "Q") -> Any:
-        return alt.X(f"{field}:{kind}", scale=across, axis=None)
-
-    def room(indent: int) -> Any:
-        """Return the width in pixels for a name before the first panel, as a Vega expression of the chart's width."""
-        return alt.expr(f"width * {_NAMES / (_NAMES + 2 * _APART + 1.32):.4f} - {indent + 6}")
-
-    def y(field: str) -> Any:
-        return alt.Y(f"{field}:Q", scale=down, axis=None)
-
-    frame = table(bars)
-    base = alt.Chart(frame)
-    own = alt.Color("colour:N", scale=None)
-    tip = [
-        alt.Tooltip("label:N", title="Label"),
-        alt.Tooltip("measure:N", title="Measure"),
-        alt.Tooltip("value:Q", title="Value", format=".3f"),
-        alt.Tooltip("from:Q", title="Interval from", format=".3f"),
-        alt.Tooltip("to:Q", title="to", format=".3f"),
-    ]
-    ticks = table(
-        [
+    for row, label in zip(rows, names, strict=True):
+        score = row.scores[place]
+        interval = score.interval
+        bars.append(
             {
-                "at": panel * _APART + part,
-                "words": f"{part:g}",
-                "top": -0.55,
-                "bottom": count - 0.42,
-                "under": count - 0.2,
+                "label": label, "name": row.name, "who": "the verdict", "from": 0, "value": score.value,
+                "low": interval.low if interval else score.value, "high": interval.high if interval else score.value,
+                "words": format_number(score.value), "colour": shade[f"l{row.colour}"] if row.colour else shade["tx"],
             }
-            for panel in range(3)
-            for part in (0.0, 0.5, 1.0)
-        ]
-    )
-    heads = table([{"at": panel * _APART, "place": -0.82, "words": name} for panel, name in enumerate(MEASURES)])
-    names = [
-        {
-            "at": -_NAMES,
-            "upper": place - 0.14,
-            "lower": place + 0.24,
-            "label": row.name,
-            "note": row.note,
-            "colour": shade[f"l{row.colour}"] if row.colour else "transparent",
-            "square": row.colour > 0,
-        }
-        for place, row in enumerate(rows)
-    ]
-    squares, plain = (table([name for name in names if name["square"] is own]) for own in (True, False))
-    own_and_mean = ((squares, 16), (plain, 0))
-    layers = [
-        alt.Chart(ticks).mark_rule(color=shade["line"]).encode(x=x("at"), y=y("top"), y2="bottom"),
-        alt.Chart(ticks).mark_text(fontSize=10.5, color=shade["tx3"]).encode(x=x("at"), y=y("under"), text="words:N"),
-        alt.Chart(heads)
-        .mark_text(align="left", fontSize=12, fontWeight=600, color=shade["tx"])
-        .encode(x=x("at"), y=y("place"), text="words:N"),
-        alt.Chart(squares)
-        .mark_square(size=95, opacity=1, filled=True, xOffset=5)
-        .encode(x=x("at"), y=y("upper"), color=own),
-        *(
-            alt.Chart(named)
-            .mark_text(align="left", fontSize=12.5, fontWeight=500, color=shade["tx"], dx=indent, limit=room(indent))
-            .encode(x=x("at"), y=y("upper"), text="label:N", tooltip=[alt.Tooltip("label:N", title="Label")])
-            for named, indent in own_and_mean
-        ),
-        *(
-            alt.Chart(named)
-            .mark_text(align="left", fontSize=10.5, color=shade["tx3"], dx=indent)
-            .encode(x=x("at"), y=y("lower"), text="note:N")
-            for named, indent in own_and_mean
-        ),
-        base.mark_rect().encode(x=x("left"), x2="low", y=y("top"), y2="bottom", color=own, tooltip=tip),
-        base.mark_rect(opacity=0.38).encode(x=x("low"), x2="high", y=y("top"), y2="bottom", color=own, tooltip=tip),
-        base.mark_rule(color=shade["tx"], strokeWidth=2).encode(
-            x=x("at"), y=y("mark_top"), y2="mark_bottom", tooltip=tip
-        ),
-        base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shade["tx"]).encode(
-            x=x("words_at"), y=y("place"), text="words:N"
-        ),
-    ]
-    if triangles:
-        roles = list(dict.fromkeys(role for row in rows for role in row.roles))
-        layers.append(
-            alt.Chart(table(triangles))
-            .mark_point(shape="triangle-up", size=38, filled=True, opacity=1)
-            .encode(
-                x=x("at"),
-                y=y("place"),
-                color=alt.Color(
-                    "role:N",
-                    scale=alt.Scale(
-                        domain=[titles.get(role, role) for role in roles],
-                        range=[palette.role_colour(role, shade) for role in roles],
-                    ),
-                    legend=None,
-                ),
-                tooltip=[
-                    alt.Tooltip("role:N", title="Role"),
-                    alt.Tooltip("label:N", title="Label"),
-                    alt.Tooltip("measure:N", title="Measure"),
-                    alt.Tooltip("value:Q", title="Value", format=".3f"),
-                ],
-            )
-        )
-    return finished(
-        alt.layer(*layers).resolve_scale(color="independent"),
-        ROW * (count + 1),
-        {"left": 2, "right": 0, "top": 0, "bottom": 2},
-    )
+        )  # fmt: skip
+        triangles += [
+            {"label": label, "name": row.name, "who": titles.get(role, role), "value": three[place],
+             "colour": palette.role_colour(role, shade)}
+            for role, three in row.roles.items() if three[place] is not None
+        ]  # fmt: skip
+    return bars, triangles

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.pages import open_page
 from app.widgets import empty_state, layout, plots
-from app.widgets.common import facts
+from app.widgets.common import facts, table
 from core.annotations import Reference
 from core.formatting import (
     MISSING,
@@ -75,32 +75,24 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
     assert flip_table is not None
     sub = f"{format_count(flip_table.cells, noun)} with a reference"
     with layout.panel("Contribution by step", sub, counted=on, key="worth-steps"):
-        import pandas as pd
-
-        rows = [{"step": result.titles[flip_table.roles[0]], "right": format_percent(flip_table.shares[0], 1)}]
+        rows = [[result.titles[flip_table.roles[0]], format_percent(flip_table.shares[0], 1), *[""] * 6]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
             price = result.prices[step.role]
             rows.append(
-                {
-                    "step": result.titles[step.role],
-                    "right": format_percent(share, 1),
-                    "corrected": f"{step.total.corrected:,}",
-                    "introduced errors": f"{step.total.regressed:,}",
-                    "net": format_signed(step.total.net, 0),
-                    "cost": format_price(price.cost_usd),
-                    f"cost per {noun} gained": MISSING if price.per_label is None else format_money(price.per_label),
-                    f"tokens per {noun} gained": MISSING
-                    if price.tokens_per_label is None
-                    else format_tokens(price.tokens_per_label),
-                }
+                [
+                    result.titles[step.role],
+                    format_percent(share, 1),
+                    f"{step.total.corrected:,}",
+                    f"{step.total.regressed:,}",
+                    format_signed(step.total.net, 0),
+                    format_price(price.cost_usd),
+                    MISSING if price.per_label is None else format_money(price.per_label),
+                    MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label),
+                ]
             )
-        numbers = [name for name in rows[-1] if name != "step"]
-        st.dataframe(
-            pd.DataFrame(rows).fillna(""),
-            hide_index=True,
-            key="worth-steps-table",
-            column_config={name: st.column_config.TextColumn(name, alignment="right") for name in numbers},
-        )
+        gained = f"per {noun} gained"
+        heads = ["Step", "Right", "Corrected", "Introduced errors", "Net", "Cost", f"Cost {gained}", f"Tokens {gained}"]
+        table(heads, rows)
         whole = result.prices["whole"]
         if whole.cost_usd is None:
             st.caption("The price of a model is unknown, so costs are given in tokens.")

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import layout, palette
-from app.widgets.charts import Spec, draw, finished, kept, table
+from app.widgets.charts import Spec, beside, draw, finished, kept, table, text_width, texts
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.runs import RunRow
@@ -91,10 +91,11 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    frame = table([{**row, "ink": shade[row["colour"]], "end": 1.06} for row in rows])
+    frame = table([{**row, "ink": shade[row["colour"]]} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
-    across = alt.Scale(domain=[low - 0.02, 1.7 - 0.4 * low], nice=False)
+    room = text_width(rows)
+    across = beside(room, (low - 0.02, 1.02))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = list(dict.fromkeys(row["group"] for row in rows))
     lanes = list(dict.fromkeys(row["style"] for row in rows))
@@ -124,8 +125,6 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
         spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q", color=colour, tooltip=tip, **lane)
         + first.encode(x=alt.X("before:Q", scale=across), color=colour, tooltip=tip, **lane)
         + known.mark_point(filled=True, size=85, opacity=1).encode(x=x, color=colour, tooltip=tip, **lane)
-        + base.mark_text(align="left", fontSize=11.5, color=shade["tx2"]).encode(
-            x=alt.X("end:Q", scale=across), text="words:N", **lane
-        )
+        + texts(base, room, **lane)
     )
     return finished(chart, 24 * len(rows) + 70)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-
-import streamlit as st
-
 from app.widgets import layout, plots
+from app.widgets.common import table
 from app.widgets.labels import pick
 from app.widgets.metrics import score_tables
 from core.formatting import format_number
@@ -48,31 +44,24 @@ def _raters(found: EvaluationReport) -> None:
     sides = {**found.raters, "mean": found.scores, "median": found.median}
     rows = [
         [
-            escape(name),
+            name,
             *(format_number(side.labels[name]["spearman"].value) for side in sides.values()),
             format_number(found.agreement[name]),
         ]
         for name in found.scores.labels
     ]
-    _table(["Dimension", *map(escape, sides), "agreement of the raters (alpha)"], rows)
+    table(["Dimension", *sides, "agreement of the raters (alpha)"], rows)
 
 
 def _overlap(found: EvaluationReport) -> None:
     fields = found.overlap
     rows = [
         [
-            escape(name),
+            name,
             *(format_number(own.labels[name]["spearman"]) for own in fields.values()),
             format_number(found.scores.labels[name]["spearman"].value),
         ]
         for name in found.scores.labels
     ]
-    heads = [f"with {escape(field)} (mean F1 {format_number(own.mean)})" for field, own in fields.items()]
-    _table(["Dimension", *heads, "this run"], rows)
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Show a table from cells that already contain HTML."""
-    head = "".join(f"<th>{cell}</th>" for cell in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    st.html(f'<div class="moot-scroll"><table class="moot-table"><tr>{head}</tr>{body}</table></div>')
+    heads = [f"with {field} (mean F1 {format_number(own.mean)})" for field, own in fields.items()]
+    table(["Dimension", *heads, "this run"], rows)

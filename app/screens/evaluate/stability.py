@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.screens.evaluate import by_ambiguity
 from app.widgets import layout, plots
+from app.widgets.common import table
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.formatting import MISSING, format_interval
@@ -50,8 +51,6 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 
 def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
-    import pandas as pd
-
     n = len(result.runs)
     title = "One iteration" if n == 1 else f"{n} iterations"
     with layout.panel(title, ", ".join(result.runs), counted=on, key="stability-measures"):
@@ -68,15 +67,9 @@ def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
             for label, one in result.labels.items()
         ]
         if n == 1:  # the mean is the only value, and nothing varies
-            rows = [{"metric": row["metric"], "value": row["mean"]} for row in rows]
-        numbers = [name for name in rows[0] if name != "metric"]
-        st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            key="stability-table",
-            height="content",
-            column_config={name: st.column_config.TextColumn(name, alignment="right") for name in numbers},
-        )
+            table(["Metric", "Value"], [[row["metric"], row["mean"]] for row in rows])
+        else:
+            table([name.capitalize() for name in rows[0]], [list(row.values()) for row in rows])
         if n == 1:
             st.caption("Models can answer differently each time. Run 3 or more iterations for intervals.")
         else:

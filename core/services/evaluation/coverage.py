@@ -59,7 +59,8 @@ class Coverage:
     left_out: Mapping[Reason, int]
     """reasons without a document are absent"""
     runs: int = 1
-    """over how many runs both are summed"""
+    """number of runs with these numbers each, or, if ``pooled``, over which both are summed"""
+    pooled: bool = False
 
     def count(self, *reasons: Reason) -> int:
         """Return how many documents are left out for one of these reasons."""
@@ -158,14 +159,21 @@ def of_rerun(
 
 
 def merge_coverage(each: Sequence[Coverage]) -> Coverage:
-    """Return the coverage of a chart that pools runs; a document counts once per run that contains it."""
+    """Return the coverage of a chart that pools runs.
+
+    It is that of each run if all are the same, as with iterations. Otherwise, a document counts once for each run.
+    """
+    runs = sum(one.runs for one in each)
+    if len({(one.n, one.pooled, tuple(one.left_out.items())) for one in each}) == 1 and not each[0].pooled:
+        return Coverage(each[0].n, each[0].left_out, runs)
     totals: Counter[Reason] = Counter()
     for one in each:
         totals.update(one.left_out)
     return Coverage(
         sum(one.n for one in each),
         {name: totals[name] for name in _ORDER if totals[name]},
-        sum(one.runs for one in each),
+        runs,
+        pooled=True,
     )
 
 
@@ -173,13 +181,19 @@ def with_unshared(found: Coverage, alone: int) -> Coverage:
     """Return coverage counted in one of two runs, extended by ``alone`` documents that only the other run contains."""
     totals: Counter[Reason] = Counter(found.left_out)
     totals["one_run_only"] += alone
-    return Coverage(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs)
+    return Coverage(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs, found.pooled)
 
 
 def describe(counted: Coverage, reference: Reference = "gold") -> str:
-    """Return "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half if nothing is left out."""
-    over = f" in {counted.runs:,} runs" if counted.runs > 1 else ""
-    text = f"n = {format_count(counted.n, 'document')}{over}"
+    """Return "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half if nothing is left out.
+
+    Over several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
+    """
+    if counted.pooled:
+        text = f"n = {format_count(counted.n, 'verdict')} of {counted.runs:,} runs"
+    else:
+        over = f" in each of {counted.runs:,} runs" if counted.runs > 1 else ""
+        text = f"n = {format_count(counted.n, 'document')}{over}"
     missing = reference_names(reference).missing
     out = [f"{count:,} {REASONS[name].format(reference=missing)}" for name, count in counted.left_out.items()]
     return f"{text}; left out: {', '.join(out)}" if out else text

@@ -47,7 +47,8 @@ def test_coverage_of_a_debate_matches_its_flip_table(session, run):
 
 def test_full_coverage_is_described_by_the_number_alone():
     assert coverage.describe(Coverage(1, {})) == "n = 1 document"
-    assert coverage.describe(Coverage(2400, {}, runs=3)) == "n = 2,400 documents in 3 runs"
+    assert coverage.describe(Coverage(800, {}, runs=3)) == "n = 800 documents in each of 3 runs"
+    assert coverage.describe(Coverage(2400, {}, runs=3, pooled=True)) == "n = 2,400 verdicts of 3 runs"
 
 
 @pytest.fixture
@@ -78,7 +79,14 @@ def test_shared_coverage_of_two_runs(session, run, second):
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
     found = coverage.merge_coverage([coverage.of_run(session, run), coverage.of_run(session, second)])
-    assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2)
+    assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2, pooled=True)
+
+
+def test_coverage_of_equal_runs_is_that_of_each_run(session, run):
+    one = coverage.of_run(session, run)
+    merged = coverage.merge_coverage([one, one])
+    assert (merged.n, merged.runs) == (one.n, 2)
+    assert f"n = {one.n} documents in each of 2 runs" in coverage.describe(merged)
 
 
 def test_mask_restricts_the_coverage(session, run):
