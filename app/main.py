@@ -7,6 +7,7 @@ from starlette.middleware import Middleware
 
 from app import components, context
 from app.api import live, review, security
+from app.pages import PAGES
 
 
 def show_error(error: Exception) -> bool:
@@ -27,6 +28,7 @@ asgi = st.App(
         *live.routes(context.find_run),
         *review.routes(context.find_run),
         *components.routes(),
+        *security.page_routes(PAGES),
     ],
     middleware=[Middleware(security.Guard, access=context.access())],
     on_script_error=show_error,

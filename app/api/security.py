@@ -12,6 +12,7 @@ import hmac
 import re
 import secrets
 from base64 import b64encode
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ import streamlit as st
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
@@ -180,6 +182,26 @@ class Guard:
         return sender
 
 
+def page_routes(names: Iterable[str]) -> list[BaseRoute]:
+    """Return routes that serve Streamlit's page at the addresses of these pages.
+
+    Without them, Streamlit looks for its server below the address of the page first, which the browser reports as
+    errors.
+    """
+
+    async def page(_request: Request) -> Response:
+        return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
+
+    return [Route(f"/{name}", page) for name in names]
+
+
+@cache
+def _page() -> str:
+    """Return Streamlit's page with the address of its server."""
+    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    return page.replace("<head>", "<head><script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>", 1)
+
+
 @cache
 def _policy(is_grid: bool) -> str:
     """Return the content security policy of the page, or of the frame that Streamlit draws the grid in.
@@ -187,8 +209,7 @@ def _policy(is_grid: bool) -> str:
     Scripts come from this server, and inline ones are named by their hashes. Streamlit loads components from ``blob:``
     and uses WebAssembly. The grid turns text into code, because its options contain functions as text.
     """
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    inline = [review_grid_loader()] if is_grid else re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    inline = [review_grid_loader()] if is_grid else re.findall(r"<script>(.*?)</script>", _page(), re.DOTALL)
     hashes = (b64encode(sha256(script.encode()).digest()).decode() for script in inline)
     scripts = ("'unsafe-eval'" if is_grid else "blob: 'wasm-unsafe-eval'", *(f"'sha256-{each}'" for each in hashes))
     return (

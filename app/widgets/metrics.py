@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from app.components import component
+from app.widgets import common, layout
 from core.formatting import format_interval
 from core.stats.intervals import Estimate
 from core.stats.metrics import Metric as ScoreMetric
@@ -64,6 +65,23 @@ def score_metric(metric: ScoreMetric, estimate: Estimate, note: str = "") -> Met
     if metric.interval is None or metric.kinds == ("rating",):
         return Metric(metric.name, text=metric.format(estimate.value), lines=tuple(map(MetricNote, lines)))
     return Metric(metric.name, estimate, lines=(MetricNote(", ".join(lines)),))
+
+
+AGREEMENT = ("kappa", "ac1", "alpha")
+
+
+def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None:
+    """Draw the chance-corrected agreement of verdicts and reference with intervals, per label and over all labels.
+
+    For several labels per document there is no value over all labels.
+    """
+    each = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
+    rows = [[name, *(_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+    whole = {metric.key: metric for metric in metrics(scores.kind) if metric.key in AGREEMENT}
+    if whole:
+        rows.append(["All labels", *(_cell(metric, scores[name]) for name, metric in whole.items())])
+    with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
+        common.table(["Label", *(metric.name for metric in each)], rows)
 
 
 def score_tables(scores: Scores, *, key: str) -> None:

@@ -164,3 +164,15 @@ def test_pages_may_not_load_anything_from_other_hosts(inside: TestClient) -> Non
     assert headers["x-frame-options"] == "SAMEORIGIN"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows(inside: TestClient) -> None:
+    from base64 import b64encode
+    from hashlib import sha256
+
+    app = Starlette(routes=security.page_routes(["compare"]))
+    page = TestClient(app).get("/compare").text
+    script = page.partition("<head><script>")[2].partition("</script>")[0]
+    assert "BACKEND_BASE_URL: location.origin" in script
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in inside.get("/").headers["content-security-policy"]

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.widgets import layout, plots
 from app.widgets.common import facts, line, table
-from core.formatting import MISSING, format_number, format_p_value, format_points, format_price
+from core.formatting import MISSING, format_number, format_p_value, format_percent, format_points, format_price
 from core.runs import RunRow
 from core.services.evaluation.compare import MIN_POSITIVES, Comparison, Outcome, Pair
 from core.services.runs.configuration import differences
@@ -18,6 +18,7 @@ from core.stats.metrics import MAIN, metrics
 from core.stats.significance import McNemar
 
 DOCUMENTS = "documents"
+UNRESOLVED = "unresolved, of the whole run"
 COSTS = {
     "cost per document": "usd_per_document",
     "tokens per document": "tokens_per_document",
@@ -46,15 +47,22 @@ def rows(found: Comparison) -> list[dict[str, Any]]:
     """Return the table: metrics as rows, runs as columns."""
     columns = {column.run.run_id: column for column in found.columns}
     kind = found.columns[0].scores.kind
-    table: list[dict[str, Any]] = [
+    lines: list[dict[str, Any]] = [
         {"metric": metric.name, **{id: column.scores[metric.key].value for id, column in columns.items()}}
         for metric in metrics(kind)
         if any(column.scores[metric.key].value is not None for column in columns.values())
     ]
-    table.append({"metric": DOCUMENTS, **{id: column.scores.n for id, column in columns.items()}})
-    return table + [
+    lines.append({"metric": DOCUMENTS, **{id: column.scores.n for id, column in columns.items()}})
+    lines.append({"metric": UNRESOLVED, **{id: _unresolved(column.run) for id, column in columns.items()}})
+    return lines + [
         {"metric": name, **{id: column.cost[key] for id, column in columns.items()}} for name, key in COSTS.items()
     ]
+
+
+def _unresolved(run: RunRow) -> float | None:
+    """Return the share of a run's ended debates without a verdict, None before one has ended."""
+    ended = run.verdicts + run.unresolved + run.failed
+    return (run.unresolved + run.failed) / ended if ended else None
 
 
 def columns(found: Comparison) -> None:
@@ -62,18 +70,18 @@ def columns(found: Comparison) -> None:
     formats = {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
     own: dict[str, Callable[[float | None], str]] = {
         DOCUMENTS: lambda value: f"{value or 0:,.0f}",
+        UNRESOLVED: lambda value: MISSING if value is None else format_percent(value),
         "cost per document": format_price,
         "tokens per document": lambda value: MISSING if value is None else f"{value:,.0f}",
         "seconds per document": lambda value: format_number(value, 2),
     }
     with layout.panel("Scores", "on the same documents for every run", key="compare-columns"):
-        table(
-            ["Metric", *(column.run.title for column in found.columns)],
-            [
-                [row["metric"], *((own | formats)[row["metric"]](row[column.run.run_id]) for column in found.columns)]
-                for row in rows(found)
-            ],
-        )
+        shown = [
+            [name[:1].upper() + name[1:], *((own | formats)[name](row[column.run.run_id]) for column in found.columns)]
+            for row in rows(found)
+            for name in (row["metric"],)
+        ]
+        table(["Metric", *(column.run.title for column in found.columns)], shown)
 
 
 def cost(found: Comparison, on: str) -> None:

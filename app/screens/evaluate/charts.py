@@ -130,7 +130,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip[:3]),
         ))  # fmt: skip
     chart = alt.layer(*panels).resolve_scale(x="independent").resolve_axis(x="independent")
-    return finished(chart, ROW * len(rows) + 34)
+    return finished(chart, ROW * len(rows) + 46)
 
 
 def _panel_rows(

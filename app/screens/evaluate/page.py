@@ -12,10 +12,10 @@ from app.screens.evaluate import annotators, charts, debate_effect, error_analys
 from app.state import EvaluateState, with_default
 from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
 from app.widgets.document_drawer import document_drawer
-from app.widgets.metrics import Metric, MetricNote, metric_strip, score_metric, score_tables
+from app.widgets.metrics import Metric, MetricNote, agreement, metric_strip, score_metric, score_tables
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
-from core.formatting import format_count
+from core.formatting import format_count, format_percent
 from core.runs import RunRow
 from core.services.evaluation import coverage, drift, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
@@ -162,8 +162,9 @@ def _key_numbers(found: EvaluationReport) -> None:
     if without := counted.count("no_reference"):
         lines.append(MetricNote(f"{format_count(without, 'document')} without {missing}"))
     excluded = sum(counted.left_out.values()) - without
+    share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""
     left_out = Metric(
-        "Left out", text=f"{excluded:,}", lines=tuple(lines) or (MetricNote("All documents are scored."),)
+        "Left out", text=f"{excluded:,}{share}", lines=tuple(lines) or (MetricNote("All documents are scored."),)
     )
     metric_strip([*numbers, left_out], key="evaluate-numbers")
 
@@ -186,6 +187,7 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
     if right is not None:
         with right:
             _flow(session, found, debate)
+    agreement(found.scores, reference_names(reference).noun, on, key="evaluate-agreement")
     score_tables(found.scores, key="evaluate-tables")
     confusion_drilldown.confusion_panel(session, found, debate)
 

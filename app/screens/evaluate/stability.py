@@ -69,7 +69,7 @@ def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
         if n == 1:  # the mean is the only value, and nothing varies
             table(["Metric", "Value"], [[row["metric"], row["mean"]] for row in rows])
         else:
-            table([name.capitalize() for name in rows[0]], [list(row.values()) for row in rows])
+            table(["Metric", "Mean", "SD", *list(rows[0])[3:]], [list(row.values()) for row in rows])
         if n == 1:
             st.caption("Models can answer differently each time. Run 3 or more iterations for intervals.")
         else:

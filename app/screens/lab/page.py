@@ -221,7 +221,8 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     if latest is None:
         line("Tests use the built-in word-list baseline: free and immediate, but no language model.")
         return
-    models = configuration.configuration(latest.settings, latest.documents)[configuration.MODELS]
+    used = latest.settings.role_models.values()
+    models = ", ".join(configuration.model_names(model for model in used if model.connection != BUILTIN))
     notice(
         "warn",
         "Tests use the word-list baseline instead of a language model",

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.annotations import VERDICT, Reference
 from core.debate.protocols import family
-from core.formatting import format_money
+from core.formatting import format_count, format_interval, format_money, format_points
 from core.runs import RunRow
 from core.services.cache import cached_scores
 from core.services.evaluation import arrays, debate_steps
@@ -18,7 +18,7 @@ from core.services.evaluation.debate_steps import Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
-from core.stats.flips import FlipTable, Objections, objections
+from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.store.debate_steps import Spent
 
 
@@ -50,6 +50,8 @@ class DebateEffect:
 
     flip_table: FlipTable | None
     """None with a single step. For a choice, the cells of a label are the documents with that reference label"""
+    on_all: Flip | None
+    """the last step against the first on all debated documents with a reference, where a missing value is wrong"""
     noun: str
     """noun for one cell of the flip table: label, document or rating"""
     titles: Mapping[str, str]
@@ -70,6 +72,10 @@ class DebateEffect:
         return describe_flips(self.flip_table, self.titles, self.noun) if self.flip_table is not None else None
 
 
+_MISSING = 9_999
+"""Code of a missing value where it counts as wrong: no label and no point of a scale has it."""
+
+
 @cached_scores
 def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> DebateEffect:
     """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
@@ -82,7 +88,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
     path = debate_steps.steps(run, found, verdict)
-    flip_table = None
+    flip_table = on_all = None
     if len(path) > 1:
         true = debate_steps.reference_codes(gold, measured=rating)
         coded = [(name, debate_steps.as_codes(gold, predicted, measured=rating)) for name, _, predicted in path]
@@ -91,8 +97,12 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
             coded = [(name, np.broadcast_to(predicted, (len(predicted), labels))) for name, predicted in coded]
             true = debate_steps.by_true_label(true, labels)
         flip_table = flips.flip_table(true, coded, codebook.names)
+        debated = np.where((arrays.debate_statuses(session, run) == "waiting")[:, None], -1, true)
+        ends = [(name, np.where(values < 0, _MISSING, values)) for name, values in (coded[0], coded[-1])]
+        on_all = flips.flip_table(debated, ends, codebook.names).whole
     return DebateEffect(
         flip_table=flip_table,
+        on_all=on_all,
         noun=noun(run),
         titles={**debate_steps.role_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
@@ -143,7 +153,17 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
         gains = sorted(((tally.net, name) for name, tally in best.labels.items() if tally.net > 0), reverse=True)[:2]
         on = f", on {' and '.join(name for _, name in gains)}" if len(best.labels) > 1 else ""
         pieces.append((f" Most of the gain comes from the {titles.get(best.role, best.role).lower()}{on}.", False))
+    if flip_table.excluded and debate.on_all is not None:
+        pieces.append((f" {_on_all(debate.on_all, noun)}", False))
     return tuple(pieces)
+
+
+def _on_all(flip: Flip, noun: str) -> str:
+    """Return the gain on all documents as a sentence."""
+    value, interval = flip.gain.value, flip.gain.interval
+    span = f", {format_interval(interval.low, interval.high, style='points', level=interval.level)}" if interval else ""
+    counted = f"On all {format_count(flip.total.n, noun)}, with missing ones counted as wrong"
+    return f"{counted}: {format_points(value)} points{span}."
 
 
 def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent]) -> dict[str, Price]:

@@ -147,3 +147,14 @@ def test_run_without_turns_has_no_flip_table(project):
     assert report["left_out"] == {"waiting": 1}
     assert report["errors"]["Alpha"]["wrong"] == 0
     assert "at least three people" in report["alternative_test"]["sentence"]
+
+
+def test_gain_on_all_documents_counts_missing_values_as_wrong(session, run):
+    effect = debate_effect.debate_effect(session, run)
+    # Right cells of d0, d1, d2, d3, d4, d6: extractor 1 2 0 1 2 0, verdict 2 1 1 2 0 0.
+    assert effect.on_all is not None
+    assert (effect.on_all.total.n, effect.on_all.total.right_before, effect.on_all.total.right_after) == (12, 6, 6)
+    assert effect.flip_table is not None
+    assert effect.flip_table.whole.total.net == 2  # on the documents with a complete verdict
+    text = "".join(words for words, _ in debate_effect.summary(effect))
+    assert "On all 12 labels, with missing ones counted as wrong: 0.0 points, 95% interval" in text
