@@ -14,7 +14,7 @@ from typing import Any
 
 from core import prompts
 from core.authors.questions import Feature, Message, Prediction, Question, context, format_conversation, make_question
-from core.authors.selection import Example, Learned, most_uncertain
+from core.authors.selection import Example, Learned, keywords, most_uncertain
 from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
 from core.debate.reading import parse
@@ -213,7 +213,8 @@ def reply_in_chat(text: Text, features: Sequence[Feature], templates: Templates)
 
 def _predictor(text: Text, feature: Feature, examples: Sequence[Example], templates: Templates) -> Request:
     shown = [{"text": prompts.delimit(one.text, "precedent"), "value": one.value} for one in examples[-EXAMPLES_SHOWN:]]
-    values = {"feature": _shown(feature), "examples": shown, "conversation": text.shown}
+    words = keywords(examples)
+    values = {"feature": _shown(feature), "examples": shown, "keywords": words, "conversation": text.shown}
     inputs = {"text": text.text, "feature": feature, "examples": tuple(examples)}
     return Request(PREDICTOR, prompts.render(templates[PREDICTOR], values), inputs, item=feature.item)
 

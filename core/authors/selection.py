@@ -10,6 +10,9 @@ highest sigma are asked. The paper does not publish its selector. Here both are 
 Both are trained online by gradient steps. An author's answer moves only u of the feature that was asked, towards its
 loss (section 3.4.1). A reaction to a recommendation moves only w of the features that chose it; the gradient stops
 there and reaches neither the predictors nor sigma (section 3.4.2). An abstention changes neither, and is counted.
+
+A predictor learns from the answers to its own feature: as examples, and as keywords of each value (section 3.4.1 leaves
+the update of a predictor open).
 """
 
 from __future__ import annotations
@@ -31,9 +34,15 @@ from core.authors.questions import (
     Submission,
     loss,
 )
+from core.classifier.keyword_mining import cues
+from core.codebook import normalise
 
 RATE = 0.5
 """Step of the gradient. Constant, because predictors change while they learn."""
+MAX_KEYWORDS = 6
+"""Most keywords of an answer."""
+MINED_EXAMPLES = 500
+"""Latest answers to a feature that keywords are taken from."""
 MIN_SIGMA = 0.01
 """Uncertainty is never zero, so every feature can be asked again."""
 
@@ -126,6 +135,24 @@ class Example:
     text: str
     question: str
     value: str
+
+
+def keywords(examples: Sequence[Example], most: int = MAX_KEYWORDS) -> dict[str, tuple[str, ...]]:
+    """Return the words that separate texts with an answer from those with other answers, by answer, strongest first.
+
+    Answers without such words are left out; with one answer alone there are none.
+    """
+    texts: dict[str, list[str]] = {}
+    spelling: dict[str, str] = {}
+    for one in examples[-MINED_EXAMPLES:]:
+        texts.setdefault(normalise(one.value), []).append(one.text)
+        spelling.setdefault(normalise(one.value), one.value)
+    found = {}
+    for value, own in texts.items() if len(texts) > 1 else ():
+        others = [text for other, group in texts.items() if other != value for text in group]
+        if words := tuple(cue.words for cue in cues(own, others, most=most)):
+            found[spelling[value]] = words
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 Features with fixed values are predicted by the classifier, trained on the feature's own answers; it starts from the
 words of the codebook. An open feature is predicted from the answers that its label names and that authors gave: the
-one whose own words, or the texts that it was given for, share most character n-grams with the text.
+one whose own words, or the texts that it was given for, share most character n-grams with the text, and whose learned
+keywords occur in it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,7 +16,7 @@ import orjson
 
 from core.authors.questions import Feature, Prediction, Question
 from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITER, EarlierAnswer
-from core.authors.selection import Example
+from core.authors.selection import Example, keywords
 from core.baseline.evidence import example, find_evidence, lexicon_of
 from core.classifier.classifier import Task, train
 from core.classifier.similarity import CharacterSpace
@@ -27,6 +29,9 @@ NAMED_BONUS = 0.15
 """Score of an answer that the codebook names: it fits more texts than an answer that was made for one."""
 OWN_WEIGHT = 0.5
 """Weight of the words of an answer itself against the texts that it was given for."""
+KEYWORD_BONUS = 0.2
+"""Score of an answer with a learned keyword in the text."""
+_WORD = re.compile(r"[^\W\d_]+")
 CHAT_NOTICE = (
     "This is Moot's built-in word-list model, not a language model: it cannot hold a conversation. {found}"
     "Write on, or choose a language model in the settings of this page."
@@ -101,6 +106,9 @@ def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tu
     for key, sources in given.items():
         scores[key] += float(max(alike[place : place + len(sources)]))
         place += len(sources)
+    words = f" {' '.join(_WORD.findall(text.casefold()))} "
+    for value, learned in keywords(examples).items():
+        scores[normalise(value)] += KEYWORD_BONUS * any(f" {one} " in words for one in learned)
     ranked = sorted(answers, key=lambda key: (-scores[key], list(answers).index(key)))
     return [(answers[key], scores[key] + 1e-3) for key in ranked]
 

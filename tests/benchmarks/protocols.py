@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import subprocess
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -21,15 +19,15 @@ from pathlib import Path
 
 import duckdb
 
+from core.codebook import dump_yaml, parse_codebook
 from core.debate.protocols import PROTOCOLS
+from tests.core.cli.invoking import moot
 from tests.servers.running import llama_cpp
 
 LABELS = ("Cleanliness", "Service", "Food and drinks")
 TEXTS = ("The rooms were spotless.", "Breakfast was cold.", "Friendly staff.", "Nothing to say.", "A clean bar.")
-CODEBOOKS = {kind: f"{{kind: {kind}, unit: review, labels: [{', '.join(f'{{name: {name}}}' for name in LABELS)}]}}"
-             for kind in ("multilabel", "choice", "rating")}  # fmt: skip
-GOLD = {"multilabel": "1", "choice": "", "rating": "3"}
-KINDS = {"labels": "multilabel", "choice": "choice", "ratings": "rating"}
+SCALES = ((0, 3), (-1, 4), (1, 7))
+"""One for each label of the codebook that rates."""
 
 
 class Refused(Exception):
@@ -51,33 +49,38 @@ def cases(only: str | None) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
 
 def prepare(folder: Path) -> None:
     """Write the codebooks and a file of texts whose last rows have gold, for precedents."""
-    for kind, text in CODEBOOKS.items():
-        (folder / f"{kind}.yaml").write_text(text, encoding="utf-8")
+    for kind in ("multilabel", "choice", "rating"):
+        labels: list[dict[str, object]] = [{"name": name} for name in LABELS]
+        if kind == "rating":
+            for label, (low, high) in zip(labels, SCALES, strict=True):
+                label["scale"] = {"min": low, "max": high}
+        book = parse_codebook({"kind": kind, "unit": "review", "labels": labels})
+        (folder / f"{kind}.yaml").write_text(dump_yaml(book), encoding="utf-8")
     with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
         rows = [
-            [text, LABELS[row % 3], *(str((row + column) % 2 + (row % 3)) for column in range(3))]
+            [text, LABELS[row % 3], *(str(1 + (row + column) % 3) for column in range(3))]
             for row, text in enumerate(TEXTS)
         ]
         csv.writer(file).writerows([["text", "label", *LABELS], *rows])
 
 
 def run(folder: Path, url: str, protocol: str, kind: str, params: tuple[str, ...], documents: int) -> Path:
-    """Run a case in a process of its own and return its project.
+    """Run a case and return its project.
 
     Raises Refused if the protocol does not support the parameter for this kind, RuntimeError if the command fails.
     """
     project = Path(tempfile.mkdtemp(dir=folder)) / "p.duckdb"
     gold = ("--gold", "label=label") if kind == "choice" else ("--gold-same-names",) if kind == "rating" else ()
-    command = [
-        sys.executable, "-c", "from core.cli import main; main()", "annotate", str(folder / "texts.csv"), "--text",
-        "text", "--codebook", str(folder / f"{kind}.yaml"), *gold, "--project", str(project), "--protocol", protocol,
-        "--connection", f"random={url}", "--model", "random/tiny-random", "--limit", str(documents), "--json",
+    done = moot(
+        "annotate", folder / "texts.csv", "--text", "text", "--codebook", folder / f"{kind}.yaml", *gold, "--project",
+        project, "--protocol", protocol, "--connection", f"random={url}", "--model", "random/tiny-random", "--limit",
+        documents, "--json",
         *(part for param in ("schema=on", "max_tokens=2048", *params) for part in ("--param", param)),
-    ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+        code=None,
+    )  # fmt: skip
     if "Change the parameter or the codebook." in done.stderr:
         raise Refused(done.stderr.strip())
-    if done.returncode not in (0, 1):
+    if done.code not in (0, 1):
         raise RuntimeError(done.stderr.strip())
     return project
 

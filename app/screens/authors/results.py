@@ -83,6 +83,12 @@ def _labels(found: AuthorReport) -> None:
             ],
         )  # fmt: skip
         line("Abstentions are counted for themselves and are never a value.")
+        learned = [
+            (one.name, answer, ", ".join(words)) for one in found.features for answer, words in one.keywords.items()
+        ]
+        if learned:
+            with st.expander("Words that the predictors learned"):
+                html_table(("Label", "Answer", "Words of its texts"), learned)
 
 
 def comparison_panel(session: ProjectSession) -> None:

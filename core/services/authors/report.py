@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from core.authors import comparison, requests
 from core.authors.comparison import Collection, GroupReport, Predictivity
 from core.authors.questions import Answer, Prediction
 from core.authors.recommendation import ClickRate, click_rates
+from core.authors.selection import keywords
 from core.codebook import Codebook
 from core.debate.context import run_parallel
 from core.debate.turns import Reply, Step
@@ -38,6 +39,8 @@ class FeatureReport:
     accuracy: float | None
     uncertainty: float
     """Uncertainty of a prediction with a certainty of 0.5."""
+    keywords: Mapping[str, tuple[str, ...]]
+    """Words that the predictor learned, by answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def _feature_reports(desk: Desk) -> tuple[FeatureReport, ...]:
         reports.append(
             FeatureReport(
                 feature.name, len(effects), len(given), desk.learned.abstentions.get(feature.item, 0),
-                right / len(chosen) if chosen else None, doubt,
+                right / len(chosen) if chosen else None, doubt, keywords(desk.learned.examples.get(feature.item, ())),
             )
         )  # fmt: skip
     return tuple(reports)

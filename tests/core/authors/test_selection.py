@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from core.authors.questions import Answer, Impression, Prediction, Question, Reaction, Submission
-from core.authors.selection import KEYWORDS, SELECTOR, Score, Selector, most_uncertain, replay
+from core.authors import requests
+from core.authors.questions import Answer, Feature, Impression, Prediction, Question, Reaction, Submission
+from core.authors.selection import KEYWORDS, SELECTOR, Example, Score, Selector, keywords, most_uncertain, replay
 
 SURE, UNSURE = Prediction("Yes", 0.9), Prediction("Yes", 0.5)
 
@@ -74,6 +75,19 @@ def test_abstentions_are_counted_and_never_become_a_value() -> None:
     assert [effect.loss for effect in learned.effects] == [None, None, 1.0]
     assert learned.effects[0].before == learned.effects[0].after
     assert learned.answered == 1
+
+
+def test_keywords_are_the_words_that_separate_the_answers_of_a_feature() -> None:
+    yes = ("which kettle shall I buy", "buy or rent a boat", "shall we buy it")
+    texts = {"Yes": yes, "no": ("hi", "why is it dark"), "No": ("it rained again", "a dream of rain")}
+    examples = [Example(text, "Is it so?", value) for value, own in texts.items() for text in own]
+    assert keywords(examples)["Yes"][0] == "buy"
+    feature = Feature("a", "Purchase", values={"Yes": True, "No": False})
+    step = requests.predict(requests.Text("d", "A boat."), [feature], {"a": examples}, requests.load_templates())
+    (request,) = next(step)
+    assert "- Yes: buy" in request.messages[-1].content
+    assert keywords([one for one in examples if one.value == "Yes"]) == {}, "there is nothing to separate them from"
+    assert keywords([]) == {}
 
 
 def test_only_the_authors_first_answer_teaches() -> None:

@@ -18,6 +18,7 @@ from core.llm.connections import connection
 from core.services.authors import desk
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.servers.running import llama_cpp
 from tests.servers.scripted import Scripted, saying
 
 BOOK = Codebook(
@@ -194,6 +195,15 @@ def test_unreadable_replies_leave_a_text_without_questions(session: ProjectSessi
         assert (made.excluded, made.questions) == ("nothing relevant", ())
         assert len(server.requests) == 2, "asked once more, then given up"
         assert session.store.documents.count() == 1, "the text itself is kept"
+
+
+def test_words_of_a_real_server_are_a_chat_reply_but_never_a_question(session: ProjectSession, tmp_path: Path) -> None:
+    with llama_cpp(tmp_path, "--ctx", "2048") as url:
+        session.models.add(connection("toy", url))
+        desk.save_settings(session, model="toy/tiny-random")
+        made = desk.submit(session, desk.give_consent(session, "ada"), TEXT)
+        assert (made.excluded, made.questions) == ("nothing relevant", ()), "random words are not in the form"
+        assert desk.reply_in_chat(session, made).text
 
 
 def test_settings_are_checked(session: ProjectSession) -> None:
