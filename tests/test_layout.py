@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "ingest": set(),
     "export": {"ingest"},
     "debate": {"prompts"},
-    "authors": {"prompts", "debate", "stats"},
+    "authors": {"prompts", "debate", "stats", "classifier"},
     "baseline": {"prompts", "debate", "classifier", "authors"},
     "llm": {"prompts", "debate", "baseline"},
     "engine": {"debate", "llm", "prompts"},

@@ -19,6 +19,7 @@ from app.widgets.common import heading, report_to
 from app.widgets.layout import panel
 from core.errors import MootError
 from core.services import bundle, guided_path, projects
+from core.services.authors import files as author_files
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, sample_projects
 from core.services.data.overview import count_documents
@@ -31,6 +32,12 @@ TYPES = sorted({suffix.removeprefix(".") for suffix in (*importing.SUFFIXES, bun
 def open_sample(key: str) -> None:
     """Open a sample project, creating it if needed."""
     _open(lambda: sample_projects.ensure_sample(context.workspace(), key))
+
+
+def open_chats() -> None:
+    """Open the sample chats, creating their project if needed, and go to the Authors page."""
+    if _open(lambda: author_files.ensure_sample_project(context.workspace())):
+        state.next_page = "authors"
 
 
 def open_recent(path: Path) -> None:
@@ -105,6 +112,7 @@ def main() -> None:
                     for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
                         with cell:
                             sections.sample_card(card, partial(open_sample, card.sample.key))
+                sections.sample_card(author_files.sample_card(), open_chats)
         with right:
             with panel("Example debate", note="a hotel review", key="example"):
                 sections.example()

@@ -32,15 +32,19 @@ from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError
 from core.hashing import digest
-from core.services import preferences
 from core.services.authors.desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import sample_projects
+from core.services.data.sample_projects import SampleCard
+from core.services.sample_data import Sample
 from core.services.session import ProjectSession, check_output_path
 from core.services.workspace import Workspace
 
-SAMPLE_PROJECT = "author-chats.duckdb"
-SAMPLE_CHATS, SAMPLE_CODEBOOK, SAMPLE_CATALOGUE = "author_chats.jsonl", "author_chats.yaml", "author_catalogue.yaml"
+SAMPLE = Sample(
+    "author-chats", "What authors mean", "short chats with their authors' answers", "author_chats.jsonl",
+    "author_chats.yaml",
+)  # fmt: skip
+SAMPLE_CATALOGUE = "author_catalogue.yaml"
 COLUMNS = (
     "question_id", "document_id", "conversation", "author", "text", "label", "question", "options", "predicted",
     "annotator", "group", "answer", "position", "abstention", "declined", "seconds", "cost_usd", "unix_time", "model",
@@ -207,10 +211,17 @@ def _gold(desk: Desk, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
     return found
 
 
+def sample_card() -> SampleCard:
+    """Return the sample chats as shown on Home."""
+    folder = resources.folder("sample_data")
+    chats = (folder / SAMPLE.data).read_text(encoding="utf-8").splitlines()
+    return SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), len(chats))
+
+
 def ensure_sample_project(workspace: Workspace) -> Path:
     """Open the project of the sample chats, created if it is missing, and return its file. Raises ProjectError."""
     sample_projects.make_folder()
-    session = workspace.open(preferences.projects_folder() / SAMPLE_PROJECT)
+    session = workspace.open(SAMPLE.path)
     load_sample(session)
     return session.path
 
@@ -219,10 +230,10 @@ def load_sample(session: ProjectSession) -> int:
     """Import the sample chats with their catalogue, and their codebook if the project has none; return the texts."""
     folder = resources.folder("sample_data")
     if session.store.codebooks.latest() is None:
-        session.store.codebooks.save(read_codebook(folder / SAMPLE_CODEBOOK), note="the sample's codebook")
+        session.store.codebooks.save(read_codebook(folder / SAMPLE.codebook), note="the sample's codebook")
     if not load_settings(session).catalogue.strip():
         save_settings(session, catalogue=(folder / SAMPLE_CATALOGUE).read_text(encoding="utf-8"))
-    return import_chats(session, folder / SAMPLE_CHATS)
+    return import_chats(session, folder / SAMPLE.data)
 
 
 # -- export

@@ -19,7 +19,7 @@ from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot
 
-SAMPLE = resources.folder("sample_data") / files.SAMPLE_CHATS
+SAMPLE = resources.folder("sample_data") / files.SAMPLE.data
 
 
 @pytest.fixture(scope="module")
