@@ -132,7 +132,7 @@ class CodebookState:
 class PersonasState:
     """State of the Personas page."""
 
-    job: Value[personas.Job | None] = Value(None)
+    job: Value[personas.GenerationJob | None] = Value(None)
     """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""

@@ -17,7 +17,7 @@ from core.codebook import COLOURS, Codebook, Label
 from core.errors import CodebookError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.keyword_matches import InData
+from core.services.codebooks.keyword_matches import KeywordMatches
 from core.services.session import ProjectSession
 
 OFFERED = 10
@@ -34,13 +34,13 @@ class Fields:
 
     def keep(self, codebook: Codebook) -> None:
         """Save a codebook as the draft."""
-        codebooks.keep(self.session, codebook)
+        codebooks.save_draft(self.session, codebook)
         state.codebook.note_draft_saved()
 
     def do(self, edit: Callable[[Codebook], Codebook]) -> None:
         """Apply an edit to the draft. Errors are shown at the top of the page."""
         try:
-            self.keep(edit(codebooks.standing(self.session).codebook))
+            self.keep(edit(codebooks.codebook_status(self.session).codebook))
         except CodebookError as error:
             state.set_notice("error", error.message, error.remedy)
         except KeyError:
@@ -50,7 +50,7 @@ class Fields:
         """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
         typed = st.session_state[key]
         try:
-            self.keep(edit(codebooks.standing(self.session).codebook, typed))
+            self.keep(edit(codebooks.codebook_status(self.session).codebook, typed))
         except CodebookError as error:
             state.codebook.reject(key, typed, str(error))
         except KeyError:
@@ -257,7 +257,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
         )  # fmt: skip
 
 
-def in_data(found: InData) -> None:
+def in_data(found: KeywordMatches) -> None:
     """Draw the keyword matches in the documents."""
     of = f"of {found.documents:,} documents"
     if found.documents < found.total:

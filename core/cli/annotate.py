@@ -99,7 +99,7 @@ def annotate_file(
     """
     to_import = preview_file(source, codebook)
     built = to_import.built
-    plan, sources = personas.given(plan)
+    plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     pipeline.check_templates_on(built.documents, settings)
     if path.exists():

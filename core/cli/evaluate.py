@@ -90,7 +90,9 @@ def evaluate_command(
         check_annotator(session, chosen, annotator)
         found = [full_report(session, row, reference, annotator, errors=errors, epsilon=epsilon) for row in chosen]
         for report in found if prepass is not None else ():
-            report["ambiguity"] = ambiguity.apart(session, report["run_id"], str(prepass), theta, annotator, reference)
+            report["ambiguity"] = ambiguity.scores_by_ambiguity(
+                session, report["run_id"], str(prepass), theta, annotator, reference
+            )
         recommended = role_models(session, chosen, reference)
         if page is not None and chosen:
             save_html_report(session, chosen[-1], page, reference)

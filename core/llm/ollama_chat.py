@@ -78,7 +78,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
         for line in filter(bytes.strip, some):
             take(streaming.decode(line, role_model), role_model, builder)
             if builder.finish_reason:
-                await streaming.read_out(response)
+                await streaming.drain(response)
                 return
         builder.check_stall(role_model)
 

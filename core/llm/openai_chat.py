@@ -65,7 +65,7 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
             if data == b"[DONE]":
                 _take_held(held, role_model, builder)
                 builder.finish_reason = builder.finish_reason or "stop"
-                await streaming.read_out(response)
+                await streaming.drain(response)
                 return
             if not data:
                 continue

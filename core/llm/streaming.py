@@ -96,7 +96,7 @@ class Lines:
                 await self._waiter
             finally:
                 timer.cancel()
-        if self._content.exception() is not None and (came := _before_the_break(self._content)):
+        if self._content.exception() is not None and (came := _bytes_before_break(self._content)):
             return came
         came = await (self._final() if self._last else self._content.readany())
         self._quiet_until = loop.time() + COALESCE_SECONDS
@@ -113,7 +113,7 @@ class Lines:
             self._waiter.set_result(None)
 
 
-def _before_the_break(content: aiohttp.StreamReader) -> bytes:
+def _bytes_before_break(content: aiohttp.StreamReader) -> bytes:
     """Return the bytes before a broken connection; aiohttp raises first and has no public access to them."""
     came = b"".join(content._buffer)[content._buffer_offset :]
     content._buffer.clear()
@@ -442,7 +442,7 @@ async def beginning(response: aiohttp.ClientResponse, most: int) -> bytes:
     return bytes(read)
 
 
-async def read_out(response: aiohttp.ClientResponse) -> None:
+async def drain(response: aiohttp.ClientResponse) -> None:
     """Read a complete response to its end, if the end comes at once.
 
     Many servers send the end separately, and only a connection that was read to its end can serve the next call.

@@ -29,12 +29,12 @@ from core.store.personas import PersonaSetVersion as PersonaSetVersion
 LIMITS = ("groups", "dimensions")
 ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)
 
-Tell = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Progress callback with (requests answered, requests made so far)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class GeneratedPersonas:
     """Personas generated from documents, with the usage."""
 
     made: PersonaExtraction
@@ -68,7 +68,7 @@ class GroupCost:
 # -- input from the command line or a form
 
 
-def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
+def resolve_files(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
     """Return a panel's plan with its persona file read in, and the source files for generating personas.
 
     Any other plan is returned unchanged. InputError for a missing file, UsageError for a file without personas, and if
@@ -84,14 +84,14 @@ def given(plan: Plan) -> tuple[Plan, tuple[Path, ...]]:
             "Both personas and sources are given.", "Give a file of personas, or source files to generate them from."
         )
     if text and not text.startswith("{") and "\n" not in text:
-        params["personas"] = read_cast(Path(text)).text
+        params["personas"] = read_personas(Path(text)).text
     for path in sources:
         if not path.is_file():
             raise InputError(f"File {path} does not exist.", "Check the path in --param sources.")
     return replace(plan, params=params), sources
 
 
-def read_cast(path: Path) -> PersonaSet:
+def read_personas(path: Path) -> PersonaSet:
     """Read personas from a YAML file.
 
     InputError for a file that cannot be read, UsageError for invalid personas.
@@ -126,12 +126,12 @@ def task_of(codebook: Codebook) -> str:
 # -- generation
 
 
-def make(
+def generate(
     session: ProjectSession, sources: Sequence[SourceDocument], codebook: Codebook, role_model: RoleModel,
     *, task: str = "", temperature: float | None = None,
     groups: int = persona_extraction.GROUPS, dimensions: int = persona_extraction.DIMENSIONS,
-    tell: Tell = lambda _done, _of: None,
-) -> Future[Making]:  # fmt: skip
+    on_progress: OnProgress = lambda _done, _of: None,
+) -> Future[GeneratedPersonas]:  # fmt: skip
     """Generate personas from documents with a model, and store the documents in the project.
 
     ``temperature`` is used if the model sets none.
@@ -147,11 +147,11 @@ def make(
         sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
 
-    async def drive() -> Making:
-        made, spent = await standalone.drive(step, settings, session.models, session.project.turn_store, tell)
-        return Making(made, spent)
+    async def run() -> GeneratedPersonas:
+        made, spent = await standalone.drive(step, settings, session.models, session.project.turn_store, on_progress)
+        return GeneratedPersonas(made, spent)
 
-    return session.engine.submit(drive())
+    return session.engine.submit(run())
 
 
 def with_personas(
@@ -168,7 +168,7 @@ def with_personas(
         return plan, []
     panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
-    making = make(
+    making = generate(
         session,
         read_sources(sources),
         codebook,
@@ -192,14 +192,14 @@ def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
     )
 
 
-class Job:
+class GenerationJob:
     """Progress and result of generating personas, for a page that polls."""
 
     def __init__(self) -> None:
         self._done = self._asked = 0
-        self.future: Future[Making] | None = None
+        self.future: Future[GeneratedPersonas] | None = None
 
-    def tell(self, done: int, asked: int) -> None:
+    def on_progress(self, done: int, asked: int) -> None:
         """Record the progress."""
         self._done, self._asked = done, asked
 
@@ -219,17 +219,21 @@ class Job:
         futures.wait([self.future], seconds)
         return self.future.done()
 
-    def result(self) -> Making:
+    def result(self) -> GeneratedPersonas:
         """Return the generated personas, waiting for them if necessary. Raises the error that stopped the job."""
         assert self.future is not None
         return self.future.result()
 
 
-def start(session: ProjectSession, codebook: Codebook, role_model: RoleModel, *, groups: int, dimensions: int) -> Job:
+def start(
+    session: ProjectSession, codebook: Codebook, role_model: RoleModel, *, groups: int, dimensions: int
+) -> GenerationJob:
     """Start generating personas from the project's sources. UsageError without sources."""
-    job = Job()
+    job = GenerationJob()
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
-    job.future = make(session, sources, codebook, role_model, groups=groups, dimensions=dimensions, tell=job.tell)
+    job.future = generate(
+        session, sources, codebook, role_model, groups=groups, dimensions=dimensions, on_progress=job.on_progress
+    )
     return job
 
 
@@ -288,7 +292,7 @@ def remove_source(session: ProjectSession, name: str) -> None:
     session.store.personas.drop_source(name)
 
 
-def keep(session: ProjectSession, cast: PersonaSet) -> None:
+def save_draft(session: ProjectSession, cast: PersonaSet) -> None:
     """Save a persona set as the draft, or drop the draft if the set equals the saved version."""
     saved = session.store.personas.latest()
     if saved is not None and saved.personas == cast:
@@ -315,7 +319,7 @@ def from_yaml(content: bytes, name: str) -> PersonaSet:
         raise UsageError(f"{name} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
 
 
-def on_the_panel(plan: Plan) -> Plan:
+def with_panel(plan: Plan) -> Plan:
     """Return the plan with the panel as its protocol."""
     return plan if plan.protocol == PANEL else replace(plan, protocol=PANEL, params={})
 

@@ -46,7 +46,7 @@ def start_runs(
         )
     session.store.codebooks.save(codebook, note=f"from {preview.draft.name}")
     settings = planning.project_settings(session, plan)
-    chosen = ambiguity.chosen(session, plan, _ids(preview))
+    chosen = ambiguity.select_documents(session, plan, _ids(preview))
     return planning.create_runs(
         session, settings, chosen, iterations=plan.iterations, rejected=len(preview.built.rejected)
     )

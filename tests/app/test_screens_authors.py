@@ -116,6 +116,6 @@ def test_label_is_opened_on_the_codebook_page(session: ProjectSession) -> None:
     at = open_page("codebook")
     urgent = BOOK.labels[0].id
     at.selectbox(key=f"label-open-{urgent}").set_value("word").run()
-    status = codebooks.standing(session)
+    status = codebooks.codebook_status(session)
     assert status.codebook.label(urgent).open == "word"
     assert status.dirty

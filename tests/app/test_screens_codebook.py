@@ -32,7 +32,7 @@ def saved(session: ProjectSession) -> ProjectSession:
 
 
 def names(session: ProjectSession) -> tuple[str, ...]:
-    return codebooks.standing(session).codebook.names
+    return codebooks.codebook_status(session).codebook.names
 
 
 def test_template_becomes_version_1(session: ProjectSession) -> None:
@@ -50,7 +50,7 @@ def test_template_becomes_version_1(session: ProjectSession) -> None:
 def test_first_label_is_added_and_named(session: ProjectSession) -> None:
     at = open_page("codebook")
     at.button(key="label-add").click().run()
-    (label,) = codebooks.standing(session).codebook.labels
+    (label,) = codebooks.codebook_status(session).codebook.labels
     at.text_input(key=f"label-name-{label.id}").set_value("Noise").run()
     assert names(session) == ("Noise",)
     assert "loud" in at.button_group(key=f"label-offered-{label.id}").options[2]
@@ -66,7 +66,7 @@ def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why:
     assert names(saved) == ("Price", "Food")
     at.text_area(key=f"label-description-{PRICE}").set_value("What it costs.").run()
     assert at.text_input(key=field).value == typed  # nothing lost by another edit
-    assert codebooks.standing(saved).codebook.label(PRICE).description == "What it costs."
+    assert codebooks.codebook_status(saved).codebook.label(PRICE).description == "What it costs."
     at.text_input(key=field).set_value("Cost").run()
     assert "moot-wrong" not in html(at)
     assert names(saved) == ("Cost", "Food")
@@ -78,12 +78,12 @@ def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: Proj
     at.text_input(key=f"label-include-{PRICE}-new").set_value("worth the money").run()
     at.text_area(key=f"label-include-{PRICE}-0").set_value("worth every penny").run()
     at.text_input(key="book-unit").set_value("hotel review").run()
-    label = codebooks.standing(saved).codebook.label(PRICE)
+    label = codebooks.codebook_status(saved).codebook.label(PRICE)
     assert (label.keywords, label.include) == (("cheap", "bill"), ("worth every penny",))
     assert "v2 draft, 3 changes" in html(at)
     assert "Draft saved" in html(at)
     button(at, "Discard")
-    assert codebooks.standing(saved).codebook == BOOK
+    assert codebooks.codebook_status(saved).codebook == BOOK
     assert at.text_input(key="book-unit").value == "review"
 
 
@@ -108,7 +108,7 @@ def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> Non
     at.file_uploader[0].set_value(("c.yaml", b"labels: [{name: price}, {name: Staff}]", "text/yaml")).run()
     assert "c.yaml is now the draft" in html(at)
     assert names(saved) == ("price", "Staff")
-    assert codebooks.standing(saved).codebook.labels[0].id == PRICE
+    assert codebooks.codebook_status(saved).codebook.labels[0].id == PRICE
 
 
 def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
@@ -117,7 +117,7 @@ def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     at.number_input(key="book-min").set_value(9).run()
     assert "min must be below" in html(at)
     at.number_input(key="book-min").set_value(0).run()
-    scale = codebooks.standing(saved).codebook.scale
+    scale = codebooks.codebook_status(saved).codebook.scale
     assert scale is not None
     assert (scale.min, scale.max) == (0, 5)
 
@@ -130,7 +130,7 @@ def test_a_dimension_has_a_scale_of_its_own(session: ProjectSession) -> None:
     session.store.documents.add(Document(f"d{n}", {"text": "t"}, gold=one) for n, one in enumerate(gold))
 
     def scales() -> list[str]:
-        return [str(scale) for scale in codebooks.standing(session).codebook.scales]
+        return [str(scale) for scale in codebooks.codebook_status(session).codebook.scales]
 
     at = open_page("codebook")
     assert "gold ratings: 0 to 2" in html(at)

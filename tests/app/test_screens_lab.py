@@ -109,8 +109,8 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
 
 
 def test_held_out_score_is_counted_and_lists_no_documents(filled: ProjectSession) -> None:
-    book = codebooks.standing(filled).codebook
-    codebooks.keep(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
+    book = codebooks.codebook_status(filled).codebook
+    codebooks.save_draft(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
     at = open_page("lab")
     held = len(samples.held_out_sample(filled).ids)
     assert f"Held-out split of {held}: scored 0 times" in html(at)
@@ -128,8 +128,8 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
         Document(f"s{n}", {"text": f"The porter helped, day {n}."}, gold={"gold": {label.id: True}}) for n in range(9)
     ]
     filled.store.documents.add(made)
-    book = codebooks.standing(filled).codebook
-    codebooks.keep(filled, codebooks.change(book, guideline="Only the hotel."))
+    book = codebooks.codebook_status(filled).codebook
+    codebooks.save_draft(filled, codebooks.change(book, guideline="Only the hotel."))
     at = open_page("lab")
     until(lambda: not trials.is_trial_active(filled, filled.store.lab.trials()[-1]))
     at.session_state["lab_definitions_view"] = "suggestions"
@@ -137,7 +137,7 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     assert "porter" in html(at)
     take = next(each for each in at.button if each.label == "Accept")
     take.click().run()
-    changed = codebooks.standing(filled).codebook.label(label.id)
+    changed = codebooks.codebook_status(filled).codebook.label(label.id)
     assert "porter" in " ".join((*changed.keywords, *changed.include))
     assert not any(each.key == take.key for each in at.button)
     together = next(each.value for each in at.caption if "all changes together" in each.value)

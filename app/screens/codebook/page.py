@@ -36,49 +36,49 @@ NOTE = "codebook-note"
 def main() -> None:
     """Draw the page."""
     session = context.require_project()
-    standing = codebooks.standing(session)
+    status = codebooks.codebook_status(session)
     fields = Fields(session)
-    if standing.saved is None and not standing.codebook.labels:
+    if status.saved is None and not status.codebook.labels:
         start(session, fields)
         return
-    top(session, standing)
+    top(session, status)
     left, middle, right = st.columns((0.92, 1.75, 1.5), gap="small")
     with left:
-        label = labels(session, fields, standing)
-        whole(fields, standing)
-        history(session, standing)
+        label = labels(session, fields, status)
+        whole(fields, status)
+        history(session, status)
     with middle:
         if label is not None:
-            editor(session, fields, standing, label)
+            editor(session, fields, status, label)
         else:
             with panel("No labels yet", key="editor"):
                 st.html('<div class="moot-line">Add the first label on the left.</div>')
     with right:
-        prompts(session, standing)
+        prompts(session, status)
 
 
-def top(session: ProjectSession, standing: CodebookStatus) -> None:
+def top(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the page header: draft status, save, discard, compare and files."""
-    book = standing.codebook
-    number = standing.next_version
-    if standing.dirty:
-        changed = standing.count
+    book = status.codebook
+    number = status.next_version
+    if status.dirty:
+        changed = status.count
         badge, tone = f"v{number} draft, {changed} change{'' if changed == 1 else 's'}", "unres"
     else:
-        badge, tone = f"v{standing.saved.version}" if standing.saved else "", ""
+        badge, tone = f"v{status.saved.version}" if status.saved else "", ""
     with header("Codebook", book.name, badge=badge, tone=tone):  # type: ignore[arg-type]
         at = state.codebook.draft_saved_at
-        if standing.dirty and at is not None:
+        if status.dirty and at is not None:
             st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             files(session, book)
-        if standing.dirty:
-            back = "Restore the saved version" if standing.saved is not None else "Delete the draft"
+        if status.dirty:
+            back = "Restore the saved version" if status.saved is not None else "Delete the draft"
             st.button("Discard", on_click=discard, args=(session,), help=back)
-        if standing.saved is not None and st.button("Compare", icon=":material/difference:"):
+        if status.saved is not None and st.button("Compare", icon=":material/difference:"):
             compare(session)
-        kind: Literal["primary", "secondary"] = "primary" if standing.dirty else "secondary"
-        if st.button(f"Save as v{number}", type=kind, disabled=not standing.dirty, key="codebook-save"):
+        kind: Literal["primary", "secondary"] = "primary" if status.dirty else "secondary"
+        if st.button(f"Save as v{number}", type=kind, disabled=not status.dirty, key="codebook-save"):
             with error_boxes():
                 version = codebooks.save(session, book, st.session_state.get(NOTE, ""))
                 reset_widgets(NOTE)
@@ -95,7 +95,7 @@ def discard(session: ProjectSession) -> None:
 @st.dialog("Changes", width="large")
 def compare(session: ProjectSession) -> None:
     """Draw the dialog that compares two versions."""
-    standing = codebooks.standing(session)
+    status = codebooks.codebook_status(session)
 
     def restore(number: int) -> None:
         try:
@@ -106,7 +106,7 @@ def compare(session: ProjectSession) -> None:
         state.set_notice("ok", f"v{number} is the newest again, as v{made}")
         st.rerun()
 
-    codebook_versions.comparison(codebooks.history(session), standing.codebook if standing.dirty else None, restore)
+    codebook_versions.comparison(codebooks.history(session), status.codebook if status.dirty else None, restore)
 
 
 def files(session: ProjectSession, book: Codebook) -> None:
@@ -131,7 +131,7 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
     if upload is None:
         return
     try:
-        codebooks.keep(session, codebooks.import_file(upload.getvalue(), upload.name, book))
+        codebooks.save_draft(session, codebooks.import_file(upload.getvalue(), upload.name, book))
     except MootError as error:
         error_box(error)
         return
@@ -145,9 +145,9 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
 # -- the left column
 
 
-def labels(session: ProjectSession, fields: Fields, standing: CodebookStatus) -> Label | None:
+def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> Label | None:
     """Draw the list of labels and return the edited label, or None."""
-    book = standing.codebook
+    book = status.codebook
     by_id = {label.id: label for label in book.labels}
     picked = state.codebook.label
     if picked not in by_id:
@@ -180,9 +180,9 @@ def add_label(fields: Fields) -> None:
     fields.do(edit)
 
 
-def whole(fields: Fields, standing: CodebookStatus) -> None:
+def whole(fields: Fields, status: CodebookStatus) -> None:
     """Draw the settings that all labels share."""
-    book = standing.codebook
+    book = status.codebook
     with panel("All labels", key="whole"):
         st.text_input("Codebook name", **fields.bind("book-name", book.name, part("name")))
         kind = fields.bind("book-kind", book.kind, part("kind"))
@@ -224,22 +224,22 @@ def scale(end: str) -> label_editor.Edit:
     return edit
 
 
-def history(session: ProjectSession, standing: CodebookStatus) -> None:
+def history(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the versions, and a note for the next version."""
     with panel("Versions", key="versions"):
-        changed = standing.count
-        draft = f"{changed} change{'' if changed == 1 else 's'}" if standing.dirty else ""
+        changed = status.count
+        draft = f"{changed} change{'' if changed == 1 else 's'}" if status.dirty else ""
         codebook_versions.version_rows(codebooks.history(session), draft)
-        if standing.dirty:
-            st.text_input(f"Note for v{standing.next_version}", key=NOTE, placeholder="Summary of the changes")
+        if status.dirty:
+            st.text_input(f"Note for v{status.next_version}", key=NOTE, placeholder="Summary of the changes")
 
 
 # -- the middle column
 
 
-def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, label: Label) -> None:
+def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, label: Label) -> None:
     """Draw the editor of a label, with its keyword matches and warnings."""
-    book = standing.codebook
+    book = status.codebook
     first = codebooks.since(codebooks.history(session), label.id)
     with st.container(border=True, key="editor", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", key="editor-head", gap="xsmall"):
@@ -270,11 +270,11 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
         label_editor.label_fields(fields, book, label)
         if overview.count_documents(session):
             label_editor.in_data(
-                keyword_matches.in_your_data(
+                keyword_matches.count_matches(
                     session, book, label.id, codebooks.suggestions(book, label.id, label_editor.OFFERED)
                 )
             )
-        stale = codebooks.would_be_stale(session, book, standing.saved) if standing.dirty else 0
+        stale = codebooks.count_stale_reviews(session, book, status.saved) if status.dirty else 0
         if stale:
             notice(
                 "info",
@@ -286,14 +286,12 @@ def editor(session: ProjectSession, fields: Fields, standing: CodebookStatus, la
 # -- the right column
 
 
-def prompts(session: ProjectSession, standing: CodebookStatus) -> None:
+def prompts(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the prompts that each role gets for a document."""
-    book = standing.codebook
+    book = status.codebook
     total = overview.count_documents(session)
-    saved = standing.saved.codebook if standing.saved is not None and standing.dirty else None
-    marked = (
-        f" Lines changed since v{standing.saved.version} are marked." if saved is not None and standing.saved else ""
-    )
+    saved = status.saved.codebook if status.saved is not None and status.dirty else None
+    marked = f" Lines changed since v{status.saved.version} are marked." if saved is not None and status.saved else ""
     with panel("Prompt preview", key="prompt-panel") as head:
         document = None
         if total:

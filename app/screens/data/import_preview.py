@@ -47,7 +47,7 @@ class ImportPage:
         self.draft: ImportDraft = pending.draft
         self.session = session
         new = self.draft.destination == "new"
-        self.codebook = None if new or session is None else codebooks.known(session)
+        self.codebook = None if new or session is None else codebooks.editor_codebook(session)
 
     def show(self) -> None:
         """Draw the page."""
@@ -217,7 +217,7 @@ class ImportPage:
 
         def change(chosen: importing.Destination) -> None:
             column_mapping.reset()
-            codebook = None if chosen == "new" or session is None else codebooks.known(session)
+            codebook = None if chosen == "new" or session is None else codebooks.editor_codebook(session)
             mapping = importing.propose_mapping(self.draft.table, codebook)
             context.update_pending_import(replace(self.draft, destination=chosen, mapping=mapping))
 

@@ -69,7 +69,7 @@ def read(session: ProjectSession, source: bytes | Path, name: str) -> None:
     """Read a file and show its preview; show an error below the form."""
     bar = st.progress(0.0, "Reading")
     try:
-        draft = importing.read_file(source, name, codebooks.known(session), progress=report_to(bar))
+        draft = importing.read_file(source, name, codebooks.editor_codebook(session), progress=report_to(bar))
     except MootError as error:
         bar.empty()
         error_box(error)
@@ -100,7 +100,7 @@ def first_import(session: ProjectSession) -> None:
 
 def project(session: ProjectSession) -> None:
     """Draw the documents of the project."""
-    codebook = codebooks.known(session)
+    codebook = codebooks.editor_codebook(session)
     count = count_documents(session)
     with header("Data", f"{format_count(count, 'document')} in {session.name}"):
         if st.button("Map gold columns", key="data-map-gold", icon=":material/rule:"):
@@ -116,7 +116,7 @@ def project(session: ProjectSession) -> None:
 
 def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     """Draw the mapping of gold columns for documents that are stored already."""
-    codebook = codebooks.known(session)
+    codebook = codebooks.editor_codebook(session)
 
     with header("Data", "map gold columns"):
         st.button("Cancel", on_click=DataState.gold_draft.reset, type="tertiary")

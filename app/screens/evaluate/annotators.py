@@ -118,7 +118,7 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
     with layout.panel("Drift", "canary documents, repeated later", counted=on, key="models-drift") as head:
         with head:
             if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):
-                made = drift.again(session, run)
+                made = drift.start_canary_run(session, run)
                 session.start_or_resume(made.run_id)
                 state.set_notice(
                     "ok", f"{format_count(made.documents, 'canary document')} started", f"As run {made.run_id}."

@@ -37,11 +37,11 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             help="A document is ambiguous if the shares of its two most common answers differ by at most this.",
         )  # fmt: skip
         try:
-            result = ambiguity.apart(session, run.run_id, str(chosen), float(theta), reference=reference)
+            result = ambiguity.scores_by_ambiguity(session, run.run_id, str(chosen), float(theta), reference=reference)
         except UsageError as error:
             st.text(f"{error.message} {error.remedy}")
             return
-        counted(describe(ambiguity.counted_apart(session, run, str(chosen), reference), reference))
+        counted(describe(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference), reference))
         facts([(name.capitalize(), part_words(result[name])) for name in ("ambiguous", "normal")])
 
 

@@ -79,7 +79,7 @@ def start_with_file(session: ProjectSession | None) -> None:
             state.data.clear_uploaders()
             st.rerun()
         fresh = session is None or bool(count_documents(session))  # do not add the file to a sample's documents
-        codebook = None if fresh or session is None else codebooks.known(session)
+        codebook = None if fresh or session is None else codebooks.editor_codebook(session)
         bar = st.progress(0.0, "Reading")
         try:
             draft = importing.read_file(upload.getvalue(), upload.name, codebook, progress=report_to(bar))

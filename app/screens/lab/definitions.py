@@ -36,7 +36,7 @@ PARTS = {
 
 def definitions(session: ProjectSession, plan: Plan) -> None:
     """Draw the definitions panel."""
-    now = codebooks.standing(session)
+    now = codebooks.codebook_status(session)
     version = f"v{now.saved.version if now.saved else 0}"
     subtitle = f"{version} against the draft, {format_count(now.count, 'change')}" if now.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
@@ -96,7 +96,7 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
 
 def promote_button(session: ProjectSession) -> None:
     """Draw the button that saves the draft as the version for new runs."""
-    now = codebooks.standing(session)
+    now = codebooks.codebook_status(session)
     name = f"draft as v{now.next_version}" if now.dirty else f"v{now.saved.version if now.saved else 0}"
     st.button(
         f"Promote {name}", type="primary", disabled=not now.dirty, key="lab-promote", on_click=_promoted,
@@ -107,7 +107,7 @@ def promote_button(session: ProjectSession) -> None:
 
 def _promoted(session: ProjectSession) -> None:
     with error_notices():
-        version = codebooks.save(session, codebooks.standing(session).codebook, state.lab.note)
+        version = codebooks.save(session, codebooks.codebook_status(session).codebook, state.lab.note)
         LabState.note.reset()
         state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use this version.")
 
@@ -123,7 +123,7 @@ def _restore(session: ProjectSession, trigger: str) -> None:
             state.set_notice("ok", f"v{number} is the project's default again, as v{made}")
         else:
             old = next(each for each in codebooks.history(session) if each.version == number)
-            codebooks.keep(session, old.codebook)
+            codebooks.save_draft(session, old.codebook)
             state.codebook.note_draft_saved()
 
 

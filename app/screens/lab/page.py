@@ -96,7 +96,7 @@ def instant(plan: Plan) -> bool:
 def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Return True if there is a change that can be tested."""
     if slot is None:
-        return codebooks.standing(session).dirty and not state.lab.problem
+        return codebooks.codebook_status(session).dirty and not state.lab.problem
     now = templates.template_status(session, slot, plan.protocol)
     return now.changed and now.usable
 

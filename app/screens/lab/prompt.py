@@ -48,7 +48,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         _problems(now)
         rows = history.template_history(session, slot, plan.protocol)
         components.version_history(
-            rows, kind=codebooks.standing(session).codebook.kind, opened=now.base.name, promotable=True,
+            rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name, promotable=True,
             key=f"lab-versions-{slot.slot}", on_open=lambda: _open_version(session, plan, slot),
             on_promote=lambda: _promote_version(session, plan, slot),
         )  # fmt: skip

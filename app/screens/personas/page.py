@@ -68,7 +68,7 @@ def main() -> None:
 def _edit(session: ProjectSession, edit: Callable[[PersonaSet], PersonaSet]) -> None:
     """Apply an edit to the personas and save them as the draft."""
     with error_notices():
-        personas.keep(session, edit(personas.persona_status(session).personas))
+        personas.save_draft(session, edit(personas.persona_status(session).personas))
         state.codebook.note_draft_saved()
 
 
@@ -93,7 +93,7 @@ def _top(session: ProjectSession, status: PersonaStatus) -> None:
                 state.set_notice("ok", f"Saved as v{version}", "New panel runs use it.")
                 st.rerun()
         elif status.saved is not None and st.button("Use in a run", icon=":material/forum:"):
-            planning.save_plan(session, personas.on_the_panel(planning.load_plan(session)))
+            planning.save_plan(session, personas.with_panel(planning.load_plan(session)))
             state.run.show_setup(True)
             open_page("run")
 
@@ -107,7 +107,7 @@ def _import_file(session: ProjectSession) -> None:
     if upload is None:
         return
     with error_boxes():
-        personas.keep(session, personas.from_yaml(upload.getvalue(), upload.name))
+        personas.save_draft(session, personas.from_yaml(upload.getvalue(), upload.name))
         state.codebook.note_draft_saved()
         state.data.clear_uploaders()
         state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
@@ -117,7 +117,7 @@ def _import_file(session: ProjectSession) -> None:
 # -- sources and generation
 
 
-def _sources(session: ProjectSession, job: personas.Job | None) -> None:
+def _sources(session: ProjectSession, job: personas.GenerationJob | None) -> None:
     """Draw the source documents and the form that generates personas from them."""
     stored = personas.sources(session)
     with panel("Sources", "statements of your stakeholders", key="persona-sources"):
@@ -172,14 +172,14 @@ def _generation(session: ProjectSession) -> None:
 
 
 @st.fragment(run_every=0.7)
-def _progress(job: personas.Job) -> None:
+def _progress(job: personas.GenerationJob) -> None:
     """Draw the progress of the generation. Leaving the page does not stop it."""
     if job.wait(0.0):
         st.rerun()
     st.progress(min(1.0, job.share), job.words)
 
 
-def _finish(session: ProjectSession, job: personas.Job) -> None:
+def _finish(session: ProjectSession, job: personas.GenerationJob) -> None:
     """Save the generated personas as the draft, or set an error notice, and rerun the page."""
     state.personas.job = None
     try:
@@ -187,7 +187,7 @@ def _finish(session: ProjectSession, job: personas.Job) -> None:
     except MootError as error:
         state.set_notice("error", error.message, error.remedy)
     else:
-        personas.keep(session, made.made.persona_set)
+        personas.save_draft(session, made.made.persona_set)
         state.codebook.note_draft_saved()
         state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
     st.rerun()

@@ -42,7 +42,7 @@ Save = Callable[[Plan], None]
 
 def draw(session: ProjectSession, *, first: bool) -> None:
     """Draw the setup of a run. ``first`` is True if the project has no runs."""
-    version = codebooks.standing(session).saved
+    version = codebooks.codebook_status(session).saved
     if not count_documents(session):
         if empty("No documents yet", "A run needs documents: import a file with one text per row.", ("Open Data",),
                  sign="lines", key="no-documents"):  # fmt: skip
@@ -71,7 +71,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
             page_link("personas", "Personas")
     with left:
         try:
-            ids = ambiguity.chosen(session, replace(plan, limit=None))
+            ids = ambiguity.select_documents(session, replace(plan, limit=None))
             settings = planning.project_settings(session, plan)
         except MootError as error:
             error_box(error)

@@ -48,29 +48,29 @@ __all__ = [
     "change",
     "change_label",
     "check_name",
+    "codebook_status",
+    "count_stale_reviews",
     "current",
     "delete_label",
     "discard",
+    "editor_codebook",
     "gold_counts",
     "gold_span",
     "history",
     "import_file",
-    "keep",
-    "known",
     "move_label",
     "name_of_file",
     "read_codebook",
     "reorder",
     "restore",
     "save",
+    "save_draft",
     "since",
-    "standing",
     "suggestions",
     "templates",
     "to_qdc",
     "to_yaml",
     "warnings",
-    "would_be_stale",
 ]  # fmt: skip
 
 
@@ -120,16 +120,16 @@ def current(session: ProjectSession) -> Codebook | None:
     return latest.codebook if latest else None
 
 
-def known(session: ProjectSession) -> Codebook | None:
+def editor_codebook(session: ProjectSession) -> Codebook | None:
     """Return the codebook in the editor, to which gold is mapped; None without labels.
 
     The draft and the version saved from it have the same label ids.
     """
-    shown = standing(session).codebook
+    shown = codebook_status(session).codebook
     return shown if shown.labels else None
 
 
-def standing(session: ProjectSession) -> CodebookStatus:
+def codebook_status(session: ProjectSession) -> CodebookStatus:
     """Return the codebook in the editor.
 
     A draft that cannot be read, for example from another version of Moot, is ignored.
@@ -147,7 +147,7 @@ def standing(session: ProjectSession) -> CodebookStatus:
     return CodebookStatus(shown, saved, compare(base, shown))
 
 
-def keep(session: ProjectSession, codebook: Codebook) -> None:
+def save_draft(session: ProjectSession, codebook: Codebook) -> None:
     """Save a codebook as the draft, or drop the draft if the codebook equals the saved version."""
     saved = session.store.codebooks.latest()
     if saved is not None and saved.codebook == codebook:
@@ -192,7 +192,7 @@ def since(versions: Sequence[CodebookVersion], label_id: str) -> int | None:
     return min(having, default=None)
 
 
-def would_be_stale(session: ProjectSession, draft: Codebook, saved: CodebookVersion | None) -> int:
+def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: CodebookVersion | None) -> int:
     """Count documents with a review decision on a label that the draft defines differently from the saved version.
 
     0 without a saved version.
@@ -353,9 +353,11 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
     used = {label.id for label in codebook.labels}
     labels = []
     for label in codebook.labels:
-        known = before.find(label.name)
-        free = known is not None and known.id not in used
-        labels.append(label.model_copy(update={"id": known.id}) if known is not None and free else label)
+        editor_codebook = before.find(label.name)
+        free = editor_codebook is not None and editor_codebook.id not in used
+        labels.append(
+            label.model_copy(update={"id": editor_codebook.id}) if editor_codebook is not None and free else label
+        )
     return _checked(_with_labels(codebook, labels))
 
 
@@ -406,7 +408,7 @@ def templates() -> tuple[Template, ...]:
     return tuple(sorted(found, key=lambda template: normalise(template.codebook.name)))
 
 
-def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
+def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     """Return a multilabel codebook with empty definitions filled in, and a sentence that names their source.
 
     If the best matching shipped template knows more than half of the label names, its definitions, unit, domain and
@@ -416,11 +418,11 @@ def prefilled(codebook: Codebook) -> tuple[Codebook, str]:
     if codebook.kind != "multilabel":
         return codebook, ""
 
-    def known(template: Template) -> int:
+    def editor_codebook(template: Template) -> int:
         return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
 
-    best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=known)
-    lends = 2 * known(best) > len(codebook.labels)
+    best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=editor_codebook)
+    lends = 2 * editor_codebook(best) > len(codebook.labels)
 
     def filled(label: Label) -> Label:
         lent = best.codebook.find(label.name) if lends else None

@@ -30,7 +30,7 @@ STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
 @dataclass(frozen=True, slots=True)
-class InData:
+class KeywordMatches:
     """Keyword matches of a label.
 
     ``with_gold`` documents have gold for the label; in ``present`` of them the label is present.
@@ -87,7 +87,7 @@ class RolePreview:
 
 
 @dataclass(frozen=True, slots=True)
-class _Looked:
+class _SampledDocument:
     """Text of a document and its gold value by label."""
 
     id: str
@@ -95,7 +95,9 @@ class _Looked:
     gold: dict[str, bool]
 
 
-def in_your_data(session: ProjectSession, codebook: Codebook, label_id: str, suggested: Sequence[str] = ()) -> InData:
+def count_matches(
+    session: ProjectSession, codebook: Codebook, label_id: str, suggested: Sequence[str] = ()
+) -> KeywordMatches:
     """Return the matches of a label's keywords in up to ``LOOKED_AT`` documents, by the rules of the built-in model.
 
     With several raters a label is present if most raters who gave a value for it say present.
@@ -115,7 +117,7 @@ def in_your_data(session: ProjectSession, codebook: Codebook, label_id: str, sug
     ]
     catching = Counter(number for _, each in missed for number in each)
     judged = [(one.gold[label_id], is_hit) for one, is_hit in zip(looked, hit, strict=True) if label_id in one.gold]
-    return InData(
+    return KeywordMatches(
         documents=len(looked),
         total=store.count(),
         hit=sum(hit),
@@ -129,12 +131,12 @@ def in_your_data(session: ProjectSession, codebook: Codebook, label_id: str, sug
     )
 
 
-def _sample(session: ProjectSession) -> tuple[_Looked, ...]:
-    def draw() -> tuple[_Looked, ...]:
+def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
+    def draw() -> tuple[_SampledDocument, ...]:
         ids = session.store.documents.ids()
         if len(ids) > LOOKED_AT:
             ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
-        return tuple(_Looked(one.id, one.text, _present(one)) for one in session.store.documents.load(ids))
+        return tuple(_SampledDocument(one.id, one.text, _present(one)) for one in session.store.documents.load(ids))
 
     return cache.cached(session, draw, "sample for words", basis=session.store.documents.state())
 

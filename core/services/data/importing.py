@@ -23,7 +23,7 @@ from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, 
 from core.ingest.profiling import Profile, profile_documents
 from core.ingest.read import SUFFIXES, read_table
 from core.ingest.table import Rejected, Table, rejected_csv
-from core.services.codebooks.codebook import prefilled
+from core.services.codebooks.codebook import prefill
 from core.services.session import ProjectSession
 from core.store.documents import Import, RejectedRow
 
@@ -275,7 +275,7 @@ def preview_import(
     if codebook is None or not codebook.labels:
         used = None
         if draft.mapping.gold:
-            used, note = prefilled(codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem))
+            used, note = prefill(codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem))
         new_codebook = used is not None
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
     existing = 0

@@ -63,7 +63,7 @@ def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
         store_documents(session, preview_file(_options(sample), codebook))
         session.store.codebooks.save(codebook, note="the sample's codebook")
         if sample.personas:
-            session.store.personas.save(personas.read_cast(folder / sample.personas), note="the sample's personas")
+            session.store.personas.save(personas.read_personas(folder / sample.personas), note="the sample's personas")
     return session.path
 
 

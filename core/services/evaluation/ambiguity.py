@@ -56,14 +56,14 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
     }
 
 
-def chosen(session: ProjectSession, plan: Plan, document_ids: Sequence[str] | None = None) -> list[str]:
+def select_documents(session: ProjectSession, plan: Plan, document_ids: Sequence[str] | None = None) -> list[str]:
     """Return the ids of the documents that a run of the plan uses, by default out of all documents of the project.
 
     If the plan is limited to ambiguous documents, only these are kept. Then the first ``limit`` documents are taken.
     Raises UsageError like ``limited``.
     """
     document_ids = session.store.documents.ids() if document_ids is None else document_ids
-    ids = limited(session, document_ids, plan.ambiguous, plan.theta) if plan.ambiguous else list(document_ids)
+    ids = ambiguous_only(session, document_ids, plan.ambiguous, plan.theta) if plan.ambiguous else list(document_ids)
     return ids if plan.limit is None else ids[: plan.limit]
 
 
@@ -83,22 +83,24 @@ def split_params(params: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, s
     return limits, {name: value for name, value in params.items() if name not in limits}
 
 
-def limited(session: ProjectSession, document_ids: Sequence[str], run_id: str, theta: float = THETA) -> list[str]:
+def ambiguous_only(
+    session: ProjectSession, document_ids: Sequence[str], run_id: str, theta: float = THETA
+) -> list[str]:
     """Return the documents that the pre-pass found ambiguous, in the given order.
 
     Documents outside the pre-pass are left out. Raises UsageError if the run is not a pre-pass, or if no document is
     ambiguous.
     """
     found = document_ambiguity(session, run_id)
-    chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
-    if not chosen:
+    select_documents = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
+    if not select_documents:
         raise UsageError(
             f"No document is ambiguous by {run_id} at theta {theta:g}.", "Raise theta, or run on all documents."
         )
-    return chosen
+    return select_documents
 
 
-def apart(
+def scores_by_ambiguity(
     session: ProjectSession,
     run_id: str,
     prepass_id: str,
@@ -128,7 +130,9 @@ def apart(
     }
 
 
-def counted_apart(session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold") -> Coverage:
+def coverage_by_ambiguity(
+    session: ProjectSession, run: RunRow, prepass_id: str, reference: Reference = "gold"
+) -> Coverage:
     """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
     known = document_ambiguity(session, prepass_id)
     loaded = arrays.verdict_arrays(session, run, reference)

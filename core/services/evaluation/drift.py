@@ -64,7 +64,7 @@ class Drift:
         return predicted + (f" The server reports another model: {', '.join(self.models)}." if self.models else "")
 
 
-def again(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:
+def start_canary_run(session: ProjectSession, run: RunRow, count: int = CANARIES, seed: int = 0) -> RunRow:
     """Create a run with the same settings on canaries: documents drawn at random, the same ones each time.
 
     The new run does not reuse stored replies, because stored replies would show no drift. It has its own iteration

@@ -84,7 +84,7 @@ def codebook_history(session: ProjectSession) -> tuple[VersionRow, ...]:
         for name, parent, version in zip(names, ["", *names], versions, strict=False)
     ]
     marks = {name: codebook_mark(version.codebook) for name, version in zip(names, versions, strict=True)}
-    status = codebooks.standing(session)
+    status = codebooks.codebook_status(session)
     if status.dirty and versions:
         rows.append(VersionRow("draft", "draft", names[-1], is_draft=True))
         marks["draft"] = codebook_mark(status.codebook)

@@ -78,7 +78,7 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     Each states its net effect on the built-in model's decisions on the same documents. Changes that lose more than they
     gain are left out. Empty without errors, for ratings, and where everything was accepted or dismissed already.
     """
-    now = codebooks.standing(session).codebook
+    now = codebooks.codebook_status(session).codebook
     dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
     common = tuple(f"{now.unit} {now.domain}".lower().split())  # these words occur in every kind of document
     errors = list(label_errors(session, now, run_id))
@@ -99,10 +99,10 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
     A document whose text becomes an example no longer counts in evaluations of runs with that codebook. Raises
     CodebookError, or KeyError if the label cannot take the suggestion any more.
     """
-    changed = _apply(codebooks.standing(session).codebook, suggestion)
-    codebooks.keep(session, changed)
+    changed = _apply(codebooks.codebook_status(session).codebook, suggestion)
+    codebooks.save_draft(session, changed)
     if suggestion.document_id:
-        version = codebooks.standing(session).next_version
+        version = codebooks.codebook_status(session).next_version
         text = getattr(changed.label(suggestion.label_id), suggestion.part)[-1]
         session.store.classifiers.add_codebook_example(
             suggestion.document_id, suggestion.label_id, suggestion.part, text, version, actor=actor
@@ -133,7 +133,7 @@ def _known_labels(
 @cached_until_commit
 def draft_effect(session: ProjectSession, run_id: str | None = None) -> NetEffect | None:
     """Return the net effect of the whole draft against the saved version, None without a version or known labels."""
-    now = codebooks.standing(session)
+    now = codebooks.codebook_status(session)
     known = _known_labels(list(label_errors(session, now.codebook, run_id)))
     if now.saved is None or not known:
         return None
@@ -315,7 +315,7 @@ def propose_rewrite(
     if role_model is None:
         raise UsageError("The built-in model cannot write definitions.", "Choose a language model on the Models page.")
     role_model = session.models.resolve(role_model)
-    book = codebooks.standing(session).codebook
+    book = codebooks.codebook_status(session).codebook
     label = book.label(label_id)
     ask = Request(
         "editor",
@@ -357,8 +357,8 @@ def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Prop
     Raises CodebookError and KeyError.
     """
     value = getattr(proposal.after, part)
-    book = codebooks.standing(session).codebook
-    codebooks.keep(session, codebooks.change_label(book, proposal.before.id, **{part: value}))
+    book = codebooks.codebook_status(session).codebook
+    codebooks.save_draft(session, codebooks.change_label(book, proposal.before.id, **{part: value}))
     return dismiss_field(proposal, part, value)
 
 

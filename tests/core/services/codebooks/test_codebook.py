@@ -150,27 +150,27 @@ def test_suggestions_omit_existing_keywords() -> None:
 
 
 def test_draft_save_discard(session: ProjectSession) -> None:
-    empty = codebooks.standing(session)
+    empty = codebooks.codebook_status(session)
     assert (empty.codebook.labels, empty.saved, empty.next_version) == ((), None, 1)
     with pytest.raises(CodebookError, match="no labels"):
         codebooks.save(session, empty.codebook)
     assert codebooks.save(session, BOOK, " first ") == 1
-    assert not codebooks.standing(session).dirty
+    assert not codebooks.codebook_status(session).dirty
 
     edited = codebooks.change_label(BOOK, PRICE, name="Cost", description="What the stay costs.")
-    codebooks.keep(session, edited)
-    standing = codebooks.standing(session)
-    assert (standing.codebook, standing.dirty, standing.count, standing.next_version) == (edited, True, 2, 2)
+    codebooks.save_draft(session, edited)
+    status = codebooks.codebook_status(session)
+    assert (status.codebook, status.dirty, status.count, status.next_version) == (edited, True, 2, 2)
     assert codebooks.current(session) == BOOK  # data and runs go by what was saved
-    codebooks.keep(session, BOOK)
+    codebooks.save_draft(session, BOOK)
     assert session.store.codebooks.draft() is None
 
-    codebooks.keep(session, edited)
+    codebooks.save_draft(session, edited)
     assert codebooks.save(session, edited, "Price is Cost") == 2
     assert [(each.version, each.note) for each in codebooks.history(session)] == [(2, "Price is Cost"), (1, "first")]
-    codebooks.keep(session, BOOK)
+    codebooks.save_draft(session, BOOK)
     codebooks.discard(session)
-    assert codebooks.standing(session).codebook == edited
+    assert codebooks.codebook_status(session).codebook == edited
     assert codebooks.restore(session, 1) == 3
     assert codebooks.current(session) == BOOK
     assert codebooks.since(codebooks.history(session), PRICE) == 1
@@ -182,7 +182,7 @@ def test_draft_save_discard(session: ProjectSession) -> None:
 def test_unreadable_draft_is_ignored(session: ProjectSession) -> None:
     codebooks.save(session, BOOK)
     session.store.codebooks.save_draft({"labels": [{"name": "a", "shape": "round"}]})
-    assert codebooks.standing(session).codebook == BOOK
+    assert codebooks.codebook_status(session).codebook == BOOK
 
 
 def test_reviews_under_an_earlier_definition_are_counted(session: ProjectSession) -> None:
@@ -193,9 +193,12 @@ def test_reviews_under_an_earlier_definition_are_counted(session: ProjectSession
         Decision("b", (ReviewChange(FOOD, None, True),), "Submitted"),
     ]
     session.store.reviews.record(decisions, actor="me", codebook_version=1)
-    saved = codebooks.standing(session).saved
-    assert codebooks.would_be_stale(session, codebooks.change_label(BOOK, PRICE, description="Otherwise."), saved) == 1
-    assert codebooks.would_be_stale(session, codebooks.change_label(BOOK, PRICE, colour=8), saved) == 0
+    saved = codebooks.codebook_status(session).saved
+    assert (
+        codebooks.count_stale_reviews(session, codebooks.change_label(BOOK, PRICE, description="Otherwise."), saved)
+        == 1
+    )
+    assert codebooks.count_stale_reviews(session, codebooks.change_label(BOOK, PRICE, colour=8), saved) == 0
 
 
 # -- differences
@@ -232,7 +235,7 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     session.store.documents.add(
         [Document(id, {"text": text}, gold={"gold": gold} if gold else {}) for id, (text, gold) in texts.items()]
     )
-    found = keyword_matches.in_your_data(session, BOOK, PRICE, ("rate", "bargain"))
+    found = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
     # cheap in a and c, per night in d; gold speaks of a, b, c and says present for a and b; only "rate" finds b
     assert (found.documents, found.hit, found.with_gold, found.present) == (4, 3, 3, 2)
     assert (found.present_hit, found.missed, found.absent_hit) == (1, 1, 1)
@@ -241,10 +244,10 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     assert found.missed_ids == ("b",)
     swapped = {**{id: gold for id, (_, gold) in texts.items() if gold}, "b": texts["c"][1], "c": texts["b"][1]}
     session.store.documents.replace_gold({id: {"gold": gold} for id, gold in swapped.items()})
-    anew = keyword_matches.in_your_data(session, BOOK, PRICE)
+    anew = keyword_matches.count_matches(session, BOOK, PRICE)
     assert (anew.present, anew.present_hit, anew.missed) == (2, 2, 0)  # as many as before, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated",))
-    assert keyword_matches.in_your_data(session, none, PRICE).idle == ("gold plated",)
+    assert keyword_matches.count_matches(session, none, PRICE).idle == ("gold plated",)
 
 
 def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: ProjectSession) -> None:
@@ -255,7 +258,7 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
             Document("b", {"text": "cheap"}, gold={"x": {PRICE: True}, "y": {PRICE: False}, "z": {PRICE: True}}),
         ]
     )
-    found = keyword_matches.in_your_data(session, choice, PRICE)
+    found = keyword_matches.count_matches(session, choice, PRICE)
     assert (found.present, found.present_hit) == (2, 2)
     assert codebooks.gold_counts(session)[PRICE] == 1  # 1 of gold, 2 of x, y and z: over 4 raters
 
@@ -291,7 +294,7 @@ def test_label_without_a_usable_word_gets_a_warning() -> None:
 
 def test_labels_of_a_template_are_prefilled_and_keep_their_names() -> None:
     bare = Codebook(labels=(Label(name="Food"), Label(name="staff"), Label(name="miscellaneous"), Label(name="price")))
-    book, message = codebooks.prefilled(bare)
+    book, message = codebooks.prefill(bare)
     assert "Restaurant aspects" in message
     assert book.names == bare.names
     assert [label.id for label in book.labels] == [label.id for label in bare.labels]
@@ -304,10 +307,10 @@ def test_labels_of_a_template_are_prefilled_and_keep_their_names() -> None:
 
 
 def test_common_aspects_get_starter_keywords_and_unknown_names_none() -> None:
-    book, message = codebooks.prefilled(
+    book, message = codebooks.prefill(
         Codebook(labels=(Label(name="Battery"), Label(name="xyzzy"), Label(name="qwert")))
     )
     assert book.labels[0].keywords
     assert not book.labels[1].keywords
     assert "common aspects" in message
-    assert codebooks.prefilled(Codebook(labels=(Label(name="xyzzy"),)))[1] == ""
+    assert codebooks.prefill(Codebook(labels=(Label(name="xyzzy"),)))[1] == ""

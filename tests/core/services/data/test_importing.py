@@ -115,11 +115,11 @@ def test_codebook_is_created_from_gold_if_there_is_none(session: ProjectSession)
 
 
 def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: ProjectSession) -> None:
-    codebooks.keep(session, CODEBOOK)
-    known = codebooks.known(session)
+    codebooks.save_draft(session, CODEBOOK)
+    known = codebooks.editor_codebook(session)
     importing.store_documents(session, preview(session, with_id(importing.read_file(CSV, "soup.csv", known)), known))
     assert session.store.codebooks.latest() is None
-    assert codebooks.standing(session).codebook == CODEBOOK
+    assert codebooks.codebook_status(session).codebook == CODEBOOK
     assert session.store.documents.with_gold() == 3
 
 

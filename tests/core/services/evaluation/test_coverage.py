@@ -130,13 +130,13 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
             await hold_debate(project, vote.run_id, id, said, both("a"))
 
     asyncio.run(debates())
-    told = ambiguity.apart(session, run.run_id, vote.run_id)
+    told = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id)
     # d1 and d5 are ambiguous; d5 has no gold, d4 no verdict on Alpha: each part has one document that is scored.
     parts = [(told[name]["documents"], told[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
     assert parts == [(2, 1), (2, 1)]
-    found = ambiguity.counted_apart(session, run, vote.run_id)
+    found = ambiguity.coverage_by_ambiguity(session, run, vote.run_id)
     assert found == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
     # What people settled is another truth, here of no document.
-    apart = ambiguity.apart(session, run.run_id, vote.run_id, reference="reviewed")
+    apart = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, reference="reviewed")
     assert apart["ambiguous"]["scores"]["n"] == 0
-    assert ambiguity.counted_apart(session, run, vote.run_id, "reviewed").n == 0
+    assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0

@@ -216,12 +216,14 @@ def test_error_analysis_of_a_label(world):
 def test_canary_run_repeats_documents_of_a_run(world):
     session, (first, _) = world
     run = session.store.runs.get(first)
-    again = drift.again(session, run, count=3)
+    again = drift.start_canary_run(session, run, count=3)
     assert again.experiment_id == f"canary:{first}"
     assert again.settings.iteration == 2
     assert again.documents == 3
     ids = session.store.runs.document_ids(again.run_id)
-    assert session.store.runs.document_ids(drift.again(session, run).run_id) == ids  # the same ones at each time
+    assert (
+        session.store.runs.document_ids(drift.start_canary_run(session, run).run_id) == ids
+    )  # the same ones at each time
 
     async def debates():
         for id in ids:
@@ -239,7 +241,7 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the server did not say at first what it calls the model
     assert full_report(session, get_run(session, first))["drift"][0]["later"] == again.run_id
-    third = drift.again(session, session.store.runs.get(again.run_id), count=1)
+    third = drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
 
     async def once_more():
         (id,) = session.store.runs.document_ids(third.run_id)
@@ -252,13 +254,13 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert later.models == ("judge: m-2026-11 → m-2027-01",)
     assert "The server reports another model: judge: m-2026-11 → m-2027-01." in later.sentence
     with pytest.raises(UsageError, match="no verdict to compare with"):
-        drift.again(session, session.store.runs.create(run.settings, ["d0"]))
+        drift.start_canary_run(session, session.store.runs.create(run.settings, ["d0"]))
 
 
 @pytest.mark.parametrize("failed", [2, 3])
 def test_failed_canary_run_is_reported(world, failed):
     session, (first, _) = world
-    again = drift.again(session, session.store.runs.get(first), count=3)
+    again = drift.start_canary_run(session, session.store.runs.get(first), count=3)
     (waiting,) = drift.drifts(session, session.store.runs.get(first))
     assert waiting.sentence == f"{again.run_id}: no canary has a verdict in both runs yet."
 

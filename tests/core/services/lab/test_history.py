@@ -36,7 +36,7 @@ def finish(session, change, sample):
 def test_codebook_history_lists_versions_with_scores(session):
     book = codebooks.current(session)
     label = book.labels[0]
-    codebooks.keep(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
+    codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
     finish(session, trials.definition_change(session), samples.project_sample(session, 20))
     held = finish(session, trials.definition_change(session), samples.held_out_sample(session))
     first, draft = history.codebook_history(session)
@@ -46,7 +46,7 @@ def test_codebook_history_lists_versions_with_scores(session):
     assert draft.held_out.n == len(held.sample["strata"])
     assert draft.gap == pytest.approx(draft.score.value.value - draft.held_out.value.value)
     assert session.store.lab.looks() == 1
-    version = codebooks.save(session, codebooks.standing(session).codebook)
+    version = codebooks.save(session, codebooks.codebook_status(session).codebook)
     saved = history.codebook_history(session)[-1]
     assert (saved.name, saved.score) == (f"v{version}", draft.score)  # the same words, the same score
 
@@ -105,7 +105,7 @@ def test_preview_renders_messages_of_an_edited_template(session):
 
 def test_versions_are_scored_against_remapped_gold(session):
     book = codebooks.current(session)
-    codebooks.keep(session, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
+    codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
     finish(session, trials.definition_change(session), samples.project_sample(session, 20))
     before, _ = history.codebook_history(session)
     sizes = samples.holdout_split(session)

@@ -56,7 +56,7 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         session.store.documents.add(
             [Document(f"d{n}", {"text": f"A porter helped, {n}."}, gold=gold) for n in range(20)]
         )
-        codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
+        codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
         trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 5))
         until(lambda: not trials.is_trial_active(session, trial))
         with pytest.raises(UsageError, match="built-in"):
@@ -68,11 +68,11 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         assert "was not given" in asked
         assert list(proposal.changes) == ["description", "keywords"]
         proposal = suggestions.accept_field(session, proposal, "keywords")
-        assert codebooks.standing(session).codebook.label(service.id).keywords[-1] == "porter"
+        assert codebooks.codebook_status(session).codebook.label(service.id).keywords[-1] == "porter"
         assert list(proposal.changes) == ["description"]
         assert suggestions.dismiss_field(proposal, "description").changes == {}
-        assert codebooks.standing(session).codebook.label(service.id).description == ""
-        codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
+        assert codebooks.codebook_status(session).codebook.label(service.id).description == ""
+        codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
         assert suggestions.propose_rewrite(session, plan, service.id).cached
         assert len(server.requests) == 1
 
@@ -86,7 +86,7 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
             [Document(f"d{n}", {"text": f"A porter helped, {n}."}, gold=gold) for n in range(20)]
         )
         session.store.documents.add([Document(f"n{n}", {"text": f"We slept, {n}."}, gold=none) for n in range(20)])
-        codebooks.keep(session, codebooks.change(BOOK, guideline="Only the hotel."))
+        codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
         trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
         until(lambda: not trials.is_trial_active(session, trial))
         found = suggestions.suggest_changes(session)
@@ -101,7 +101,7 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         suggestions.dismiss(session, found[0])
         assert found[0].name not in {one.name for one in suggestions.suggest_changes(session)}
         suggestions.accept(session, example)
-        assert example.text in codebooks.standing(session).codebook.label(service.id).include
+        assert example.text in codebooks.codebook_status(session).codebook.label(service.id).include
         after = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
         until(lambda: not trials.is_trial_active(session, after))
         assert session.store.evaluations.example_documents(after.after_run) == [example.document_id]

@@ -106,7 +106,7 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     sample = draws.project_sample(session, 20)
     book = codebooks.current(session)
     label = book.labels[0]
-    codebooks.keep(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
+    codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
     tried = finished(session, trials.start_trial(session, trials.definition_change(session), sample))
     found = trials.trial_result(session, tried.trial)
     assert len(found.documents) == 20
@@ -116,7 +116,7 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     broken = found.documents[0]
     assert (broken.cells[0].before, broken.cells[0].after, broken.cells[0].reference) == (False, True, False)
 
-    version = codebooks.save(session, codebooks.standing(session).codebook, "fewer words")
+    version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
     settings = trials.base_settings(session)
     assert (settings.codebook_version, settings.codebook.hash) == (version, tried.after.settings.codebook.hash)
 
@@ -124,7 +124,7 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
 def test_added_and_removed_labels_are_not_compared(session):
     book = codebooks.current(session)
     grown, _ = codebooks.add_label(codebooks.delete_label(book, book.labels[0].id), "Parking")
-    codebooks.keep(session, grown)
+    codebooks.save_draft(session, grown)
     tried = finished(
         session, trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 5))
     )
@@ -133,6 +133,6 @@ def test_added_and_removed_labels_are_not_compared(session):
 
 
 def test_trial_with_another_kind_of_label_is_refused(session):
-    codebooks.keep(session, codebooks.change(codebooks.current(session), kind="choice"))
+    codebooks.save_draft(session, codebooks.change(codebooks.current(session), kind="choice"))
     with pytest.raises(CodebookError, match="kind"):
         trials.definition_change(session)

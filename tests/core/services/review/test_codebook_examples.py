@@ -132,9 +132,9 @@ def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSes
 def test_example_is_added_to_an_unsaved_draft(session: ProjectSession) -> None:
     run = _run(session)
     draft = codebooks.change_label(BOOK, STAFF, description="half written")
-    codebooks.keep(session, draft)
+    codebooks.save_draft(session, draft)
     codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "keywords", "city tax"))
-    shown = codebooks.standing(session)
+    shown = codebooks.codebook_status(session)
     assert shown.codebook.label(STAFF).description == "half written"
     assert shown.codebook.label(PRICE).keywords == ("fee", "city tax")
     assert shown.saved is not None
