@@ -199,9 +199,12 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
     terms = [{term for own in lexicon.index.values() for term in own} for lexicon in (before, after)]
-    excluded = [{one.words for own in lexicon.exclusions for one in own} for lexicon in (before, after)]
+    excluded = [
+        {(number, one.words) for number, own in enumerate(lexicon.exclusions) for one in own}
+        for lexicon in (before, after)
+    ]
     found = {form for term in terms[0] ^ terms[1] for form in term.pattern[0]}
-    return frozenset(found.union(*(step for words in excluded[0] ^ excluded[1] for step in words)))
+    return frozenset(found.union(*(step for _, words in excluded[0] ^ excluded[1] for step in words)))
 
 
 def _all_forms(terms: Sequence[Term], number: int) -> set[str]:

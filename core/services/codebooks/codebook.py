@@ -418,11 +418,11 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     if codebook.kind != "multilabel":
         return codebook, ""
 
-    def editor_codebook(template: Template) -> int:
+    def known(template: Template) -> int:
         return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
 
-    best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=editor_codebook)
-    lends = 2 * editor_codebook(best) > len(codebook.labels)
+    best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=known)
+    lends = 2 * known(best) > len(codebook.labels)
 
     def filled(label: Label) -> Label:
         lent = best.codebook.find(label.name) if lends else None

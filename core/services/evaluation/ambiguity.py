@@ -92,12 +92,12 @@ def ambiguous_only(
     ambiguous.
     """
     found = document_ambiguity(session, run_id)
-    select_documents = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
-    if not select_documents:
+    chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
+    if not chosen:
         raise UsageError(
             f"No document is ambiguous by {run_id} at theta {theta:g}.", "Raise theta, or run on all documents."
         )
-    return select_documents
+    return chosen
 
 
 def scores_by_ambiguity(

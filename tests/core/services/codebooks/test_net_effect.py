@@ -54,6 +54,13 @@ def test_a_word_that_another_label_loses_counts() -> None:
     assert net_effect(BOOK, after, [("Soup spoons lay there.", {SERVICE: False, FOOD: True})]) == NetEffect(0, 2, 1)
 
 
+def test_an_exception_that_another_label_has_already_counts() -> None:
+    before = codebooks.change_label(BOOK, FOOD, exclude=("staff",))
+    after = codebooks.change_label(before, SERVICE, exclude=("staff",))
+    known = [("staff", {SERVICE: False, FOOD: False})]
+    assert net_effect(before, after, known).net == right(after, known) - right(before, known)
+
+
 WORDS = ("soup", "spoon", "soup spoon", "staff", "porter", "bread", "rude staff", "fee")
 TEXTS = st.lists(st.sampled_from(["soup", "spoon", "staff", "porter", "bread", "rude", "fee", "and", "."]), max_size=7)
 LESSONS = st.tuples(
