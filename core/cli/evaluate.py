@@ -1,4 +1,4 @@
-"""The commands ``evaluate`` and ``compare``."""
+"""The commands ``evaluate``, ``compare`` and ``regress``."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.cli.console import (
     open_session,
     print_json,
     print_message,
+    print_table,
     project_option,
 )
 from core.formatting import plural
@@ -167,6 +168,44 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
             click.echo(pair["equivalence"]["sentence"])
     for label in result.get("labels", {}).values():
         click.echo(f"  {label['sentence']}")
+
+
+@click.command(
+    "regress",
+    epilog=help_examples(
+        "moot regress --project reviews.duckdb --outcome Price --on year --on region",
+        "moot regress --project reviews.duckdb --outcome stars --on Price --on Staff --json",
+    ),
+)
+@project_option(required=True)
+@click.option("--run", metavar="RUN", help="Run with the labels. Default: the latest.")
+@click.option(
+    "--outcome", required=True, metavar="NAME", help="A label, a dimension, or a column of the imported file."
+)
+@click.option(
+    "--on", "predictors", multiple=True, metavar="NAME",
+    help="A predictor: a label, a dimension, or a column of the imported file. Repeatable. Without one, the mean.",
+)  # fmt: skip
+@click.option(
+    "--family", type=click.Choice(["linear", "logistic"]), default="linear", show_default=True,
+    help="Linear for differences in means or shares, logistic for log odds of a label.",
+)  # fmt: skip
+@json_option
+def regress_command(
+    project: Path, run: str | None, outcome: str, predictors: tuple[str, ...], family: str, as_json: bool
+) -> None:
+    """Regress on labels of a run, corrected by its reviewed documents and their selection probabilities."""
+    from core.services.evaluation import regression
+    from core.services.pipeline import known_run
+
+    with open_session(project) as session:
+        formula = regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")
+        found = regression.analyse(session, known_run(session, run), formula)
+    if as_json:
+        print_json(regression.to_json(found))
+        return
+    click.echo(f"{formula} ({family}): {found.sentence}")
+    print_table(*regression.table(found))
 
 
 def _format_part(part: dict[str, Any]) -> str:

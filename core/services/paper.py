@@ -22,8 +22,9 @@ from core.documents import Value
 from core.errors import MootError
 from core.formatting import format_count, format_interval, format_timestamp, join_names
 from core.runs import RunRow
-from core.services.evaluation import arrays, coverage
+from core.services.evaluation import arrays, coverage, regression
 from core.services.evaluation.reference import reference_names
+from core.services.evaluation.regression import Analysis
 from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.review import plan
 from core.services.runs.configuration import describe_model
@@ -87,13 +88,19 @@ def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
     view = f"evaluate?run={run.run_id}&reference={reference}"
     claim, claimed = _claim(session, run)
     known = found.n > 0
-    methods = (_annotation(run), *([_reference(session, run, found)] if known else []), *([claim] if claim else []))
+    analyses = _analyses(session, run)
+    methods = (
+        _annotation(run),
+        *([_reference(session, run, found)] if known else []),
+        *([claim] if claim else []),
+        *([_REGRESSION] if any(isinstance(one, Analysis) for one in analyses) else []),
+    )
     results = _results(found, view) if known else [_NOTHING]
     codebook = run.settings.codebook
     labels = tuple((label.name, label.description) for label in codebook.labels)
     sections: dict[str, tuple[Block, ...]] = {
         "Methods": methods,
-        "Results": (*results, *([claimed] if claimed else [])),
+        "Results": (*results, *([claimed] if claimed else []), *map(_regression, analyses)),
         "Appendix: codebook": (
             *([codebook.guideline] if codebook.guideline else []),
             Table(("label", "definition"), labels, "Definitions of the labels"),
@@ -103,7 +110,8 @@ def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
             Listing(f"{role} ({template.name})", template.text) for role, template in run.settings.templates.items()
         ),
     }
-    return Paper(f"{session.name}: {run.title}", sections, _bibliography(run, found, plan.current_plan(session, run)))
+    entries = _bibliography(run, found, plan.current_plan(session, run), regressed=_REGRESSION in methods)
+    return Paper(f"{session.name}: {run.title}", sections, entries)
 
 
 def design_file(session: ProjectSession, run: RunRow) -> str:
@@ -233,6 +241,33 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
     return planned, plan.describe_result(codebook, status)
 
 
+_REGRESSION = (
+    "Regressions combine the verdicts on all documents with the labels of the reviewed ones, each weighted by its "
+    "selection probability, so that errors of the models do not bias the coefficients (prediction-powered inference, "
+    "Angelopoulos et al., 2023; design-based supervised learning, Egami et al., 2023). Standard errors account for the "
+    "selection of the reviewed documents, are robust to unequal variances, and to dependence within groups where "
+    "documents have groups."
+)
+
+
+def _analyses(session: ProjectSession, run: RunRow) -> list[Analysis | str]:
+    """Return the regressions of the paper; the error as text for one that cannot be estimated."""
+    found: list[Analysis | str] = []
+    for formula in regression.kept(session, run):
+        try:
+            found.append(regression.analyse(session, run, formula))
+        except MootError as error:
+            found.append(str(error))
+    return found
+
+
+def _regression(found: Analysis | str) -> Block:
+    if isinstance(found, str):
+        return found
+    head, rows = regression.table(found)
+    return Table(head, rows, f"{found.formula.family.capitalize()} regression {found.formula}: {found.sentence}")
+
+
 def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
     overall = [metric for metric in metrics.metrics(found.scores.kind) if metric.headline]
     yield Table(
@@ -340,7 +375,21 @@ _FIXED = _entry(
 )  # fmt: skip
 
 
-def _bibliography(run: RunRow, found: EvaluationReport, current: plan.Plan | None) -> dict[str, str]:
+_CORRECTED = (
+    _entry("article", "angelopoulos2023", title="Prediction-Powered Inference",
+           author="Angelopoulos, Anastasios N. and Bates, Stephen and Fannjiang, Clara and Jordan, Michael I. and "
+           "Zrnic, Tijana", journal="Science", volume="382", year="2023"),
+    _entry("inproceedings", "egami2023",
+           title="Using Imperfect Surrogates for Downstream Inference: Design-Based Supervised Learning for Social "
+           "Science Applications of Large Language Models",
+           author="Egami, Naoki and Hinck, Musashi and Stewart, Brandon M. and Wei, Hanying",
+           booktitle="Advances in Neural Information Processing Systems", year="2023"),
+)  # fmt: skip
+
+
+def _bibliography(
+    run: RunRow, found: EvaluationReport, current: plan.Plan | None, *, regressed: bool
+) -> dict[str, str]:
     """Return the entries of what was used."""
     used = [_MOOT, *([_PROTOCOLS[run.settings.protocol]] if run.settings.protocol in _PROTOCOLS else []), _WILSON]
     if found.basis.design == "sample" and source_of(found.reference).kind == REVIEWED:
@@ -349,7 +398,7 @@ def _bibliography(run: RunRow, found: EvaluationReport, current: plan.Plan | Non
         used.append(_SEQUENCE)
     if current is not None and current.claim == "error":
         used.append(_FIXED)
-    return dict(used)
+    return dict([*used, *(_CORRECTED if regressed else ())])
 
 
 # --- Writing ---------------------------------------------------------------------------------------------------------

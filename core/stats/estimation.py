@@ -22,6 +22,7 @@ are those of the residuals of influences on these variables (the generalized reg
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import atanh, sqrt, tanh
 from statistics import NormalDist
 from typing import Literal, TypeAlias
@@ -50,7 +51,7 @@ class _Calibration:
     total: Numbers
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Design:
     """How the documents of a score were selected, and which of them depend on each other.
 
@@ -87,13 +88,14 @@ class Design:
             return np.ones(documents)
         found = np.zeros(documents)
         found[self.order] = self.sample.weights
-        if (known := self._calibration()) is not None:
+        if (known := self._calibration) is not None:
             weights = found[self.order]
             gap = known.total - weights @ known.rows
             factors = 1 + known.rows @ known.inverse @ gap
             found[self.order] = weights * np.clip(factors, 0.1, 10.0)
         return found
 
+    @cached_property
     def _calibration(self) -> _Calibration | None:
         """Return the variables that enough reviewed documents have, with their totals over all documents."""
         if self.sample is None or self.order is None or self.known is None or self.by_hand or self.sample.complete:
@@ -116,7 +118,7 @@ class Design:
         """Return rows whose cross product is the covariance, ``[row, metric]``, from ``[document, metric]``."""
         if self.sample is not None and self.order is not None:
             own = influence[self.order]
-            if (known := self._calibration()) is not None:
+            if (known := self._calibration) is not None:
                 weighted = known.rows.T * self.sample.weights
                 own = own - known.rows @ (known.inverse @ (weighted @ own))
             each = self.sample.estimates(own) * self.sample.population

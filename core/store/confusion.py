@@ -284,6 +284,26 @@ class ConfusionCounts:
         )
         return [group for (group,) in rows]
 
+    def columns(self, run_id: str) -> list[str]:
+        """Return the names of the imported columns of the run's documents, in order of their first appearance."""
+        rows = self._connection.rows(
+            "SELECT name FROM (SELECT unnest(json_keys(source)) AS name, position FROM (SELECT source, "
+            "run_documents.position FROM run_documents JOIN documents ON id = document_id WHERE run_id = $run LIMIT 100"
+            ")) GROUP BY name ORDER BY min(position), name",
+            {"run": run_id},
+        )
+        return [name for (name,) in rows]
+
+    def column(self, run_id: str, name: str) -> list[str | None]:
+        """Return an imported column of each of the run's documents as text, in its order; None for no value."""
+        rows = self._connection.rows(
+            "SELECT map_extract_value(source::MAP(VARCHAR, VARCHAR), $name) FROM run_documents LEFT JOIN "
+            "(SELECT id, source::JSON AS source FROM documents) ON id = document_id WHERE run_id = $run "
+            "ORDER BY run_documents.position",
+            {"run": run_id, "name": name},
+        )
+        return [value for (value,) in rows]
+
     def tags(self, run_id: str) -> list[tuple[str, str]]:
         """Return (document id, error tag) pairs of the run's documents, from the latest tagging of each document."""
         return self._connection.rows(

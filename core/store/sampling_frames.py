@@ -7,6 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from core.store.connection import Connection, Cursor
 from core.store.rows import dump, insert, load
 from core.store.writer import Writer
@@ -66,12 +69,16 @@ class SamplingFrames:
         assert found is not None
         return found
 
-    def sizes(self, run_id: str, frame: int) -> dict[str, float]:
-        """Return the size of each document in a frame."""
-        rows = self._connection.rows(
-            "SELECT document_id, size FROM sampling_sizes WHERE run_id = ? AND frame = ?", [run_id, frame]
+    def sizes(self, run_id: str, frame_run: str, frame: int) -> npt.NDArray[np.float64]:
+        """Return the sizes of a run's documents in a frame of any run, in the order of the run; NaN for none."""
+        found = self._connection.numbers(
+            "SELECT coalesce(size, 'nan'::DOUBLE) AS size FROM run_documents LEFT JOIN (SELECT document_id, size FROM "
+            "sampling_sizes WHERE run_id = $frame_run AND frame = $frame) AS sizes USING (document_id) "
+            "WHERE run_documents.run_id = $run ORDER BY position",
+            {"run": run_id, "frame_run": frame_run, "frame": frame},
         )
-        return dict(rows)
+        sizes: npt.NDArray[np.float64] = found["size"]
+        return sizes
 
     def selections(self) -> list[Selection]:
         """Return how every submitted document was selected, in order of first submission.

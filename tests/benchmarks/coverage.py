@@ -5,6 +5,7 @@
 - independent documents, with labels present in 2% to 50% of them;
 - groups of eight dependent documents;
 - reviewed documents from a queue that picks errors, with random audits, and from the queue of the product, which draws;
+- regressions on labels of an annotator that errs more in some documents than in others, corrected by reviews;
 - always-valid intervals of a share, looked at after each review until they are narrow enough;
 - promises that at most 10% of accepted verdicts are wrong;
 - two equally good annotators: how often they are called different.
@@ -24,6 +25,7 @@ from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
 from core.stats import metrics, sampling, sequential
 from core.stats.estimation import Design
+from core.stats.regression import Family, Rows, regression
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
 
@@ -197,6 +199,49 @@ def stopping(documents: int, repeats: int, points: float) -> None:
         print(f"{label:<10}{np.mean(always):>9.1%}{np.mean(ended):>12.1%}{np.median(reviews_needed):>9.0f}")
 
 
+def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) -> None:
+    """Print the coverage of slopes on a number, of corrected regressions and of the verdicts alone.
+
+    The annotator misses a label more often where the number is low, and adds it more often where the number is high.
+    """
+    from scipy.stats import norm
+
+    title = f"{reviewed} of {documents:,} reviewed{f', groups of {GROUP}' if groups else ''}"
+    print(f"\nSlope of a label, {title}\n{'regression':<22}{'coverage':>9}{'width':>8}{'verdicts alone':>16}")
+    codes = np.repeat(np.arange(-(-documents // GROUP)), GROUP)[:documents] if groups else None
+    families: dict[Family, float] = {"linear": 0.0, "logistic": 0.6}
+    spread = np.linspace(-8, 8, 20_001)
+    chance = 1 / (1 + np.exp(0.7 - 0.6 * spread))
+    families["linear"] = float((chance * spread * norm.pdf(spread)).sum() / norm.pdf(spread).sum())
+    for family, true in families.items():
+        covered, widths, naive = [], [], []
+        for seed in range(repeats):
+            rng = np.random.default_rng(seed)
+
+            def normal(rng: np.random.Generator = rng) -> Grid:
+                own = rng.standard_normal(documents)
+                if codes is None:
+                    return own
+                return np.sqrt(0.5) * rng.standard_normal(codes.max() + 1)[codes] + np.sqrt(0.5) * own
+
+            x = normal()
+            human = (norm.cdf(normal()) < 1 / (1 + np.exp(0.7 - 0.6 * x))).astype(float)
+            missed = rng.random(documents) < np.where(x > 0, 0.05, 0.25)
+            added = rng.random(documents) < np.where(x > 0, 0.2, 0.03)
+            model = np.where(human == 1, ~missed, added).astype(float)
+            doubted = rng.random(documents) < np.where(human != model, 0.6, 0.02)
+            sizes = sampling.draw_sizes(model[:, None] == 1, doubted[:, None], DEFAULT_EVEN)
+            order = np.argsort(rng.exponential(size=documents) / sizes)[:reviewed]
+            rows = [Rows(label, np.column_stack([np.ones(documents), x])) for label in (model, human, 1 - model)]
+            sample = Sample.of_draws(order, [sizes] * reviewed, documents)
+            found = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
+            slope = found.coefficients[1]
+            for list_, interval in ((covered, slope.estimate.interval), (naive, slope.naive.interval)):
+                list_.append(interval is not None and true in interval)
+            widths.append(slope.estimate.interval.high - slope.estimate.interval.low if slope.estimate.interval else 0)
+        print(f"{family:<22}{np.mean(covered):>9.1%}{np.mean(widths):>8.3f}{np.mean(naive):>16.1%}")
+
+
 def promises(repeats: int) -> None:
     """Print how often verdicts are accepted at a bound of 10%, by their true error, from the planned reviews."""
     print("\nVerdicts accepted at a bound of 10% (the reviews are planned for an error of 5%)")
@@ -259,6 +304,8 @@ def main(repeats: int) -> None:
         audited(2000, 150, repeats, audits=share).show(f"150 of 2,000 reviewed, {share:.0%} random audits")
     queue_draws(2000, 150, repeats).show("150 of 2,000 reviewed, drawn by the review queue")
     queue_draws(2000, 50, repeats).show("50 of 2,000 reviewed, drawn by the review queue")
+    for reviewed, groups in ((150, False), (50, False), (150, True)):
+        regressions(2000, reviewed, repeats, groups=groups)
     stopping(2000, repeats, 0.05)
     promises(repeats)
     for documents, groups, alike in ((60, False, 0.0), (300, False, 0.0), (300, False, 0.9), (320, True, 0.0)):

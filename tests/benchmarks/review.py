@@ -19,7 +19,7 @@ from typing import cast
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services import run_view
-from core.services.review import focus, queue, review
+from core.services.review import accuracy_estimate, focus, queue, review
 from core.services.review.queue import QueueFilter
 from core.services.session import ProjectSession
 from core.store.project import Project
@@ -56,7 +56,7 @@ def fill(project: Project, count: int) -> str:
         f"""INSERT INTO documents BY NAME SELECT {id} AS id, n AS position, 1 AS import_id, 'text' AS field,
         'Review ' || n || ': the room was ' || (['clean', 'dirty', 'fine'])[(1 + hash(n) % 3)::INT] || '. '
             || repeat('We stayed for some nights and went on. ', (hash(n * 3) % 9)::INT) AS text,
-        '{{}}' AS context, 8 + (hash(n * 3) % 9)::INT * 8 AS words, '{{}}' AS source, '' AS part_of {rows}"""
+        '{{}}' AS context, 8 + (hash(n * 3) % 9)::INT * 8 AS words, '{{}}' AS source, '' AS group_name {rows}"""
     )
     cursor.execute("INSERT INTO run_documents SELECT ?, id, position FROM documents", [run_id])
     quote = f'[{{"item": "{items[0]}", "quote": "the room", "field": "text", "start": 8, "end": 16, "match": "exact"}}]'
@@ -64,9 +64,9 @@ def fill(project: Project, count: int) -> str:
         cursor.execute(
             f"""INSERT INTO turns BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id, {turn} AS turn,
             'k{turn}-' || n AS key, '{role}' AS role, 0 AS round, '[]' AS replies_to,
-            '' AS item, 0 AS retry,
-            '{{"connection": "builtin", "model": "lexical"}}' AS seat, '[]' AS messages, false AS cached,
-            '{{}}' AS reading, {says(role)} AS says, '{quote}' AS evidence, 1 AS evidence_total,
+            '' AS item, 0 AS retry, 'labels' AS form,
+            '{{"connection": "builtin", "model": "lexical"}}' AS role_model, '[]' AS messages, false AS cached,
+            '{{}}' AS reading, {says(role)} AS values, '{quote}' AS evidence, 1 AS evidence_total,
             if(hash(n * 5) % 15 = 0, 0, 1) AS evidence_supported, false AS superseded {rows}"""
         )
         cursor.execute(
@@ -85,7 +85,7 @@ def fill(project: Project, count: int) -> str:
                 )
     cursor.execute(
         f"""INSERT INTO verdicts BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
-        if(hash(n * 13) % 50 = 0, 'unresolved', 'verdict') AS status, {says("judge")} AS says, 1.7e9 AS unix_time,
+        if(hash(n * 13) % 50 = 0, 'unresolved', 'verdict') AS status, {says("judge")} AS values, 1.7e9 AS unix_time,
         '{{"values": ' || {says("judge")} || ', "reasons": {{}}, "notes": [], "error": null}}' AS verdict {rows}"""
     )
     cursor.execute(
@@ -118,7 +118,7 @@ def main() -> None:
         run_id = fill(project, asked.documents)
         store = project.store
         session = cast(ProjectSession, SimpleNamespace(
-            store=store, trainer=SimpleNamespace(schedule=lambda: None),
+            store=store, saved_at=lambda: project.saved_at, trainer=SimpleNamespace(schedule=lambda: None),
             document=lambda _run, document: run_view.document(store, document),
         ))  # fmt: skip
         run = store.runs.get(run_id)
@@ -159,6 +159,17 @@ def main() -> None:
 
         timed("an edit, saved", edit, EDIT_BOUND)
         timed("a submission, saved", submit, EDIT_BOUND)
+        drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).draws.items())
+        document, draw = next(drawn)
+        review.submit(session, run_id, [document], actor=ACTOR, draw=draw)
+        accuracy_estimate.estimate_accuracy(session, run)
+
+        def estimate() -> None:
+            document, draw = next(drawn)
+            review.submit(session, run_id, [document], actor=ACTOR, draw=draw)
+            accuracy_estimate.estimate_accuracy(session, run)
+
+        timed("a submission and the estimate", estimate)
 
 
 if __name__ == "__main__":

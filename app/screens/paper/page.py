@@ -9,6 +9,7 @@ import streamlit as st
 
 from app import context
 from app.pages import open_page
+from app.screens.paper import regression
 from app.widgets import empty_state, layout
 from app.widgets.run_picker import reference_picker, run_picker
 from core.services import paper
@@ -40,27 +41,30 @@ def main() -> None:
         run = run_picker(runs, key="paper-run")
         reference = reference_picker(available_references(session, run.run_id), key="paper-reference")
     found = paper.paper(session, run, reference)
-    _downloads(session, run.run_id, found)
+    with st.container(horizontal=True, gap="small", key="paper-downloads"):
+        _downloads(session, run.run_id, found)
+        if st.button("Regression", icon=":material/show_chart:", key="paper-regression",
+                     help="A mean, trend or regression on the labels, corrected by your reviews"):  # fmt: skip
+            regression.dialog(session, run)
     with st.container(border=True, key="paper-text"):
         _preview(found)
 
 
 def _downloads(session: ProjectSession, run_id: str, found: Paper) -> None:
-    with st.container(horizontal=True, gap="small", key="paper-downloads"):
-        for form, title in _FORMS.items():
-            st.download_button(
-                title, partial(paper.write, found, form), f"{run_id}-paper{SUFFIXES[form]}", _MEDIA[form],
-                on_click="ignore", icon=":material/download:", key=f"paper-{form}",
-            )  # fmt: skip
+    for form, title in _FORMS.items():
         st.download_button(
-            "BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", on_click="ignore", icon=":material/download:",
-            key="paper-bibtex",
+            title, partial(paper.write, found, form), f"{run_id}-paper{SUFFIXES[form]}", _MEDIA[form],
+            on_click="ignore", icon=":material/download:", key=f"paper-{form}",
         )  # fmt: skip
-        st.download_button(
-            "Design file", lambda: paper.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
-            on_click="ignore", icon=":material/download:", key="paper-design",
-            help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
-        )  # fmt: skip
+    st.download_button(
+        "BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", on_click="ignore", icon=":material/download:",
+        key="paper-bibtex",
+    )  # fmt: skip
+    st.download_button(
+        "Design file", lambda: paper.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
+        on_click="ignore", icon=":material/download:", key="paper-design",
+        help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
+    )  # fmt: skip
 
 
 def _preview(found: Paper) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,9 +15,9 @@ from core.errors import NoSuchRun
 from core.runs import RunRow
 from core.services.cache import cached, cached_scores, cached_until_commit
 from core.services.session import ProjectSession
-from core.stats.arrays import Mask
+from core.stats.arrays import Codes, Mask
 from core.stats.estimation import Design
-from core.stats.sampling import Sample
+from core.stats.sampling import Numbers, Sample
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
 from core.store.confusion import is_own
 from core.store.rows import dump
@@ -121,9 +121,30 @@ def median(grids: Sequence[Grid], documents: Sequence[str], codebook: Codebook) 
 
 
 @cached_scores
-def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> AnnotationArrays:
+def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = GOLD) -> AnnotationArrays:
     """Return the reference and the verdicts of a run. Cached: do not change these arrays."""
-    return load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT], reference)
+    codebook = run.settings.codebook
+    if reference == GOLD:
+        return load_arrays(session.store, run.run_id, codebook, [VERDICT], reference)
+    known = verdict_arrays(session, run)  # verdicts stay while references change
+    judged = load_annotator(session.store, run.run_id, codebook, str(source_of(reference)), len(known.documents))
+    judged[_rows_of(session, run, session.store.evaluations.example_documents(run.run_id))] = np.nan
+    return AnnotationArrays(known.documents, judged, known.annotations)
+
+
+def _places(session: ProjectSession, run: RunRow) -> Mapping[str, int]:
+    """Return the row of each document of the run."""
+
+    def look() -> dict[str, int]:
+        return {document: row for row, document in enumerate(verdict_arrays(session, run).documents)}
+
+    return cached(session, look, "rows of documents", run.run_id, basis=run.documents)
+
+
+def _rows_of(session: ProjectSession, run: RunRow, documents: Iterable[str]) -> Codes:
+    """Return the rows of documents in the run, without those that it does not have."""
+    known = _places(session, run)
+    return np.array([known[document] for document in documents if document in known], dtype=np.int64)
 
 
 @cached_until_commit
@@ -149,9 +170,16 @@ def given_labels(codebook: Codebook, verdicts: Grid) -> Mask:
             return np.zeros((len(verdicts), 0), dtype=np.bool_)
 
 
-def frame_sizes(session: ProjectSession, run_id: str, frame: int) -> dict[str, float]:
-    """Return the sizes of a frame of the review queue by document. Cached, as a frame never changes."""
-    return cached(session, lambda: session.store.sampling_frames.sizes(run_id, frame), "frame sizes", run_id, frame)
+def frame_sizes(session: ProjectSession, run: RunRow, frame_run: str, frame: int) -> Numbers:
+    """Return the size of each document of the run in a frame of the review queue, ``[document]``; NaN if unknown.
+
+    Cached, as a frame never changes.
+    """
+
+    def look() -> Numbers:
+        return session.store.sampling_frames.sizes(run.run_id, frame_run, frame)
+
+    return cached(session, look, "frame sizes", run.run_id, frame_run, frame, basis=run.documents)
 
 
 def sampling_design(
@@ -164,45 +192,47 @@ def sampling_design(
 ) -> Design:
     """Return how the documents of a score were selected, and which of them depend on each other.
 
-    ``judged`` are the values of the reference and ``verdicts`` those of the compared runs. Reviewed documents represent
-    all documents with a complete verdict in each of them; those that the review queue drew carry their probabilities.
-    Other references represent a larger population of independent documents or groups.
+    ``documents`` are all or some of the run's, in its order. ``judged`` are the values of the reference and
+    ``verdicts`` those of the compared runs. Reviewed documents represent all documents with a complete verdict in each
+    of them; those that the review queue drew carry their probabilities. Other references represent a larger population
+    of independent documents or groups.
     """
-    places = {document: row for row, document in enumerate(documents)}
+    all_rows = verdict_arrays(session, run).documents
+    rows = np.arange(len(all_rows)) if len(documents) == len(all_rows) else _rows_of(session, run, documents)
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
-        if groups is None:
-            return Design()
-        of_run = dict(zip(session.store.runs.document_ids(run.run_id), groups.tolist(), strict=True))
-        return Design(groups=np.array([of_run[document] for document in documents], dtype=np.int64))
-    examples = session.store.evaluations.example_documents(run.run_id)
-    left_out = {*examples, *session.store.classifiers.discarded_documents()}
-    able = np.array([document not in left_out for document in documents], dtype=np.bool_)
-    able &= np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
-    population = [document for document, one in zip(documents, able.tolist(), strict=True) if one]
+        return Design() if groups is None else Design(groups=groups[rows])
+    left_out = [
+        *session.store.evaluations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
+    ]  # fmt: skip
+    able = np.zeros(len(all_rows), dtype=np.bool_)
+    able[rows] = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
+    able[_rows_of(session, run, left_out)] = False
+    counted = able.copy()
+    counted[rows] &= ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
+    places = _places(session, run)
     submitted = session.store.sampling_frames.selections()
-    whole = able & ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
-    chosen = [one for one in submitted if one.document_id in places and whole[places[one.document_id]]]
-    sizes: dict[tuple[str, int], Grid | None] = {}
+    chosen = [one for one in submitted if one.document_id in places and counted[places[one.document_id]]]
+    population = int(able.sum())
+    sizes: dict[tuple[str, int], Numbers | None] = {("", 0): np.ones(population)}
 
-    def known_sizes(one: Selection) -> Grid | None:
+    def known_sizes(one: Selection) -> Numbers | None:
         """Return the sizes of a draw over the population, None where they are unknown."""
         if one.how == "audit":
-            return sizes.setdefault(("", 0), np.ones(len(population)))
+            return sizes["", 0]
         if one.how != "drawn" or one.run_id is None or one.frame is None:
             return None
         if (key := (one.run_id, one.frame)) not in sizes:
-            frame = frame_sizes(session, *key)
-            whole = all(document in frame for document in population)
-            sizes[key] = np.array([frame[document] for document in population]) if whole else None
+            frame = frame_sizes(session, run, *key)[able]
+            sizes[key] = None if np.isnan(frame).any() else frame
         return sizes[key]
 
     order = np.array([places[one.document_id] for one in chosen], dtype=np.int64)
-    sample = Sample.of_draws((np.cumsum(able) - 1)[order], [known_sizes(one) for one in chosen], len(population))
+    sample = Sample.of_draws((np.cumsum(able) - 1)[order], [known_sizes(one) for one in chosen], population)
     codebook = run.settings.codebook
     variables = [one if codebook.kind == "rating" else given_labels(codebook, one) for one in verdicts]
-    known = np.where(able[:, None], np.hstack([np.ones((len(documents), 1)), *variables]), 0.0)
-    return Design(sample=sample, order=order, known=known)
+    known = np.where(able[rows][:, None], np.hstack([np.ones((len(rows), 1)), *variables]), 0.0)
+    return Design(sample=sample, order=np.searchsorted(rows, order), known=known)
 
 
 @cached_scores

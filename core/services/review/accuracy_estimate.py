@@ -11,6 +11,7 @@ import numpy.typing as npt
 from core.annotations import VERDICT
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
+from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays
 from core.services.evaluation.scores import score
 from core.services.session import ProjectSession
@@ -82,6 +83,7 @@ class AccuracyEstimate:
         return sampling.more(self.sample, width, self.right) if self.sample is not None else None
 
 
+@cached_until_commit
 def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     """Return the current estimates of a run. They are those of ``evaluate`` against the reviewed documents."""
     codebook = run.settings.codebook

@@ -138,6 +138,7 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
     return found if found <= min(count, MAX_REVIEWS) else None
 
 
+@cache.cached_until_commit
 def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
 

@@ -7,6 +7,7 @@ import pytest
 
 from core.stats import sequential
 from core.stats.sampling import Sample
+from tests.core.stats.other_libraries import BOUND, CERTAINTY, THRESHOLDS, WRONG
 
 
 def _all(count: int, population: int) -> Sample:
@@ -91,3 +92,13 @@ def test_a_false_promise_is_rare() -> None:
         bool(sequential.accept_thresholds(np.ones(150), rng.random(150) < 0.101, (1,), 0.1)) for _ in range(400)
     )
     assert false / 400 <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
+
+
+def test_promises_are_those_of_mapie() -> None:
+    """Its p-values and its fixed sequence, from figures of mapie 1.6.0 (``other_libraries``)."""
+    among = [threshold <= CERTAINTY for threshold in THRESHOLDS]
+    p = [sequential.error_p(int(WRONG[one].sum()), int(one.sum()), BOUND) for one in among]
+    assert p == pytest.approx(
+        [4.62858596e-05, 2.50794771e-07, 1.39728128e-06, 1.05933909e-04, 9.56828146e-02], rel=1e-7
+    )
+    assert sequential.accept_thresholds(CERTAINTY, WRONG, THRESHOLDS, BOUND) == [0.95, 0.9, 0.8, 0.7]

@@ -39,6 +39,11 @@ def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
     workspace.close()
 
 
+def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
+    sizes = arrays.frame_sizes(session, run, run.run_id, frame).tolist()
+    return dict(zip(session.store.runs.document_ids(run.run_id), sizes, strict=True))
+
+
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     for document, draw in listed.draws.items():
@@ -77,7 +82,7 @@ def test_the_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, R
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
     plan.save_plan(session, run, Plan("f1", STAFF, 0.1, 0.1, 50))
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
-    before, after = (arrays.frame_sizes(session, run.run_id, frame) for frame in (1, 2))
+    before, after = (_sizes(session, run, frame) for frame in (1, 2))
     assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "Staff counts, Clean does not"
 
 

@@ -36,6 +36,11 @@ def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
     workspace.close()
 
 
+def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
+    sizes = arrays.frame_sizes(session, run, run.run_id, frame).tolist()
+    return dict(zip(session.store.runs.document_ids(run.run_id), sizes, strict=True))
+
+
 def _queue(session: ProjectSession, run: RunRow, actor: str = "ada", **options: int) -> queue.QueuePage:
     return queue.list_queue(session, run, QueueFilter(sort="queue", **{"size": 60, **options}), actor=actor)  # type: ignore[arg-type]
 
@@ -45,7 +50,7 @@ def test_every_document_comes_once_with_the_probability_of_its_size(world: tuple
     found = _queue(session, run)
     ids = [line.document_id for line in found.lines]
     assert sorted(ids) == sorted(session.store.runs.document_ids(run.run_id))
-    sizes = arrays.frame_sizes(session, run.run_id, 1)
+    sizes = _sizes(session, run, 1)
     left = sum(sizes.values())
     for place, document in enumerate(ids):
         draw = found.draws[document]
@@ -70,7 +75,7 @@ def test_new_frame_uses_later_information(world: tuple[ProjectSession, RunRow]) 
     assert {(one.how, one.frame) for one in kept} == {("drawn", 1)}
     queue.save_review_settings(session, ReviewSettings(even=1.0))
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
-    assert len(set(arrays.frame_sizes(session, run.run_id, 3).values())) == 1
+    assert len(set(_sizes(session, run, 3).values())) == 1
     loaded = arrays.verdict_arrays(session, run, "reviewed")
     design = arrays.sampling_design(
         session, run, "reviewed", loaded.documents, loaded.reference, [loaded.of("verdict")]
@@ -84,11 +89,11 @@ def test_the_first_document_is_drawn_as_often_as_its_size_says(world: tuple[Proj
     """600 reviewers: the share of each document at the top is within five standard errors of its size."""
     session, run = world
     view = queue.viewpoint(session, run, "ada")
-    frame = queue.frames.current_frame(session, run, view, 0.5)
+    frame = queue.sampling_frames.current_frame(session, run, view, 0.5)
     top = Counter(
         session.store.review_pages.draws(view, frame, seed=str(seed), offset=0, limit=1)[0][0][0] for seed in range(600)
     )
-    for document, size in arrays.frame_sizes(session, run.run_id, 1).items():
+    for document, size in _sizes(session, run, 1).items():
         assert abs(top[document] / 600 - size) < 5 * (size * (1 - size) / 600) ** 0.5
 
 

@@ -1,0 +1,283 @@
+"""Regressions on the labels of a run, corrected by its reviewed documents, and those kept for a paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from core.annotations import VERDICT
+from core.codebook import Codebook
+from core.errors import UsageError
+from core.formatting import format_count, format_number, join_names
+from core.runs import RunRow
+from core.services.cache import cached
+from core.services.evaluation import arrays
+from core.services.evaluation.arrays import Grid
+from core.services.session import ProjectSession
+from core.stats.regression import Coefficient, Family, Numbers, Regression, Rows, regression
+
+FAMILIES: Mapping[Family, str] = {"linear": "linear", "logistic": "logistic"}
+MAX_CATEGORIES = 20
+"""Most different texts of a column that become categories."""
+INTERCEPT = "intercept"
+_DATE = re.compile(r"(\d{4})-(\d{2})(?:-(\d{2}))?(?:[T ].*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A regression: names of labels, of dimensions, or of imported columns. Without predictors it is a mean."""
+
+    outcome: str
+    predictors: tuple[str, ...] = ()
+    family: Family = "linear"
+
+    def __str__(self) -> str:
+        return f"{self.outcome} ~ {' + '.join(self.predictors) or '1'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """A regression with its terms by name: the intercept, predictors, and categories as ``column: value``."""
+
+    formula: Formula
+    terms: Mapping[str, Coefficient]
+    found: Regression
+    left_out: int
+    """documents with a verdict that lack a value of a column"""
+    groups: int | None
+    """independent groups of documents, None if documents are independent"""
+
+    @property
+    def sentence(self) -> str:
+        """What the coefficients rest on, in words."""
+        found = self.found
+        out = f"; left out: {self.left_out:,} without a value" if self.left_out else ""
+        over = f", {self.groups:,} independent groups" if self.groups is not None else ""
+        return (
+            f"{format_count(found.documents, 'document')}, {found.reviewed:,} of them reviewed "
+            f"({format_count(found.drawn, 'random draw')}){over}; weight of the verdicts {found.tuning:.2f}{out}"
+        )
+
+
+def labels(codebook: Codebook) -> tuple[str, ...]:
+    """Return the names of the labels or dimensions that a regression can use."""
+    return codebook.names
+
+
+def columns(session: ProjectSession, run: RunRow) -> tuple[str, ...]:
+    """Return the imported columns that a regression can use: numbers, dates, or few different texts."""
+
+    def look() -> tuple[str, ...]:
+        names = [name for name in session.store.evaluations.columns(run.run_id) if name not in labels(codebook)]
+        usable = []
+        for name in names:
+            try:
+                _column(session, run, name)
+            except UsageError:
+                continue
+            usable.append(name)
+        return tuple(usable)
+
+    codebook = run.settings.codebook
+    return cached(session, look, "regression columns", run.run_id, basis=session.store.documents.state())
+
+
+def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
+    """Return the regression of a run. UsageError for an unknown name or where it cannot be estimated."""
+    codebook = run.settings.codebook
+    if not any(name in labels(codebook) for name in (formula.outcome, *formula.predictors)):
+        raise UsageError("The regression contains no label.", f"Use one of: {join_names(labels(codebook))}.")
+    if formula.outcome in formula.predictors or len(set(formula.predictors)) < len(formula.predictors):
+        raise UsageError("The regression names a variable twice.", "Name each variable once.")
+    if formula.family not in FAMILIES:
+        raise UsageError(f"There is no family '{formula.family}'.", f"Choose {' or '.join(FAMILIES)}.")
+    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    verdicts = loaded.of(VERDICT)
+    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    sample, order = design.sample, design.order
+    assert sample is not None
+    assert order is not None
+    assert design.known is not None
+    all_rows = np.flatnonzero(design.known[:, 0] > 0)
+    reviewed = np.searchsorted(all_rows, order)
+    human = np.where(np.isin(np.arange(len(verdicts)), order)[:, None], loaded.reference, verdicts)
+    names, everything = _rows(session, run, formula, verdicts)
+    _, by_people = _rows(session, run, formula, human)
+    _, changed = _rows(session, run, formula, _with_errors(codebook, verdicts))
+    known = ~np.isnan(everything.outcome) & ~np.isnan(everything.predictors).any(axis=1)
+    if formula.family == "logistic" and not np.isin(everything.outcome[known], (0, 1)).all():
+        raise UsageError(f"{formula.outcome} is not yes or no.", "Use a linear regression.")
+    used = [_used(rows, known).take(all_rows) for rows in (everything, by_people, changed)]
+    groups = arrays.group_codes(session, run)
+    own = groups[all_rows] if groups is not None else None
+    try:
+        found = regression(
+            formula.family, used[0], used[1].take(reviewed), used[2], reviewed, sample, groups=own
+        )  # fmt: skip
+    except ValueError as error:
+        raise UsageError(f"{formula} cannot be estimated: {error}.", _remedy(str(error))) from error
+    return Analysis(
+        formula,
+        dict(zip(names, found.coefficients, strict=True)),
+        found,
+        int((~known[all_rows]).sum()),
+        len(np.unique(own)) if own is not None else None,
+    )
+
+
+def to_json(analysis: Analysis) -> dict[str, Any]:
+    """Return the output of ``moot regress --json``."""
+    found = analysis.found
+    return {
+        "outcome": analysis.formula.outcome,
+        "predictors": list(analysis.formula.predictors),
+        "family": analysis.formula.family,
+        "documents": found.documents,
+        "reviewed": found.reviewed,
+        "drawn": found.drawn,
+        "left_out": analysis.left_out,
+        "groups": analysis.groups,
+        "tuning": found.tuning,
+        "coefficients": {
+            name: {
+                "estimate": one.estimate.value,
+                "interval": _ends(one),
+                "error": one.error,
+                "p": one.p,
+                "verdicts_alone": one.naive.value,
+            }
+            for name, one in analysis.terms.items()
+        },
+    }
+
+
+def table(analysis: Analysis) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Return the head and the rows of the coefficients as text."""
+    rows = []
+    for name, one in analysis.terms.items():
+        ends = _ends(one)
+        span = f"{format_number(ends[0])} to {format_number(ends[1])}" if ends else ""
+        p = "< 0.001" if one.p < 0.001 else f"{one.p:.3f}"
+        rows.append((name, format_number(one.estimate.value), span, p, format_number(one.naive.value)))
+    return ("term", "estimate", "95% interval", "p", "verdicts alone"), tuple(rows)
+
+
+def kept(session: ProjectSession, run: RunRow) -> tuple[Formula, ...]:
+    """Return the regressions that belong to the paper of a run."""
+    stored = session.store.settings.get(_setting(run)) or []
+    return tuple(Formula(one["outcome"], tuple(one["predictors"]), one["family"]) for one in stored)
+
+
+def keep(session: ProjectSession, run: RunRow, formulas: Sequence[Formula], *, actor: str = "") -> None:
+    """Store the regressions that belong to the paper of a run."""
+    session.store.settings.set(_setting(run), [asdict(one) for one in dict.fromkeys(formulas)], actor=actor)
+
+
+def _setting(run: RunRow) -> str:
+    return f"regressions {run.run_id}"
+
+
+def _ends(one: Coefficient) -> tuple[float, float] | None:
+    interval = one.estimate.interval
+    return (interval.low, interval.high) if interval else None
+
+
+def _remedy(problem: str) -> str:
+    if "draws" in problem:
+        return "Review more documents in the order of the queue."
+    if "collinear" in problem:
+        return "Leave out a predictor that follows from the others, or that has a single value."
+    return "Use a linear regression, or leave out a predictor that separates the outcomes."
+
+
+def _used(rows: Rows, known: Any) -> Rows:
+    """Return rows of zeros, which are left out, where a value is missing."""
+    return Rows(np.where(known, rows.outcome, 0.0), np.where(known[:, None], rows.predictors, 0.0))
+
+
+def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: Grid) -> tuple[list[str], Rows]:
+    """Return the names of the terms and the rows of all documents for these labels; NaN for a missing value."""
+    outcome = _variable(session, run, formula.outcome, values)
+    if len(outcome) != 1:
+        raise UsageError(f"{formula.outcome} has several values.", "Choose a label or a numeric column as the outcome.")
+    terms = {INTERCEPT: np.ones(len(values))}
+    for name in formula.predictors:
+        terms |= _variable(session, run, name, values)
+    return list(terms), Rows(next(iter(outcome.values())), np.column_stack(list(terms.values())))
+
+
+def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> Mapping[str, Numbers]:
+    """Return the columns of a variable by term."""
+    codebook = run.settings.codebook
+    if name not in labels(codebook):
+        return _column(session, run, name)
+    place = labels(codebook).index(name)
+    if codebook.kind == "choice":
+        return {name: np.where(np.isnan(values[:, 0]), np.nan, values[:, 0] == place)}
+    return {name: values[:, place]}
+
+
+def _with_errors(codebook: Codebook, values: Grid) -> Grid:
+    """Return the values with every label wrong: the other one, the next one of a choice, or a point further."""
+    match codebook.kind:
+        case "multilabel":
+            return 1 - values
+        case "choice":
+            return (values + 1) % len(codebook.labels)
+        case "rating":
+            return values + 1
+
+
+def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbers]:
+    """Return an imported column by term. UsageError for an unknown column and for one with too many texts."""
+
+    def look() -> Mapping[str, Numbers] | None:
+        texts = [(text or "").strip() for text in session.store.evaluations.column(run.run_id, name)]
+        return _numeric(name, texts) or _categories(name, texts)
+
+    found = cached(session, look, "regression column", run.run_id, name, basis=session.store.documents.state())
+    if found is None:
+        known = ", ".join((*labels(run.settings.codebook), *session.store.evaluations.columns(run.run_id)))
+        raise UsageError(
+            f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
+            f"There are: {known}.",
+        )
+    return found
+
+
+def _numeric(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:
+    """Return a column of numbers, or of dates as years; None for other texts or a single value."""
+    found = np.full(len(texts), np.nan)
+    for place, text in enumerate(texts):
+        if not text:
+            continue
+        try:
+            found[place] = float(text)
+        except ValueError:
+            if (date := _DATE.fullmatch(text)) is None:
+                return None
+            year, month, day = (int(part or 1) for part in date.groups())
+            found[place] = year + (month - 1) / 12 + (day - 1) / 372
+    known = found[np.isfinite(found)]
+    return {name: np.where(np.isfinite(found), found, np.nan)} if len(np.unique(known)) > 1 else None
+
+
+def _categories(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:
+    """Return a column for each text but the most frequent one, which is the baseline; None for one or too many."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        if text:
+            counts[text] = counts.get(text, 0) + 1
+    if not 1 < len(counts) <= MAX_CATEGORIES:
+        return None
+    baseline = max(counts, key=lambda text: counts[text])
+    missing = np.array([not text for text in texts])
+    return {
+        f"{name}: {value}": np.where(missing, np.nan, np.array([text == value for text in texts], dtype=np.float64))
+        for value in sorted(counts)
+        if value != baseline
+    }

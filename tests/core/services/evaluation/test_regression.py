@@ -1,0 +1,168 @@
+"""Regressions on a project's labels and columns, corrected by documents reviewed in the order of the queue."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import orjson
+import pytest
+import statsmodels.api as sm
+from click.testing import CliRunner
+
+from core.cli.commands import main
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.errors import UsageError
+from core.runs import RunRow
+from core.services import paper
+from core.services.evaluation import regression
+from core.services.evaluation.regression import Formula
+from core.services.review import queue, review
+from core.services.review.queue import QueueFilter
+from core.services.runs import planning
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
+CLEAN = BOOK.labels[0].id
+COUNT = 160
+
+
+def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
+    """In the south every "clean" is a clean record, which the word lists take for cleanliness. 90 are reviewed."""
+    session = workspace.open(path)
+    session.store.documents.add(
+        Document(
+            f"d{n:03}",
+            {"text": f"{['a clean record' if n % 2 else 'a clean bath', 'the staff sang'][n % 3 == 2]} {n}"},
+            source={"region": "south" if n % 2 else "north", "year": 2000 + n % 10, "id": f"d{n:03}", "one": 1,
+                    "day": f"20{10 + n % 5}-07-01", "stars": "" if n == 7 else f"{1 + n % 4}"},
+        )
+        for n in range(COUNT)
+    )  # fmt: skip
+    version = session.store.codebooks.save(BOOK)
+    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id).result(60)
+    run = session.run(made.run_id).model_copy(update={"created_at": 1_763_000_000.0})  # fixes the draws
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=90), actor="ada")
+    for document, draw in listed.draws.items():
+        n = int(document[1:])
+        if n % 2 and n % 3 < 2:
+            review.edit(session, run.run_id, document, CLEAN, False, actor="ada")
+        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+    return session, run
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, RunRow]]:
+    workspace = Workspace()
+    yield build(workspace, tmp_path_factory.mktemp("regression") / "p.duckdb")
+    workspace.close()
+
+
+def test_errors_of_the_model_do_not_bias_the_difference(world: tuple[ProjectSession, RunRow]) -> None:
+    """Two thirds of the north are about Clean and nothing of the south; the verdicts see no difference."""
+    session, run = world
+    found = regression.analyse(session, run, Formula("Clean", ("region",)))
+    north, south = found.terms.values()
+    assert list(found.terms) == ["intercept", "region: south"]
+    assert north.estimate.interval is not None
+    assert 2 / 3 in north.estimate.interval
+    assert south.estimate.interval is not None
+    assert -2 / 3 in south.estimate.interval
+    assert south.p < 0.001
+    assert south.naive.value == pytest.approx(0, abs=0.02)
+    assert "160 documents, 90 of them reviewed (90 random draws)" in found.sentence
+
+
+def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    assert sorted(regression.columns(session, run)) == ["day", "region", "stars", "year"]
+    dated = regression.analyse(session, run, Formula("Staff", ("day", "stars")))
+    assert list(dated.terms) == ["intercept", "day", "stars"]
+    rated = regression.analyse(session, run, Formula("stars", ("Clean",)))
+    assert (rated.left_out, rated.found.documents) == (1, 159)
+    mean = regression.analyse(session, run, Formula("Clean"))
+    assert mean.terms["intercept"].estimate.interval is not None
+    assert 1 / 3 in mean.terms["intercept"].estimate.interval
+
+
+@pytest.mark.parametrize(
+    ("formula", "problem"),
+    [
+        (Formula("year", ("stars",)), "contains no label"),
+        (Formula("Clean", ("Clean",)), "twice"),
+        (Formula("Clean", ("id",)), "'id' is not a label"),
+        (Formula("Clean", ("nothing",)), "'nothing' is not a label"),
+        (Formula("stars", ("Clean",), "logistic"), "not yes or no"),
+        (Formula("Clean", ("Staff",), "poisson"), "no family"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_formula_is_refused(world: tuple[ProjectSession, RunRow], formula: Formula, problem: str) -> None:
+    session, run = world
+    with pytest.raises(UsageError, match=problem):
+        regression.analyse(session, run, formula)
+
+
+def test_two_texts_can_be_an_outcome(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    found = regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
+    assert list(found.terms) == ["intercept", "Clean"]
+
+
+def test_a_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    assert "egami2023" not in paper.paper(session, run, "reviewed").bibtex
+    formula = Formula("Clean", ("region",))
+    regression.keep(session, run, [formula, formula])
+    assert regression.kept(session, run) == (formula,)
+    found = paper.paper(session, run, "reviewed")
+    assert any("prediction-powered inference" in str(block) for block in found.sections["Methods"])
+    text = paper.write(found, "markdown")
+    assert "Linear regression Clean ~ region: 160 documents" in text
+    assert "| region: south |" in text
+    assert "@article{angelopoulos2023" in text
+    regression.keep(session, run, [Formula("Clean", ("id",))])
+    assert "'id' is not a label" in str(paper.paper(session, run, "reviewed").sections["Results"][-1])
+    regression.keep(session, run, [])
+
+
+def test_the_command_prints_the_same(world: tuple[ProjectSession, RunRow], monkeypatch: pytest.MonkeyPatch) -> None:
+    session, run = world
+    monkeypatch.setattr("core.cli.evaluate.open_session", lambda _path: nullcontext(session))
+    arguments = ["regress", "--project", "p.duckdb", "--run", run.run_id, "--outcome", "Clean", "--on", "region"]
+    told = orjson.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout.splitlines()[-1])
+    schemas = json.loads((Path(__file__).parents[4] / "docs/reference/schemas.json").read_text(encoding="utf-8"))
+    jsonschema.validate(told, {"$ref": "#/$defs/regress", **schemas}, jsonschema.Draft202012Validator)
+    assert set(told) == set(schemas["$defs"]["regress"]["properties"])
+    found = regression.analyse(session, run, Formula("Clean", ("region",)))
+    assert told["coefficients"]["region: south"]["estimate"] == found.terms["region: south"].estimate.value
+    assert told["tuning"] == found.found.tuning
+    shown = CliRunner().invoke(main, arguments).stdout
+    assert "Clean ~ region (linear): 160 documents" in shown
+    assert "region: south" in shown
+
+
+def test_the_design_file_gives_what_survey_packages_give(world: tuple[ProjectSession, RunRow]) -> None:
+    """The figures of R's survey 4.1-1, read from this file by hand: svymean, and svyglm on the verdict on Staff."""
+    session, run = world
+    rows = list(csv.DictReader(io.StringIO(paper.design_file(session, run).removeprefix("\ufeff"))))
+    reviewed = [row for row in rows if row["weight"]]
+    y, x, weight = (
+        np.array([float(row[name]) for row in reviewed]) for name in ("human_Clean", "model_Staff", "weight")
+    )
+    mean = (weight * y).sum() / weight.sum()
+    assert mean == pytest.approx(0.332205941262, abs=1e-9)
+    n = len(reviewed)
+    error = np.sqrt(n / (n - 1) * ((weight * (y - mean)) ** 2).sum()) / weight.sum()
+    assert error == pytest.approx(0.0551755786569, abs=1e-9)
+    fitted = sm.WLS(y, sm.add_constant(x), weights=weight).fit()
+    assert fitted.params == pytest.approx([0.496756547682, -0.496756547682], abs=1e-9)

@@ -1,0 +1,142 @@
+"""Corrected regressions against ppi-python 0.2.3, statsmodels, and a simulation with known truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from core.stats import sampling
+from core.stats.regression import Coefficient, Family, Regression, Rows, regression
+from core.stats.sampling import Sample
+from tests.core.stats import other_libraries
+from tests.core.stats.other_libraries import DOCUMENTS, REVIEWED
+
+ONES = np.ones(DOCUMENTS)
+
+
+def corrected(family: Family, predictors: np.ndarray, tuning: float | None = None) -> Regression:
+    """The regression of the documents of ``other_libraries``, with equal selection probabilities."""
+    _, human, model, order = other_libraries.documents()
+    rows = [Rows(outcome, predictors) for outcome in (model, human, 1 - model)]
+    sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
+    return regression(family, rows[0], rows[1].take(order), rows[2], order, sample, tuning=tuning)
+
+
+def values(found: Regression) -> list[float | None]:
+    return [one.estimate.value for one in found.coefficients]
+
+
+def ends(one: Coefficient) -> list[float]:
+    assert one.estimate.interval is not None
+    return [one.estimate.interval.low, one.estimate.interval.high]
+
+
+@pytest.mark.parametrize(
+    ("tuning", "share", "logistic"),
+    [(1.0, 0.40745583, [-0.44637322, 0.95560901]), (0.5, 0.40369125, [-0.47008158, 0.92196525])],
+)
+def test_point_estimates_are_those_of_ppi_python(tuning: float, share: float, logistic: list[float]) -> None:
+    x, *_ = other_libraries.documents()
+    assert other_libraries.random_weights() == pytest.approx(Sample.of_audits(np.ones(REVIEWED), DOCUMENTS).weights)
+    assert values(corrected("linear", ONES[:, None], tuning)) == pytest.approx([share], abs=1e-7)
+    assert values(corrected("logistic", np.column_stack([ONES, x]), tuning)) == pytest.approx(logistic, abs=1e-6)
+
+
+def test_intervals_are_near_those_of_ppi_python() -> None:
+    """The library takes the others as another sample and weighs all reviewed documents alike: ends within 15%."""
+    x, *_ = other_libraries.documents()
+    X = np.column_stack([ONES, x])
+    expected = {
+        "mean": [(0.36424512, 0.44748023)],
+        "linear": [(0.36341764, 0.44351832), (0.15281987, 0.22635206)],
+        "logistic": [(-0.64947984, -0.26869586), (0.69875282, 1.16621857)],
+    }
+    found = {"mean": corrected("linear", ONES[:, None])}
+    found |= {"linear": corrected("linear", X), "logistic": corrected("logistic", X)}
+    for name, intervals in expected.items():
+        for one, interval in zip(found[name].coefficients, intervals, strict=True):
+            assert ends(one) == pytest.approx(interval, abs=0.15 * (interval[1] - interval[0])), name
+
+
+def test_a_mean_is_the_prediction_powered_share() -> None:
+    _, human, model, order = other_libraries.documents()
+    found = corrected("linear", ONES[:, None])
+    sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
+    share = sampling.powered(sample, human[order], model[order], float(model.mean()))
+    assert values(found) == pytest.approx([share.value], abs=1e-9)
+
+
+@pytest.mark.parametrize("family", ["linear", "logistic"])
+def test_with_all_reviewed_it_is_the_regression_on_the_labels_of_people(family: Family) -> None:
+    """Robust and clustered standard errors of statsmodels, without its correction for few observations."""
+    x, human, model, _ = other_libraries.documents()
+    x, human, model = x[:200], human[:200], model[:200]
+    X = np.column_stack([np.ones(200), x, x > 1])
+    order, groups = np.arange(200)[::-1], np.repeat(np.arange(40), 5)
+    rows = [Rows(outcome, X.astype(float)) for outcome in (model, human, 1 - model)]
+    sample = Sample(np.zeros(200), 200)
+    known = sm.OLS(human, X) if family == "linear" else sm.Logit(human, X)
+    options = {"disp": False} if family == "logistic" else {}
+    for codes in (None, groups):
+        found = regression(family, rows[0], rows[1].take(order), rows[2], order, sample, groups=codes)
+        kinds = {"cov_type": "HC0"} if codes is None else {
+            "cov_type": "cluster", "cov_kwds": {"groups": groups, "use_correction": False}
+        }  # fmt: skip
+        robust = known.fit(**options, **kinds)
+        assert values(found) == pytest.approx(robust.params, abs=1e-6)
+        assert [one.error for one in found.coefficients] == pytest.approx(robust.bse, rel=1e-5)
+
+
+def study(seed: int, *, as_predictor: bool = False) -> Regression:
+    """2,000 documents, a model that errs by the predictor, and 120 of them reviewed as the queue draws them."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(2000)
+    human = (rng.random(2000) < 1 / (1 + np.exp(0.7 - 0.6 * x))).astype(float)
+    missed, added = rng.random(2000) < np.where(x > 0, 0.05, 0.25), rng.random(2000) < np.where(x > 0, 0.2, 0.03)
+    model = np.where(human == 1, ~missed, added).astype(float)
+    sizes = sampling.draw_sizes(model[:, None] == 1, (rng.random((2000, 1)) < 0.1), 0.5)
+    order = np.argsort(rng.exponential(size=2000) / sizes)[:120]
+    sample = Sample.of_draws(order, [sizes] * 120, 2000)
+    ones = np.ones(2000)
+    if as_predictor:
+        outcome = 1 + 0.8 * human + rng.standard_normal(2000)
+        rows = [Rows(outcome, np.column_stack([ones, label])) for label in (model, human, 1 - model)]
+        return regression("linear", rows[0], rows[1].take(order), rows[2], order, sample)
+    rows = [Rows(label, np.column_stack([ones, x])) for label in (model, human, 1 - model)]
+    return regression("logistic", rows[0], rows[1].take(order), rows[2], order, sample)
+
+
+@pytest.mark.parametrize(("as_predictor", "truth"), [(False, 0.6), (True, 0.8)])
+def test_intervals_cover_where_those_of_the_verdicts_alone_do_not(as_predictor: bool, truth: float) -> None:
+    """40 studies each; the benchmark has more of them."""
+    found = [study(seed, as_predictor=as_predictor).coefficients[1] for seed in range(40)]
+    covered = sum(ends(one)[0] <= truth <= ends(one)[1] for one in found)
+    naive = sum(one.naive.interval is not None and truth in one.naive.interval for one in found)
+    assert covered >= 33
+    assert naive <= 13
+
+
+def test_what_cannot_be_estimated_is_refused() -> None:
+    x, _, model, order = other_libraries.documents()
+    rows = Rows(model, np.column_stack([ONES, x, 2 * x]))
+    sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
+    with pytest.raises(ValueError, match="collinear"):
+        regression("linear", rows, rows.take(order), rows, order, sample)
+    few = Sample.of_draws(order[:6], [ONES] * 6, DOCUMENTS)
+    rows = Rows(model, np.column_stack([ONES, x]))
+    with pytest.raises(ValueError, match="7 random draws"):
+        regression("linear", rows, rows.take(order[:6]), rows, order[:6], few)
+    separated = Rows((x > 0).astype(float), np.column_stack([ONES, x]))
+    with pytest.raises(ValueError, match="no finite solution"):
+        regression("logistic", separated, separated.take(order), separated, order, sample)
+
+
+def test_large_numbers_such_as_years_are_no_problem() -> None:
+    x, *_ = other_libraries.documents()
+    years = 2015 + np.rint(3 * x)
+    for family in ("linear", "logistic"):
+        plain = corrected(family, np.column_stack([ONES, years - 2015]), 1.0)
+        shifted = corrected(family, np.column_stack([ONES, years]), 1.0)
+        assert shifted.coefficients[1].estimate.value == pytest.approx(plain.coefficients[1].estimate.value, rel=1e-4)
+        assert shifted.coefficients[1].error == pytest.approx(plain.coefficients[1].error, rel=1e-4)
