@@ -215,7 +215,8 @@ def sample_card() -> SampleCard:
     """Return the sample chats as shown on Home."""
     folder = resources.folder("sample_data")
     chats = (folder / SAMPLE.data).read_text(encoding="utf-8").splitlines()
-    return SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), len(chats))
+    asked = sum(bool(json.loads(chat)["questions"]) for chat in chats)  # the others show what is excluded
+    return SampleCard(SAMPLE, read_codebook(folder / SAMPLE.codebook), asked)
 
 
 def ensure_sample_project(workspace: Workspace) -> Path:
