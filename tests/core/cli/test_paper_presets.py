@@ -48,6 +48,28 @@ def server() -> Iterator[Scripted]:
         yield server
 
 
+def test_choice_in_the_models_own_words_has_full_coverage_without_a_second_request(folder: Path) -> None:
+    replies = {
+        TEXTS[0]: "DOVISH\nThis sentence asks for lower rates.",
+        TEXTS[1]: "**Hawkish** - it wants rates to rise, so it is not neutral.",
+        TEXTS[2]: "Neutral.\n\nReason: nothing is said about the future.",
+    }
+
+    async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+        text = next((reply for words, reply in replies.items() if words in str(body)), "Neutral")
+        return await saying(text)(request, body)
+
+    with Scripted(behave) as server:
+        moot(
+            "annotate", folder / "texts.csv", "--text", "text", "--id", "id", "--gold", "label=label", "--codebook",
+            folder / "codebook.yaml", "--connection", f"kept={server.url}", "--model", "kept/m", "--protocol",
+            "single", "--limit", 3, "--project", folder / "p.duckdb",
+        )  # fmt: skip
+        asked = [body for body in server.requests if "sentence" in str(body)]
+    (run,) = moot("evaluate", "--project", folder / "p.duckdb", "--json").json["runs"]
+    assert (len(asked), run["n"], run["coverage"], run["accuracy"]) == (3, 3, 1.0, 1.0)
+
+
 def prompts(folder: Path, server: Scripted, protocol: str, *more: object) -> list[dict[str, Any]]:
     """Run the preset on one document; return the requests of the debate, without the preflight."""
     options = ("--text", "text", "--id", "id", "--gold", "label=label", "--codebook", folder / "codebook.yaml")
