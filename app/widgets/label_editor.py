@@ -13,7 +13,7 @@ import streamlit as st
 
 from app.components import component
 from app.state import state, with_value
-from core.codebook import COLOURS, Codebook, Label
+from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
@@ -152,7 +152,7 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         for end, title in (("min", "Lowest rating"), ("max", "Highest rating")):
             bound = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
             st.number_input(title, **bound, step=1, label_visibility="collapsed", width=130)
-        if gold and gold != (scale.min, scale.max):
+        if gold and _is_other_scale(gold, scale):
             low, high = gold
             st.button(
                 f"Use {low} to {high}", key="label-scale-gold", type="tertiary",
@@ -160,6 +160,12 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
             )  # fmt: skip
     for end in ("min", "max"):
         fields.wrong(f"label-{end}-{label.id}")
+
+
+def _is_other_scale(gold: tuple[int, int], scale: Scale) -> bool:
+    """Return True if gold ratings leave the scale, or leave its upper half unused."""
+    low, high = gold
+    return low < scale.min or high > scale.max or (low == scale.min and high <= (scale.min + scale.max) / 2)
 
 
 def examples(fields: Fields, label: Label, part: str) -> None:
