@@ -294,7 +294,7 @@ SEED = click.IntRange(-(2**53), 2**53)
         "moot annotate reviews.csv --text text --codebook aspects.yaml --gold-same-names --role judge=ollama/llama3.2",
     ),
 )
-@click.argument("input", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
 @click.option("--codebook", "codebook_file", required=True, type=PROJECT_PATH, help="Codebook file (YAML or .qdc).")
 @click.option("--id", "id_column", metavar="COL", help="Column with document ids. Default: row numbers.")
@@ -370,15 +370,18 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--extend", is_flag=True, help="With --resume: add new documents of INPUT to the run.")
 @json_option
 def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
-    """Annotate the documents of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and store the results in a project."""
+    """Annotate the documents of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and store the results in a project.
+
+    The rows of several files are put together, with the column file for the name of each row's file.
+    """
     with open_workspace(options["connections"]) as workspace:
-        path = project or pipeline.default_project(options["input"])
+        path = project or pipeline.default_project(options["inputs"][0])
         if project is None:
             print_message(f"moot: the project is {path}")
         for spec, price in pipeline.parse_pairs(options["prices"], "--price").items():
             workspace.models.prices.own[spec] = Price.parse(price)
         source = ImportOptions(
-            path=options["input"],
+            paths=options["inputs"],
             text=options["text"],
             id_column=options["id_column"],
             contexts=options["contexts"],

@@ -90,7 +90,7 @@ def demo(as_json: bool) -> None:
 
     samples = resources.folder("sample_data")
     with tempfile.TemporaryDirectory(prefix="moot-demo-") as folder:
-        source = ImportOptions(samples / "hotel_reviews.csv", text="text", id_column="id", gold_same_names=True)
+        source = ImportOptions((samples / "hotel_reviews.csv",), text="text", id_column="id", gold_same_names=True)
         codebook = read_codebook(samples / "hotel_aspects.yaml")
         with open_workspace() as workspace:
             outcome = annotate_file(workspace, source, codebook, planning.Plan(), Path(folder) / "demo.duckdb")

@@ -22,8 +22,8 @@ from core.export.rows import (
     named_values,
     peek_text_fields,
     text_fields,
-    unique_names,
 )
+from core.ingest.table import unique_names
 
 NO_LABEL = "none"
 """The option of a multilabel codebook for a document without labels. Label names cannot be ``none``."""

@@ -19,9 +19,8 @@ from core.export.rows import (
     named_values,
     peek_text_fields,
     text_fields,
-    unique_names,
 )
-from core.ingest.table import clean_value
+from core.ingest.table import clean_value, unique_names
 
 DATA = "data/train.parquet"
 """The path of the rows in the folder."""

@@ -13,8 +13,8 @@ from core.export.rows import (
     evidence_by_item,
     item_names,
     source_columns,
-    unique_names,
 )
+from core.ingest.table import unique_names
 
 TURN_KEYS = (
     "run", "document", "turn", "role", "model", "messages", "text", "reasoning", "reading", "evidence", "tokens",

@@ -17,9 +17,9 @@ from core.export.rows import (
     named_values,
     peek_text_fields,
     text_fields,
-    unique_names,
 )
 from core.hashing import digest
+from core.ingest.table import unique_names
 
 CHOICES, EVIDENCE = "aspect", "evidence"
 """Names of the controls for labels and for quotes, with ``_2`` if a text field has the same name."""

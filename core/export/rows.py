@@ -12,7 +12,7 @@ import orjson
 from core.annotations import VERDICT, Evidence, majority_reference
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
-from core.ingest.table import clean_value
+from core.ingest.table import clean_value, unique_names
 
 REVIEW = "review"
 """The source of a value that a reviewer decided."""
@@ -90,19 +90,6 @@ class ResultColumns:
 
 ANNOTATORS = ("gold", "pred", "reviewed")
 """Annotators with a column per item, before the roles."""
-
-
-def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
-    """Return the wanted names, with ``_2``, ``_3`` ... if a column or an earlier name is the same."""
-    taken, names = set(columns), []
-    for name in wanted:
-        candidate, number = name, 1
-        while candidate in taken:
-            number += 1
-            candidate = f"{name}_{number}"
-        taken.add(candidate)
-        names.append(candidate)
-    return names
 
 
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.codebook import RESERVED_NAMES, Codebook, Label, normalise, parse_codebook
-from core.documents import Document, Value
+from core.documents import GOLD_RATER, Document, Value
 from core.errors import UsageError
 from core.ingest.gold import CellReader, cell_reader, parse_rating, split_list
 from core.ingest.mapping import Mapping, check_mapping
@@ -21,7 +21,7 @@ from core.ingest.table import Rejected, Table, as_text, clip
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""
 _ENOUGH = 20
-"""Ratings of a dimension from which an unused half of the scale is taken to be no part of it."""
+"""Ratings of a dimension from which its scale is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,14 @@ class UnknownGold:
 
 @dataclass(frozen=True, slots=True)
 class BuiltDocuments:
-    """The documents of a file and an account of every row: ``read == kept + len(rejected)``."""
+    """The documents of a file and an account of every row: ``read == kept + merged + len(rejected)``."""
 
     documents: tuple[Document, ...]
     read: int
     rejected: tuple[Rejected, ...]
     """Rows that could not be read or used, by line."""
+    merged: int = 0
+    """Rows of further files about a document of an earlier file, whose gold was added to that document."""
     duplicate_texts: int = 0
     """Rows with the text and context of an earlier document, kept or not."""
     empty_texts: int = 0
@@ -78,42 +80,60 @@ def build_documents(
     document and ``duplicates`` is ``first``. Ids are trimmed, texts stay as they are. Gold is keyed by label id,
     without a codebook by label name. A gold cell that is not understood is listed and ignored; its row is kept. Raises
     UsageError for a mapping that does not fit.
+
+    In a table of several files, ids that different texts have in different files get the name of the file
+    (``b.csv:1``). If instead the texts are the same, the files hold the gold of different raters: a rater without a
+    name gets the name of the file.
     """
     check_mapping(table, mapping, codebook)
     names = (mapping.text, *mapping.context)
-    fields = zip(*(map(as_text, table.column(name)) for name in names), strict=True)
+    fields = list(zip(*(map(as_text, table.column(name)) for name in names), strict=True))
     parts = list(_parts(table, mapping))
-    ids = list(map(str, table.row_numbers)) if mapping.id is None else _texts(table.column(mapping.id))
-    gold = _Gold(table, mapping, codebook)
+    ids, shared = _ids(table, mapping, fields)
+    files = table.column(table.file_column) if table.file_column else ("",) * len(table)
+    gold = _Gold(table, mapping, codebook, files if shared else ())
     documents: list[Document] = []
     rejected = list(table.rejected)
     owners: dict[str, int] = {}
     texts: dict[tuple[str, ...], int] = {}
-    duplicate = empty = with_gold = 0
+    positions: list[int] = []
+    """The row of each document."""
+    seen: set[tuple[str, str]] = set()
+    duplicate = empty = merged = 0
+
+    def place(index: int) -> str:
+        return f"row {table.line_numbers[index]}" + (f" of {files[index]}" if table.file_column else "")
+
     rows = zip(*table.data, strict=True)
     for index, (line, id, row, values) in enumerate(zip(table.line_numbers, ids, rows, fields, strict=True)):
         blank = not values[0].strip()
         first = None if blank else texts.get(values)
+        repeated = (files[index], id) in seen
+        seen.add((files[index], id))
+        if shared and id in owners and not repeated:
+            merged += 1
+            at = owners[id]
+            documents[at] = replace(documents[at], gold=_merged(documents[at].gold, gold.of(index, line)))
+            continue
         empty += blank
         duplicate += first is not None
         if not id:
             reason = f"no id in column '{mapping.id}'"
         elif id in owners:
-            reason = f"the id '{clip(id, 80)}' is already used by row {owners[id]}"
+            reason = f"the id '{clip(id, 80)}' is already used by {place(positions[owners[id]])}"
         elif blank and empties == "drop":
             reason = f"no text in column '{mapping.text}'"
         elif first is not None and duplicates == "first":
-            reason = f"the same text as row {first}"
+            reason = f"the same text as {place(first)}"
         else:
-            owners[id] = line
-            texts.setdefault(values, line)
-            row_gold = gold.of(index, line)
-            with_gold += bool(row_gold)
+            owners[id] = len(documents)
+            positions.append(index)
+            texts.setdefault(values, index)
             source = dict(zip(table.columns, row, strict=True))
             shown = dict(zip(names, values, strict=True))
-            documents.append(Document(id, shown, len(documents), source, row_gold, *parts[index]))
+            documents.append(Document(id, shown, len(documents), source, gold.of(index, line), *parts[index]))
             continue
-        rejected.append(Rejected(line, reason, _raw(row)))
+        rejected.append(Rejected(line, f"{files[index]}: {reason}" if table.file_column else reason, _raw(row)))
     unknown = gold.unknown()
     if mapping.group is not None:
         documents = list(_with_neighbours(list(_in_order(documents)), mapping.neighbours))
@@ -123,10 +143,36 @@ def build_documents(
         rejected=tuple(sorted(rejected, key=lambda row: row.line)),
         duplicate_texts=duplicate,
         empty_texts=empty,
-        with_gold=with_gold,
+        merged=merged,
+        with_gold=sum(bool(document.gold) for document in documents),
         unknown_gold=unknown,
         notes=(*table.notes, *map(str, unknown[:20])),
     )
+
+
+def _ids(table: Table, mapping: Mapping, fields: Sequence[tuple[str, ...]]) -> tuple[list[str], bool]:
+    """Return the id of each row, and True if files have the same documents: ids in common, with the same texts."""
+    if mapping.id is None:
+        return list(map(str, table.row_numbers)), False
+    ids = _texts(table.column(mapping.id))
+    if not table.file_column:
+        return ids, False
+    files = table.column(table.file_column)
+    first: dict[str, tuple[str, tuple[str, ...]]] = {}
+    shared = False
+    for id, file, texts in zip(ids, files, fields, strict=True):
+        other, other_texts = first.setdefault(id, (file, texts))
+        if id and other != file:
+            if texts != other_texts:
+                return [f"{file}:{id}" if id else "" for file, id in zip(files, ids, strict=True)], False
+            shared = True
+    return ids, shared
+
+
+def _merged(
+    gold: AnyMapping[str, AnyMapping[str, Value]], more: AnyMapping[str, AnyMapping[str, Value]]
+) -> dict[str, dict[str, Value]]:
+    return {rater: {**gold.get(rater, {}), **more.get(rater, {})} for rater in dict.fromkeys([*gold, *more])}
 
 
 def _parts(table: Table, mapping: Mapping) -> Iterator[tuple[str, float | None]]:
@@ -178,9 +224,13 @@ def _with_neighbours(documents: Sequence[Document], count: int) -> Iterator[Docu
 
 
 class _Gold:
-    """Reads the gold of rows and counts the values that are not understood."""
+    """Reads the gold of rows and counts the values that are not understood.
 
-    def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
+    With ``files``, the file of each row, a rater without a name gets the name of the file without its suffix.
+    """
+
+    def __init__(self, table: Table, mapping: Mapping, codebook: Codebook | None, files: Sequence[str]) -> None:
+        self._files = files
         self._sources: list[tuple[str, str, tuple[Any, ...], CellReader]] = []
         self._counts: Counter[tuple[str, str]] = Counter()
         self._lines: dict[tuple[str, str], int] = {}
@@ -197,6 +247,8 @@ class _Gold:
         gold: dict[str, dict[str, Value]] = {}
         for rater, column, cells, read in self._sources:
             values, unknown = read(cells[index])
+            if self._files and rater == GOLD_RATER:
+                rater = self._files[index].rpartition(".")[0] or self._files[index]
             if values:
                 gold.setdefault(rater, {}).update(values)
             for value in unknown:
@@ -245,39 +297,46 @@ def codebook_from_gold(table: Table, mapping: Mapping, *, name: str = "From the 
     (kind,) = kinds
     data: dict[str, Any] = {"name": name}
     if kind == "label":
+        cells: dict[str, list[Any]] = {}
+        for source in mapping.gold:
+            cells.setdefault(normalise(source.name), []).extend(table.column(source.column))
         names = {normalise(source.name): source.name for source in reversed(mapping.gold)}
-        data["labels"] = [{"name": each} for each in reversed(names.values())]
-        scales = _scales({name: [s.column for s in mapping.gold if normalise(s.name) == name] for name in names}, table)
-        for label in data["labels"] if scales else ():
-            label["scale"] = scales[normalise(label["name"])]
+        scales = _scales(cells)
         data["kind"] = "rating" if scales else "multilabel"
+        data["labels"] = [{"name": names[key], "scale": scales.get(key)} for key in reversed(names)]
     else:
         data["kind"] = "choice" if kind == "choice" else "multilabel"
         data["labels"] = _labels(table, mapping)
     return parse_codebook(data, where=f"the gold columns of {table.name}")
 
 
-def _scales(columns: AnyMapping[str, Sequence[str]], table: Table) -> dict[str, dict[str, int]]:
-    """Return the scale of each dimension by its columns of ratings.
+def _scales(columns: AnyMapping[str, Sequence[Any]]) -> dict[str, dict[str, int]]:
+    """Return the scale that the numbers of each dimension span; none for only 0 and 1, or if half are not numbers.
 
-    That is the span of all numbers, because few ratings rarely use every point. A dimension has an end of its own where
-    ``_ENOUGH`` ratings leave half of that span unused: no negative one, or none above the middle. Empty for only 0 and
-    1, or if half of the cells are not numbers.
+    A dimension with fewer than ``_ENOUGH`` numbers has the span of all. Raters rarely use the ends of a scale. So a
+    scale begins at 1 if its numbers begin above, and at 0 if one of another dimension with the same end does. A scale
+    of at least five points ends with the highest number of the dimensions that begin at the same number, if it lacks
+    only that one.
     """
-    filled = {name: [cell for one in own for cell in table.column(one) if as_text(cell).strip()]
-              for name, own in columns.items()}  # fmt: skip
-    found = {name: [number for cell in cells if (number := parse_rating(cell)) is not None]
-             for name, cells in filled.items()}  # fmt: skip
-    numbers = [number for own in found.values() for number in own]
-    if len(numbers) < 0.5 * sum(map(len, filled.values())) or set(numbers) <= {0, 1}:
+    filled = {name: [cell for cell in cells if as_text(cell).strip()] for name, cells in columns.items()}
+    found = {
+        name: [number for cell in cells if (number := parse_rating(cell)) is not None] for name, cells in filled.items()
+    }
+    every = [number for numbers in found.values() for number in numbers]
+    if len(every) < 0.5 * sum(map(len, filled.values())) or set(every) <= {0, 1}:
         return {}
-    low, high = math.floor(min(numbers)), math.ceil(max(numbers))
+    spans = {name: _span(numbers if len(numbers) >= _ENOUGH else every) for name, numbers in found.items()}
     scales = {}
-    for name, own in found.items():
-        bottom = 0 if low < 0 and len(own) >= _ENOUGH and min(own) >= 0 else low
-        unused = len(own) >= _ENOUGH and max(own) <= (bottom + high) / 2
-        scales[name] = {"min": bottom, "max": max(math.ceil(max(own)) if unused else high, bottom + 1)}
+    for name, (first, high) in spans.items():
+        low = 0 if first == 1 and (0, high) in spans.values() else first
+        highest = max(other_high for other_low, other_high in spans.values() if other_low == low)
+        high = highest if highest == high + 1 and highest - low >= 4 else high
+        scales[name] = {"min": low, "max": max(high, low + 1)}
     return scales
+
+
+def _span(numbers: Sequence[float]) -> tuple[int, int]:
+    return min(1, math.floor(min(numbers))), math.ceil(max(numbers))
 
 
 def _labels(table: Table, mapping: Mapping) -> list[dict[str, Any]]:

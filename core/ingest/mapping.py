@@ -303,8 +303,10 @@ def _id(table: Table, text: str) -> tuple[str | None, str]:
         if name == text or not _ID.search(name.casefold()):
             continue
         ids = [as_text(cell).strip() for cell in column]
-        if ids and all(ids) and len(set(ids)) == len(ids):
-            return name, f"'{name}' is the id: filled and unique in all {len(ids):,} rows."
+        files = table.column(table.file_column) if table.file_column else ("",) * len(ids)
+        if ids and all(ids) and len(set(zip(files, ids, strict=True))) == len(ids):
+            where = "each file" if len(set(ids)) < len(ids) else f"all {len(ids):,} rows"
+            return name, f"'{name}' is the id: filled and unique in {where}."
         repeated = repeated or f"'{name}' is named like an id but has empty or repeated cells: row numbers are the ids."
     return None, repeated or "No column is named like an id: row numbers are the ids."
 

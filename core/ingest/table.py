@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ import orjson
 from core.csv_text import to_csv
 from core.documents import storable
 from core.errors import InputError
+from core.formatting import join_names
 
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
 
@@ -63,6 +65,8 @@ class Table:
     """Notes for the user on how the file was read."""
     sheets: tuple[str, ...] = ()
     """All sheets of a workbook; with several, a note names the one that was read."""
+    file_column: str = ""
+    """The column with the name of each row's file, in a table of several files (``join_tables``)."""
 
     def __len__(self) -> int:
         return len(self.line_numbers)
@@ -81,6 +85,68 @@ class Table:
     def head(self, count: int = 20) -> list[dict[str, Any]]:
         """Return up to ``count`` first rows, for a preview."""
         return [self.row(index) for index in range(min(count, len(self)))]
+
+
+def join_tables(tables: Sequence[Table]) -> Table:
+    """Return the rows of several files as one table, in the order of the files; a single table stays as it is.
+
+    A new column ``file`` has the name of each row's file. A column that a file lacks is empty in its rows, and a note
+    says so. Row numbers count over all files, lines within each file. Encoding and delimiter are empty if they differ.
+    InputError for more than ``MAX_COLUMNS`` columns.
+    """
+    if len(tables) == 1:
+        return tables[0]
+    files = unique_names([table.name for table in tables], ())
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    (file_column,) = unique_names(["file"], columns)
+    if len(columns) >= MAX_COLUMNS:
+        raise InputError(f"The files have {len(columns):,} different columns.", "Import them one by one.")
+    data = [
+        tuple(
+            cell for table in tables for cell in (table.column(name) if name in table.columns else (None,) * len(table))
+        )
+        for name in columns
+    ]
+    data.append(tuple(file for file, table in zip(files, tables, strict=True) for _ in range(len(table))))
+    before = list(itertools.accumulate((table.read for table in tables), initial=0))
+    notes = [f"{file}: {note}" for file, table in zip(files, tables, strict=True) for note in table.notes]
+    for file, table in zip(files, tables, strict=True):
+        if missing := [name for name in columns if name not in table.columns]:
+            notes.append(f"{file} has no column {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}.")
+    encodings, delimiters = ({getattr(table, part) for table in tables} for part in ("encoding", "delimiter"))
+    return Table(
+        name=join_names(files[:3] if len(files) < 4 else [files[0], f"{len(files) - 1} more files"]),
+        format=tables[0].format,
+        columns=(*columns, file_column),
+        data=tuple(data),
+        line_numbers=tuple(line for table in tables for line in table.line_numbers),
+        row_numbers=tuple(
+            start + row for start, table in zip(before, tables, strict=False) for row in table.row_numbers
+        ),
+        read=before[-1],
+        rejected=tuple(
+            Rejected(row.line, f"{file}: {row.reason}", row.raw)
+            for file, table in zip(files, tables, strict=True)
+            for row in table.rejected
+        ),
+        encoding="".join(encodings) if len(encodings) == 1 else "",
+        delimiter="".join(delimiters) if len(delimiters) == 1 else "",
+        notes=tuple(notes),
+        file_column=file_column,
+    )
+
+
+def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
+    """Return the wanted names, with ``_2``, ``_3`` ... if a column or an earlier name is the same."""
+    taken, names = set(columns), []
+    for name in wanted:
+        candidate, number = name, 1
+        while candidate in taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        taken.add(candidate)
+        names.append(candidate)
+    return names
 
 
 def clean_columns(names: Sequence[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -33,7 +33,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 
 def bring(content: bytes, name: str = "soup.csv") -> AppTest:
     at = open_page("data")
-    return at.file_uploader[0].set_value((name, content, "text/csv")).run()
+    return at.file_uploader(key="data-file-0").set_value([(name, content, "text/csv")]).run()
 
 
 def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
@@ -52,6 +52,26 @@ def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     latest = session.store.codebooks.latest()
     assert latest is not None
     assert latest.codebook.names == ("Food",)  # too much of Service is no gold value to take it for a label unasked
+
+
+def test_several_files_are_imported_together(session: ProjectSession) -> None:
+    at = open_page("data")
+    at.file_uploader(key="data-file-0").set_value(
+        [
+            ("ann.csv", b"id,text,Food\n1,soup,1\n2,tea,0\n", "text/csv"),
+            ("bo.csv", b"id,text,Food\n1,soup,0\n", "text/csv"),
+        ]
+    ).run()
+    shown = html(at)
+    assert "ann.csv and bo.csv, not imported yet" in shown
+    assert "Rows read: 3, kept: 2, rejected: 0, gold of the same documents: 1" in shown
+    at.file_uploader(key="drop-1").set_value([("cy.csv", b"id,text,Food\n3,milk,0\n", "text/csv")]).run()
+    assert "Rows read: 4, kept: 3" in html(at)
+    button(at, "Import 3")
+    until_shown(at, "3 documents imported from ann.csv, bo.csv and cy.csv")
+    assert session.store.documents.raters() == ["ann", "bo", "cy"]
+    at.file_uploader(key="drop-2").set_value([("x.csv", b"\x00\x01" * 500, "text/csv")]).run()
+    assert "x.csv" in html(at)
 
 
 def test_row_options_change_the_preview(session: ProjectSession) -> None:

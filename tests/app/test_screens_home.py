@@ -48,7 +48,9 @@ def test_step_opens_its_page(workspace: Workspace) -> None:
 def test_uploaded_file_opens_the_data_page_in_a_new_project(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     at = open_page("home")
-    at.file_uploader[0].set_value(("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")).run()
+    at.file_uploader(key="home-file-0").set_value(
+        [("my soups.csv", b"text,good\nhot soup,1\ncold soup,0\n", "text/csv")]
+    ).run()
     shown = html(at)
     assert "my soups.csv, not imported yet" in shown
     assert "Rows read: 2, kept: 2, rejected: 0" in shown
@@ -62,7 +64,7 @@ def test_uploaded_file_opens_the_data_page_in_a_new_project(workspace: Workspace
 def test_unreadable_file_is_explained_at_the_upload(workspace: Workspace) -> None:
     sample_projects.ensure_sample(workspace)
     at = open_page("home")
-    at.file_uploader[0].set_value(("bad.csv", bytes(range(256)) * 20, "text/csv")).run()
+    at.file_uploader(key="home-file-0").set_value([("bad.csv", bytes(range(256)) * 20, "text/csv")]).run()
     assert "bad.csv is not text: it holds binary data." in html(at)
     assert "Let models debate" in html(at)
 

@@ -86,7 +86,7 @@ def read_in(folder: Path, count: int) -> None:
     write_texts(folder / "texts.csv", count)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
     workspace = Workspace()
-    source = ImportOptions(folder / "texts.csv", text="text", id_column="id", gold_same_names=True)
+    source = ImportOptions((folder / "texts.csv",), text="text", id_column="id", gold_same_names=True)
     with timed(f"import of {count:,} documents", 15):
         preview = preview_file(source, codebook)
         session = workspace.open(folder / "scale.duckdb")

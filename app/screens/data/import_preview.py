@@ -15,8 +15,8 @@ from app import context
 from app.screens.data import column_mapping
 from app.screens.data.overview import distribution_charts, document_table, profile_bins
 from app.state import DataState, bound, state
-from app.widgets import layout
-from app.widgets.alerts import error_box, error_boxes, notice
+from app.widgets import file_import, layout
+from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -51,6 +51,7 @@ class ImportPage:
 
     def show(self) -> None:
         """Draw the page."""
+        self.add_dropped_files()
         table = self.draft.table
         layout.write_url(import_id=self.id)
         with header("Data", f"{self.draft.name}, not imported yet"):
@@ -93,6 +94,17 @@ class ImportPage:
             with panel("First documents", "as they will be imported", key="first-rows"):
                 document_table(preview.built.documents[:20], preview.codebook, key="first-rows-table", height=300)
 
+    def add_dropped_files(self) -> None:
+        """Read the files again together with those that were dropped on the page."""
+        more = [(file.name, file.getvalue()) for file in file_import.dropped_files()]
+        if not more:
+            return
+        state.data.clear_uploaders()
+        with error_notices(), st.spinner("Reading"):
+            column_mapping.reset()
+            context.update_pending_import(importing.read_again(self.draft, self.codebook, more))
+        st.rerun()
+
     def build_preview(self) -> tuple[ImportPreview | None, MootError | None]:
         """Return the preview of the import, or the error that prevents it."""
         session = self.session if self.draft.destination == "add" else None
@@ -108,6 +120,7 @@ class ImportPage:
         title = f"Rows read: {table.read:,}"
         if preview is not None:
             title += f", kept: {preview.built.kept:,}, rejected: {len(preview.built.rejected):,}"
+            title += f", gold of the same documents: {preview.built.merged:,}" if preview.built.merged else ""
         with panel(title, table.format, key="account") as right:
             if preview is not None and (rejected := preview.built.rejected):
                 with right:
@@ -149,7 +162,7 @@ class ImportPage:
 
         def reread(part: str, chosen: str) -> None:
             try:
-                context.update_pending_import(importing.reread_file(draft, self.codebook, **{part: chosen or None}))
+                context.update_pending_import(importing.read_again(draft, self.codebook, **{part: chosen or None}))
             except MootError as error:
                 state.set_notice(
                     "error", error.message, f"{error.remedy} The preview still shows the previous settings."
@@ -230,7 +243,7 @@ class ImportPage:
             )  # fmt: skip
             if self.draft.destination == "new":
                 if not state.data.new_project:
-                    state.data.new_project = projects.free_name(self.draft.name)
+                    state.data.new_project = projects.free_name(self.draft.files[0][0])
                 st.text_input("Project name", key=DataState.new_project.key)
             elif self.draft.destination == "replace" and session is not None and session.latest_run():
                 notice("warn", "Runs and reviews stay", "Those of documents that no longer exist are hidden.")

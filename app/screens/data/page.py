@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import streamlit as st
@@ -11,20 +12,17 @@ from app.pages import open_page
 from app.screens.data import column_mapping, overview
 from app.screens.data.import_preview import ImportPage, pending_import_notices, show_job
 from app.state import DataState, state
-from app.widgets import layout
+from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import report_to
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
 from core.errors import MootError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
-from core.services.data.importing import ImportDraft
+from core.services.data.importing import ImportDraft, SourceFile
 from core.services.data.overview import count_documents, gold_counts
 from core.services.session import ProjectSession
-
-TYPES = sorted({suffix.removeprefix(".") for suffix in importing.SUFFIXES})
 
 
 def main() -> None:
@@ -44,6 +42,7 @@ def main() -> None:
             open_page("home")
         return
     pending_import_notices(context.pending_imports().of_project(session.path))
+    read(session, [(file.name, file.getvalue()) for file in file_import.dropped_files()])
     if state.data.gold_draft is not None:
         map_gold(session, state.data.gold_draft)
     elif not count_documents(session):
@@ -53,30 +52,21 @@ def main() -> None:
 
 
 def file_form(session: ProjectSession) -> None:
-    """Draw an uploader and a path field; a file that can be read becomes the pending import."""
-    upload = st.file_uploader("File", type=TYPES, key=state.data.uploader("data-file"), label_visibility="collapsed")
+    """Draw an uploader and a path field; files that can be read become the pending import."""
+    files: list[SourceFile] = [(file.name, file.getvalue()) for file in file_import.chosen_files("data-file")]
     with st.form("data-by-path", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         path = st.text_input("Or the path of a file", key="data-path", placeholder="/home/me/reviews.csv")
         submitted = st.form_submit_button("Read")
-    if upload is not None:
-        read(session, upload.getvalue(), upload.name)
-    elif submitted and path.strip():
+    if not files and submitted and path.strip():
         file = Path(path.strip()).expanduser()
-        read(session, file, file.name)
+        files = [(file.name, file)]
+    read(session, files)
 
 
-def read(session: ProjectSession, source: bytes | Path, name: str) -> None:
-    """Read a file and show its preview; show an error below the form."""
-    bar = st.progress(0.0, "Reading")
-    try:
-        draft = importing.read_file(source, name, codebooks.editor_codebook(session), progress=report_to(bar))
-    except MootError as error:
-        bar.empty()
-        error_box(error)
-        return
-    context.add_pending_import(draft)
-    state.data.clear_uploaders()
-    st.rerun()
+def read(session: ProjectSession, files: Sequence[SourceFile]) -> None:
+    """Read files, if there are any, and show their preview; show an error below the form."""
+    if files and file_import.read_files(files, session, "add"):
+        st.rerun()
 
 
 def first_import(session: ProjectSession) -> None:
@@ -108,7 +98,7 @@ def project(session: ProjectSession) -> None:
                 state.data.gold_draft = importing.draft_from_project(session, codebook)
             column_mapping.reset()
             st.rerun()
-        importer = st.popover("Import a file", icon=":material/upload_file:", key="data-import-popover")
+        importer = st.popover("Import files", icon=":material/upload_file:", key="data-import-popover")
         with importer, st.container(width=460):
             file_form(session)
     overview.show(session, codebook)

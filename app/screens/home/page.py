@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,19 +13,18 @@ from app.pages import open_page
 from app.screens.home import sections
 from app.screens.home.project_list import project_list
 from app.state import DataState, state
-from app.widgets.alerts import error_box
-from app.widgets.common import heading, report_to
+from app.widgets import file_import
+from app.widgets.common import heading
 from app.widgets.layout import panel
 from core.errors import MootError
 from core.services import bundle, guided_path, projects
 from core.services.authors import files as author_files
-from core.services.codebooks import codebook as codebooks
-from core.services.data import importing, sample_projects
+from core.services.data import sample_projects
 from core.services.data.overview import count_documents
 from core.services.guided_path import Step
 from core.services.session import ProjectSession
 
-TYPES = sorted({suffix.removeprefix(".") for suffix in (*importing.SUFFIXES, bundle.SUFFIX)})
+TYPES = [*file_import.TYPES, bundle.SUFFIX.removeprefix(".")]
 
 
 def open_sample(key: str) -> None:
@@ -61,34 +59,25 @@ def _open(opening: Callable[[], Path]) -> bool:
     return True
 
 
-def start_with_file(session: ProjectSession | None) -> None:
-    """Draw the uploader. A file that can be read leads to the Data page."""
+def start_with_files(session: ProjectSession | None) -> None:
+    """Draw the uploader. Files that can be read lead to the Data page, and a bundle becomes a project."""
     with st.container(key="start", gap="small"):
         st.html(
-            '<div class="moot-strong">Start with your file<small>csv, tsv, xlsx, jsonl, json or parquet, '
-            "or a project bundle. The file stays on this machine, and nothing is imported before you have seen a "
+            '<div class="moot-strong">Start with your files<small>csv, tsv, xlsx, jsonl, json or parquet, '
+            "or a project bundle. The files stay on this machine, and nothing is imported before you have seen a "
             "preview.</small></div>"
         )
-        upload = st.file_uploader(
-            "Your file", type=TYPES, key=state.data.uploader("home-file"), label_visibility="collapsed"
-        )
-        if upload is None:
+        files = [*file_import.chosen_files("home-file", TYPES), *file_import.dropped_files()]
+        if not files:
             return
-        if upload.name.lower().endswith(bundle.SUFFIX):
-            _open(lambda: projects.project_from_bundle(context.workspace(), upload, upload.name).path)
+        if len(files) == 1 and files[0].name.lower().endswith(bundle.SUFFIX):
+            _open(lambda: projects.project_from_bundle(context.workspace(), files[0], files[0].name).path)
             state.data.clear_uploaders()
             st.rerun()
-        fresh = session is None or bool(count_documents(session))  # do not add the file to a sample's documents
-        codebook = None if fresh or session is None else codebooks.editor_codebook(session)
-        bar = st.progress(0.0, "Reading")
-        try:
-            draft = importing.read_file(upload.getvalue(), upload.name, codebook, progress=report_to(bar))
-        except MootError as error:
-            bar.empty()
-            error_box(error)
+        fresh = session is None or bool(count_documents(session))  # do not add the files to a sample's documents
+        read = [(file.name, file.getvalue()) for file in files]
+        if not file_import.read_files(read, session, "new" if fresh else "add"):
             return
-    context.add_pending_import(replace(draft, destination="new" if fresh else "add"))
-    state.data.clear_uploaders()
     open_page("data")
 
 
@@ -104,7 +93,7 @@ def main() -> None:
         left, right = st.columns((1.62, 1), gap="large")
         with left:
             sections.headline()
-            start_with_file(session)
+            start_with_files(session)
             cards = sample_projects.sample_cards()
             if cards:
                 heading("Or open a sample")

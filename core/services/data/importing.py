@@ -22,7 +22,7 @@ from core.ingest.gold import GoldSource
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
 from core.ingest.profiling import Profile, profile_documents
 from core.ingest.read import SUFFIXES, read_table
-from core.ingest.table import Rejected, Table, rejected_csv
+from core.ingest.table import Rejected, Table, join_tables, rejected_csv
 from core.services.codebooks.codebook import prefill
 from core.services.session import ProjectSession
 from core.store.documents import Import, RejectedRow
@@ -39,6 +39,7 @@ __all__ = [
     "Mapping",
     "Profile",
     "Rejected",
+    "SourceFile",
     "Table",
     "UnknownGold",
     "draft_from_project",
@@ -47,11 +48,11 @@ __all__ = [
     "preview_file",
     "preview_import",
     "propose_mapping",
-    "read_file",
+    "read_again",
+    "read_files",
     "read_with_options",
     "rejected_csv",
     "replace_gold",
-    "reread_file",
     "store_documents",
     "suggest_gold",
 ]
@@ -59,6 +60,8 @@ __all__ = [
 Duplicates: TypeAlias = Literal["keep", "first"]
 Empties: TypeAlias = Literal["keep", "drop"]
 Destination: TypeAlias = Literal["add", "replace", "new"]
+SourceFile: TypeAlias = "tuple[str, bytes | Path]"
+"""The name of a file, and its content or its path."""
 Progress: TypeAlias = Callable[[float, str], None]
 """Called with a share from 0 to 1 and the current step."""
 
@@ -72,13 +75,13 @@ ID_COLUMN, TEXT_COLUMN = "document id", "document text"
 
 @dataclass(frozen=True, slots=True)
 class ImportDraft:
-    """A file that was read, and how to import it. The project does not contain any of it yet.
+    """One or several files that were read, and how to import them. The project does not contain any of it yet.
 
     ``encoding``, ``delimiter`` and ``sheet`` are the user's choices; None leaves them to detection.
     """
 
     name: str
-    source: bytes | Path = field(repr=False)
+    files: tuple[SourceFile, ...] = field(repr=False)
     table: Table = field(repr=False, compare=False)
     mapping: Mapping
     encoding: str | None = None
@@ -88,6 +91,11 @@ class ImportDraft:
     empties: Empties = "drop"
     destination: Destination = "add"
     """Add to the documents of the project, replace them, or create a new project."""
+
+    @property
+    def stem(self) -> str:
+        """Name of the first file without its suffix, for a project or codebook made from the files."""
+        return Path(self.files[0][0] if self.files else self.name).stem
 
 
 @dataclass(frozen=True)
@@ -124,9 +132,9 @@ class ImportPreview:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """An input file and how to read it, as given on the command line."""
+    """Input files and how to read them, as given on the command line."""
 
-    path: Path
+    paths: tuple[Path, ...]
     text: str
     id_column: str | None = None
     contexts: tuple[str, ...] = ()
@@ -143,9 +151,8 @@ class ImportOptions:
 # -- read
 
 
-def read_file(
-    source: bytes | Path,
-    name: str,
+def read_files(
+    files: Sequence[SourceFile],
     codebook: Codebook | None = None,
     *,
     encoding: str | None = None,
@@ -153,33 +160,47 @@ def read_file(
     sheet: str | None = None,
     progress: Progress | None = None,
 ) -> ImportDraft:
-    """Read an upload or a file and suggest what its columns are. Raises InputError and UsageError.
+    """Read uploads or files as one table and suggest what its columns are. Raises InputError and UsageError.
 
     A table without a column that looks like text is read as well: the user chooses one.
     """
-    report = (lambda share: progress(share, "Reading")) if progress is not None else None
-    table = read_table(source, name=name, encoding=encoding, delimiter=delimiter, sheet=sheet, progress=report)
-    return ImportDraft(name, source, table, propose_mapping(table, codebook), encoding, delimiter, sheet)
+
+    def report(number: int) -> Callable[[float], None] | None:
+        return (lambda share: progress((number + share) / len(files), "Reading")) if progress is not None else None
+
+    table = join_tables(
+        [
+            read_table(source, name=name, encoding=encoding, delimiter=delimiter, sheet=sheet, progress=report(number))
+            for number, (name, source) in enumerate(files)
+        ]
+    )
+    return ImportDraft(table.name, tuple(files), table, propose_mapping(table, codebook), encoding, delimiter, sheet)
 
 
-def reread_file(draft: ImportDraft, codebook: Codebook | None = None, **changed: str | None) -> ImportDraft:
-    """Read the file again with another ``encoding``, ``delimiter`` or ``sheet``.
+def read_again(
+    draft: ImportDraft,
+    codebook: Codebook | None = None,
+    more_files: Sequence[SourceFile] = (),
+    /,
+    **changed: str | None,
+) -> ImportDraft:
+    """Read the files again with another ``encoding``, ``delimiter`` or ``sheet``, or together with further files.
 
     The mapping is kept if all of its columns still exist.
     """
     options = {"encoding": draft.encoding, "delimiter": draft.delimiter, "sheet": draft.sheet} | changed
-    fresh = read_file(draft.source, draft.name, codebook, **options)  # type: ignore[arg-type]
+    fresh = read_files([*draft.files, *more_files], codebook, **options)  # type: ignore[arg-type]
     kept = draft.mapping
     used = {kept.text, *kept.context, *(source.column for source in kept.gold), kept.id or kept.text}
-    mapping = kept if used <= set(fresh.table.columns) else fresh.mapping
+    mapping = kept if used <= set(fresh.table.columns) and not more_files else fresh.mapping
     return replace(
         fresh, mapping=mapping, duplicates=draft.duplicates, empties=draft.empties, destination=draft.destination
     )
 
 
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
-    """Read a file whose columns are named by command-line options. Raises InputError and UsageError."""
-    table = read_table(options.path, name=options.path.name, max_rows=max_rows)
+    """Read files whose columns are named by command-line options. Raises InputError and UsageError."""
+    table = join_tables([read_table(path, name=path.name, max_rows=max_rows) for path in options.paths])
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
         named = {source.name for source in gold}
@@ -194,7 +215,7 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
         order=options.order,
         neighbours=options.neighbours,
     )
-    return ImportDraft(options.path.name, options.path, table, mapping)
+    return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping)
 
 
 def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:
@@ -275,7 +296,7 @@ def preview_import(
     if codebook is None or not codebook.labels:
         used = None
         if draft.mapping.gold:
-            used, note = prefill(codebook_from_gold(draft.table, draft.mapping, name=Path(draft.name).stem))
+            used, note = prefill(codebook_from_gold(draft.table, draft.mapping, name=draft.stem))
         new_codebook = used is not None
     built = build_documents(draft.table, draft.mapping, used, duplicates=draft.duplicates, empties=draft.empties)
     existing = 0
@@ -361,7 +382,7 @@ def draft_from_project(session: ProjectSession, codebook: Codebook | None) -> Im
     mapping = replace(propose_mapping(table, codebook), text=TEXT_COLUMN, id=ID_COLUMN, context=())
     gold = tuple(one for one in mapping.gold if one.column not in (ID_COLUMN, TEXT_COLUMN))
     mapping = replace(mapping, gold=gold)
-    return ImportDraft(session.name, b"", table, mapping, empties="keep", destination="replace")
+    return ImportDraft(session.name, (), table, mapping, empties="keep", destination="replace")
 
 
 def _stored_table(session: ProjectSession) -> Table:

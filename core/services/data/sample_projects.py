@@ -69,7 +69,7 @@ def ensure_sample(workspace: Workspace, key: str = "hotel-aspects") -> Path:
 
 def _options(sample: Sample) -> ImportOptions:
     return ImportOptions(
-        resources.folder("sample_data") / sample.data,
+        (resources.folder("sample_data") / sample.data,),
         text=sample.text,
         id_column=sample.id_column,
         contexts=sample.contexts,

@@ -67,3 +67,14 @@ def test_rater_with_gaps_is_scored_on_shared_cells(tmp_path: Path) -> None:
     assert {name: alone[name] for name in ("n", "excluded", "labels", "macro")} == {
         name: each["ann"][name] for name in ("n", "excluded", "labels", "macro")
     }
+
+
+def test_several_files_are_annotated_in_one_run(tmp_path: Path) -> None:
+    write(tmp_path, *TEXTS[:2])
+    (tmp_path / "more.csv").write_text("id,text\nz1,The soup was cold.\n", encoding="utf-8")
+    result = annotate(tmp_path, tmp_path / "more.csv", "--protocol", "single")
+    assert result.json["documents"] == 3
+    exported = tmp_path / "out.jsonl"
+    moot("export", "--project", tmp_path / "p.duckdb", "--format", "jsonl", "--output", exported)
+    files = [json.loads(line)["file"] for line in exported.read_text(encoding="utf-8").splitlines()]
+    assert files == ["texts.jsonl", "texts.jsonl", "more.csv"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
 from core.ingest.gold import GoldSource, cell_reader
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
-from core.ingest.table import Table, rejected_csv
+from core.ingest.table import Table, join_tables, rejected_csv
 from tests.core.ingest.parsing import read_table
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
@@ -81,6 +82,50 @@ def test_a_repeated_or_empty_id_rejects_the_later_row() -> None:
     ]
     assert result.rejected[0].raw == " 7,b"
     assert result.read == result.kept + len(result.rejected) == 4
+
+
+def files(**content: str) -> Table:
+    return join_tables([table(text.replace("|", "\n"), name=f"{name}.csv") for name, text in content.items()])
+
+
+def test_files_become_one_table_with_the_name_of_each_rows_file() -> None:
+    joined = files(a="text,x|one,1|two", b="text,file|three,f|four,g")
+    assert (joined.name, joined.columns, joined.file_column) == (
+        "a.csv and b.csv",
+        ("text", "x", "file", "file_2"),
+        "file_2",
+    )
+    assert joined.column("file_2") == ("a.csv", "b.csv", "b.csv")
+    assert (joined.column("x"), joined.column("file")) == (("1", None, None), (None, "f", "g"))
+    assert (joined.read, joined.row_numbers, joined.line_numbers) == (4, (1, 3, 4), (2, 2, 3))
+    assert [str(row) for row in joined.rejected] == ["row 3: a.csv: 1 field, expected 2"]
+    assert joined.notes == ("a.csv has no column file.", "b.csv has no column x.")
+    assert len({*files(a="text|one", b="text|two").column("file")}) == 2
+    same = join_tables([table("text\none\n", name="a.csv")] * 2)
+    assert same.column("file") == ("a.csv", "a.csv_2")
+
+
+def test_ids_that_files_use_for_different_texts_get_the_name_of_the_file() -> None:
+    data = files(a="id,text|1,one|2,two", b="id,text|1,three|2,two|1,four")
+    found = suggest_mapping(data)
+    assert found.id is None  # 1 is repeated within b.csv
+    result = build_documents(data, replace(found, id="id"))
+    assert [document.id for document in result.documents] == ["a.csv:1", "a.csv:2", "b.csv:1", "b.csv:2"]
+    assert [str(row) for row in result.rejected] == ["row 4: b.csv: the id 'b.csv:1' is already used by row 2 of b.csv"]
+    assert suggest_mapping(files(a="id,text|1,one", b="id,text|1,three")).id == "id"
+    by_number = build_documents(data, found)
+    assert [document.id for document in by_number.documents] == ["1", "2", "3", "4", "5"]
+
+
+def test_files_of_the_same_documents_hold_the_gold_of_raters() -> None:
+    data = files(ann="id,text,Food|1,soup,1|2,tea,0", bo="id,text,Food|2,tea,1|1,soup,1|3,milk,0|3,milk,1")
+    mapping = Mapping(text="text", id="id", gold=(GoldSource("Food"),))
+    result = build_documents(data, mapping)
+    gold = {document.id: document.gold for document in result.documents}
+    assert gold["1"] == {"ann": {"Food": True}, "bo": {"Food": True}}
+    assert gold["2"] == {"ann": {"Food": False}, "bo": {"Food": True}}
+    assert gold["3"] == {"bo": {"Food": False}}
+    assert (result.read, result.kept, result.merged, len(result.rejected), result.with_gold) == (6, 3, 2, 1, 3)
 
 
 def test_ids_of_other_types_become_text() -> None:
@@ -388,6 +433,15 @@ def test_codebook_from_ratings_spans_the_scale() -> None:
     data = table("text,a,b\nx,1,2: yes\ny,(-1): no,4\n")
     made = codebook_from_gold(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
     assert (made.kind, made.scale and made.scale.model_dump()) == ("rating", {"min": -1, "max": 4})
+
+
+def test_scales_are_those_of_the_dimensions_although_raters_avoid_the_ends() -> None:
+    data = table("text,fluent,relevant,effect,overall,style,tone\n" + "x,1,0,-1,2,1,3\ny,2,2,1,5,4,2\n" * 10)
+    columns = ("fluent", "relevant", "effect", "overall", "style", "tone")
+    made = codebook_from_gold(data, Mapping(text="text", gold=tuple(map(GoldSource, columns))))
+    scales = [made.scale_of(label.id) for label in made.labels]
+    # fluent lacks 0 as relevant ends at 2, too; style lacks 5; tone has no dimension of its own length beside it
+    assert [(scale.min, scale.max) for scale in scales] == [(0, 2), (0, 2), (-1, 1), (1, 5), (1, 5), (1, 3)]
 
 
 def test_codebook_from_lists_and_choices() -> None:

@@ -51,11 +51,11 @@ def preview(
 
 
 def soup(session: ProjectSession) -> importing.ImportPreview:
-    return preview(session, with_id(importing.read_file(CSV, "soup.csv", CODEBOOK)), CODEBOOK)
+    return preview(session, with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK)), CODEBOOK)
 
 
 def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSession) -> None:
-    draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
+    draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
     found = preview(session, draft, CODEBOOK)
     assert session.store.documents.count() == 0
     built = found.built
@@ -70,7 +70,7 @@ def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSessi
 
 def test_import_stores_documents_and_reports_progress(session: ProjectSession) -> None:
     progress: list[tuple[float, str]] = []
-    draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
+    draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
     made = importing.store_documents(
         session, preview(session, draft, CODEBOOK), lambda share, what: progress.append((share, what))
     )
@@ -95,7 +95,7 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
 
 
 def test_unknown_gold_values_can_be_mapped(session: ProjectSession) -> None:
-    draft = with_id(importing.read_file(CSV, "soup.csv", CODEBOOK))
+    draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
     draft = replace(draft, mapping=replace(draft.mapping, value_map={"Maybe": True}))
     found = preview(session, draft, CODEBOOK)
     assert found.built.unknown_gold == ()
@@ -103,7 +103,7 @@ def test_unknown_gold_values_can_be_mapped(session: ProjectSession) -> None:
 
 
 def test_codebook_is_created_from_gold_if_there_is_none(session: ProjectSession) -> None:
-    draft = importing.read_file(b"text,good,bad\nx,1,0\ny,0,1\n", "two.csv")
+    draft = importing.read_files([("two.csv", b"text,good,bad\nx,1,0\ny,0,1\n")])
     found = importing.preview_import(draft, None, session)
     assert found.new_codebook
     assert found.codebook is not None
@@ -117,7 +117,9 @@ def test_codebook_is_created_from_gold_if_there_is_none(session: ProjectSession)
 def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: ProjectSession) -> None:
     codebooks.save_draft(session, CODEBOOK)
     known = codebooks.editor_codebook(session)
-    importing.store_documents(session, preview(session, with_id(importing.read_file(CSV, "soup.csv", known)), known))
+    importing.store_documents(
+        session, preview(session, with_id(importing.read_files([("soup.csv", CSV)], known)), known)
+    )
     assert session.store.codebooks.latest() is None
     assert codebooks.codebook_status(session).codebook == CODEBOOK
     assert session.store.documents.with_gold() == 3
@@ -128,14 +130,14 @@ def test_import_job_runs_in_the_background(session: ProjectSession) -> None:
     assert job.wait(20)
     where, made = job.result()
     assert (where, made.counts["documents"], job.share) == (session, 4, 1.0)
-    again = ImportJob(preview(session, importing.read_file(b"id,text\na,other\n", "x.csv")), lambda: session)
+    again = ImportJob(preview(session, importing.read_files([("x.csv", b"id,text\na,other\n")])), lambda: session)
     again.wait(20)
     with pytest.raises(InputError):
         again.result()
 
 
 def test_no_gold_makes_no_codebook(session: ProjectSession) -> None:
-    draft = importing.read_file(b"text\nx\ny\n", "plain.csv")
+    draft = importing.read_files([("plain.csv", b"text\nx\ny\n")])
     found = importing.preview_import(draft, None, session)
     assert (found.codebook, found.new_codebook) == (None, False)
     importing.store_documents(session, preview(session, draft))
@@ -143,8 +145,8 @@ def test_no_gold_makes_no_codebook(session: ProjectSession) -> None:
 
 
 def test_more_documents_are_added_and_changed_ones_are_refused(session: ProjectSession) -> None:
-    importing.store_documents(session, preview(session, importing.read_file(b"id,text\n1,one\n2,two\n", "a.csv")))
-    again = importing.read_file(b"id,text\n2,two\n3,three\n", "b.csv")
+    importing.store_documents(session, preview(session, importing.read_files([("a.csv", b"id,text\n1,one\n2,two\n")])))
+    again = importing.read_files([("b.csv", b"id,text\n2,two\n3,three\n")])
     assert importing.preview_import(again, None, session).existing == 1
     assert importing.store_documents(session, preview(session, again)).counts == {
         "documents": 1,
@@ -153,7 +155,7 @@ def test_more_documents_are_added_and_changed_ones_are_refused(session: ProjectS
         "rejected": 0,
     }
 
-    other = importing.read_file(b"id,text\n3,drei\n", "c.csv")
+    other = importing.read_files([("c.csv", b"id,text\n3,drei\n")])
     assert importing.preview_import(other, None, session).conflicts == ("3",)
     with pytest.raises(InputError, match="already has a document '3' with a different text"):
         importing.store_documents(session, preview(session, other))
@@ -162,32 +164,32 @@ def test_more_documents_are_added_and_changed_ones_are_refused(session: ProjectS
 
 
 def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None:
-    draft = importing.read_file(b"id,text\n,x\n", "a.csv")
+    draft = importing.read_files([("a.csv", b"id,text\n,x\n")])
     with pytest.raises(InputError, match="no row can be used"):
         importing.store_documents(session, preview(session, with_id(draft)))
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
-    draft = importing.read_file("text;n\nBär;1\n".encode("latin-1"), "b.csv")
+    draft = importing.read_files([("b.csv", "text;n\nBär;1\n".encode("latin-1"))])
     assert (draft.table.delimiter, draft.table.row(0)["text"]) == (";", "Bär")
-    one = importing.reread_file(draft, delimiter=",")
+    one = importing.read_again(draft, delimiter=",")
     assert one.table.columns == ("text;n",)
     assert one.mapping.text == "text;n"  # the column before is not there any more
-    back = importing.reread_file(replace(one, duplicates="first"), delimiter=None)
+    back = importing.read_again(replace(one, duplicates="first"), delimiter=None)
     assert back.table.columns == ("text", "n")
     assert back.duplicates == "first"
     with pytest.raises(UsageError):
-        importing.reread_file(draft, encoding="klingon")
+        importing.read_again(draft, encoding="klingon")
 
 
 def test_table_without_a_text_column_is_read_with_a_note() -> None:
-    draft = importing.read_file(b"a,b\n1,2\n", "n.csv")
+    draft = importing.read_files([("n.csv", b"a,b\n1,2\n")])
     assert draft.mapping.text == "a"
     assert "is used for now" in draft.mapping.reasons[0]
 
 
 def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> None:
-    draft = importing.read_file(CSV, "soup.csv")
+    draft = importing.read_files([("soup.csv", CSV)])
     importing.store_documents(session, preview(session, with_id(replace(draft, mapping=Mapping("text")))))
     assert overview.load_overview(session, None).with_gold == 0
 
@@ -216,7 +218,7 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
     assert importing.gold_kinds(None) == ("label", "list", "choice")
     assert importing.gold_kinds(CODEBOOK) == ("label", "list")
     assert importing.gold_kinds(choice) == ("choice",)
-    draft = importing.read_file(b"text,label\nfoo bar,a\nbar foo,b\n", "c.csv", choice)
+    draft = importing.read_files([("c.csv", b"text,label\nfoo bar,a\nbar foo,b\n")], choice)
     assert [source.column for source in importing.suggest_gold(draft, "choice", choice)] == ["label"]
     found = importing.preview_import(draft, choice)
     bars = overview.gold_counts(found.profile, found.codebook)
@@ -224,7 +226,7 @@ def test_gold_kinds_depend_on_the_codebook() -> None:
 
 
 def test_ratings_of_several_raters_are_counted_per_rater() -> None:
-    draft = importing.read_file(b"text,clear_A,clear_B\nx y,1,5\nz a,3,5\n", "r.csv")
+    draft = importing.read_files([("r.csv", b"text,clear_A,clear_B\nx y,1,5\nz a,3,5\n")])
     book = load_yaml("{kind: rating, scale: {min: 1, max: 5}, labels: [{name: clear}]}")
     gold = (GoldSource("clear_A", "label", "clear", "A"), GoldSource("clear_B", "label", "clear", "B"))
     found = importing.preview_import(replace(draft, mapping=replace(draft.mapping, gold=gold)), book)

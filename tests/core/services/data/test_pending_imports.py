@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import cast
 
 from core.codebook import load_yaml
-from core.services.data.importing import ImportDraft, read_file
+from core.services.data.importing import ImportDraft, read_files
 from core.services.data.pending_imports import MAX_PENDING, ImportJob, PendingImports
 
 
 def draft(name: str = "a.csv") -> ImportDraft:
-    return read_file(b"id,text\n1,some soup\n2,some bread\n", name)
+    return read_files([(name, b"id,text\n1,some soup\n2,some bread\n")])
 
 
 def test_pending_import_is_kept_per_project_until_removed():

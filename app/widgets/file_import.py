@@ -1,0 +1,57 @@
+"""Files to import: chosen in an uploader or dropped anywhere on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from app import context
+from app.components import component
+from app.state import state
+from app.widgets.alerts import error_box
+from app.widgets.common import report_to
+from core.errors import MootError
+from core.services.codebooks import codebook as codebooks
+from core.services.data import importing
+from core.services.data.importing import Destination, SourceFile
+from core.services.session import ProjectSession
+
+if TYPE_CHECKING:
+    from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+TYPES = sorted({suffix.removeprefix(".") for suffix in importing.SUFFIXES})
+
+_DROP = component("file_drop")
+
+
+def chosen_files(name: str, types: Sequence[str] = TYPES) -> list[UploadedFile]:
+    """Draw an uploader and return the files that were chosen in it."""
+    return st.file_uploader(
+        "Files", type=list(types), key=state.data.uploader(name), accept_multiple_files=True,
+        label_visibility="collapsed",
+    )  # fmt: skip
+
+
+def dropped_files() -> list[UploadedFile]:
+    """Return the files that were dropped on the page, outside an uploader. Draws nothing."""
+    with st.container(key="unseen-drop"):
+        _DROP(key="file-drop")
+        return st.file_uploader("Dropped files", key=state.data.uploader("drop"), accept_multiple_files=True)
+
+
+def read_files(files: Sequence[SourceFile], session: ProjectSession | None, destination: Destination) -> bool:
+    """Read files as the pending import and return True; draw an error if they cannot be read."""
+    codebook = None if destination == "new" or session is None else codebooks.editor_codebook(session)
+    bar = st.progress(0.0, "Reading")
+    try:
+        draft = importing.read_files(files, codebook, progress=report_to(bar))
+    except MootError as error:
+        bar.empty()
+        error_box(error)
+        return False
+    context.add_pending_import(replace(draft, destination=destination))
+    state.data.clear_uploaders()
+    return True
