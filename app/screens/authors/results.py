@@ -32,7 +32,8 @@ def html_table(headings: Sequence[str], rows: Sequence[Sequence[str]], tones: Se
         tone = tones[number] if number < len(tones) else ""
         marked = [f'<td class="{tone if place == 0 else ""}">{escape(cell)}</td>' for place, cell in enumerate(cells)]
         body.append(f"<tr><td>{escape(name)}</td>{''.join(marked)}</tr>")
-    st.html(f'<table class="moot-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>')
+    table = f'<table class="moot-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+    st.html(f'<div class="moot-scroll">{table}</div>')
 
 
 def draw(session: ProjectSession) -> None:
@@ -55,12 +56,12 @@ def draw(session: ProjectSession) -> None:
         ],
         key="authors-numbers",
     )
+    comparison_panel(session)
     left, right = st.columns(2, gap="small")
     with left:
         _labels(found)
         _clicks(found)
     with right:
-        comparison_panel(session)
         _predictivity(session, found)
         _export(session)
 
@@ -150,7 +151,7 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
                 "Last column: accuracy by how many of the five come from the same conversation."
             )
         else:
-            line("Needs authors with more than five answered questions.")
+            line("Not run yet. It predicts answers of authors who answered more than five questions.")
         _run(
             session, "Run the test", "authors-predict", "prediction",
             lambda spec, progress: report.run_predictivity(session, spec, progress=progress),
