@@ -130,6 +130,7 @@ SPEC = ProtocolSpec(
             "Self-consistency (Tseng et al., T = 0.7)", {"method": "self_consistency", "k": 5}, {"": 0.7}, "paper"
         ),
         "self-refine": Preset("Self-refine (Tseng et al., T = 0)", {"method": "self_refine"}, {"": 0.0}, "paper"),
+        "single-agent": Preset("Single agent (Maada et al.)", {"method": "vanilla"}, templates="ecj"),
         "vanilla": Preset("Vanilla, with the prompts of Moot (T = 0)", {"method": "vanilla"}, {"": 0.0}),
         "few-shot": Preset("One example per label (Courtroom, T = 0.5)", {"method": "few_shot", "shots": 1}, {"": 0.5}),
         "parallel-5": Preset("Five votes (Courtroom, T = 0.5)", {"method": "vote", "k": 5}, {"": 0.5}),

@@ -106,6 +106,12 @@ def test_single(folder: Path, server: Scripted) -> None:
     assert request["temperature"] == 0
 
 
+def test_single_agent_of_the_ecj_paper(folder: Path, server: Scripted) -> None:
+    (request,) = prompts(folder, server, "single", "--limit", 1, "--param", "preset=single-agent")
+    assert "specialist in extracting" in texts([request])[0]
+    assert "temperature" not in request
+
+
 def test_discussion_with_the_segments_around_each_text(folder: Path, server: Scripted) -> None:
     lines = [("id", "text", "label", "abstract"), *((row, text, "", "a") for row, text in enumerate(TEXTS))]
     with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
