@@ -92,7 +92,7 @@ class ImportPage:
                 )
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):
-                document_table(preview.built.documents[:20], preview.codebook, key="first-rows-table", height=300)
+                document_table(preview.built.documents[:20], preview.codebook)
 
     def add_dropped_files(self) -> None:
         """Read the files again together with those that were dropped on the page."""

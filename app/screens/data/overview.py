@@ -341,25 +341,20 @@ def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:
     return [(each.start, max(each.stop, each.start + 1), each.count) for each in profile.words.bins]
 
 
-def document_table(documents: Sequence[Document], codebook: Codebook | None, *, key: str, height: int = 400) -> None:
-    """Draw documents as a table, with texts never read as markup."""
-    import pandas as pd
-
+def document_table(documents: Sequence[Document], codebook: Codebook | None) -> None:
+    """Draw the beginning of documents that are not imported yet as a table, with texts never read as markup."""
+    fields = list(dict.fromkeys(name for document in documents for name in list(document.fields)[1:]))
     gold = any(document.gold for document in documents)
-    rows = []
+    heads = ["Id", "Text", *fields, *(["Gold"] if gold else [])]
+    lines = []
     for document in documents:
-        fields = list(document.fields.items())
-        row: dict[str, Any] = {"id": document.id}
-        if gold:
-            row["gold"] = format_gold(document, codebook)
-        row |= {"words": len(document.text.split()), "text": document.text}
-        row |= {name: text for name, text in fields[1:] if name not in row}
-        rows.append(row)
-    config: dict[str, Any] = {
-        "id": st.column_config.TextColumn("id", width=110),
-        "words": st.column_config.NumberColumn("words", width=70, format="localized"),
-        "text": st.column_config.TextColumn("text"),
-        "gold": st.column_config.ListColumn("gold", width=190),
-    }
-    height = min(height, 36 + 31 * len(rows))
-    st.dataframe(pd.DataFrame(rows), hide_index=True, column_config=config, key=key, height=height)
+        cells = [document.id, document.text, *(document.fields.get(name, "") for name in fields)]
+        cells += [", ".join(format_gold(document, codebook))] if gold else []
+        lines.append("".join(_cell(cell) for cell in cells))
+    head = "".join(f"<th>{escape(name)}</th>" for name in heads)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    st.html(f'<div class="moot-documents"><table><tr>{head}</tr>{body}</table></div>')
+
+
+def _cell(text: str) -> str:
+    return f'<td title="{escape(text[:1000], quote=True)}">{escape(text[:300])}</td>'

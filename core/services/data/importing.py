@@ -238,7 +238,10 @@ def propose_mapping(table: Table, codebook: Codebook | None) -> Mapping:
     """Return the most likely mapping, with the first column as the text if no column looks like text."""
     known = codebook if codebook is not None and codebook.labels else None
     try:
-        return suggest_mapping(table, known)
+        found = suggest_mapping(table, known)
+        if known is not None and not found.gold and (other := suggest_mapping(table)).gold:
+            found = replace(found, reasons=(*found.reasons, f"In a new project: {other.reasons[-1]}"))
+        return found
     except UsageError as error:
         first = table.columns[0] if table.columns else ""
         return Mapping(text=first, reasons=(f"{error.message} '{first}' is used for now.",))

@@ -244,3 +244,10 @@ def test_gold_of_a_deleted_label_is_shown_with_its_id(session: ProjectSession) -
         "Food",
         f"{SERVICE} (not in the codebook)",
     ]
+
+
+def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
+    content = "text,clarity_A0,clarity_A1\n" + "".join(f"some text {n},{n % 3},{n % 2}\n" for n in range(20))
+    draft = importing.read_files([("r.csv", content.encode())], CODEBOOK)
+    assert draft.mapping.gold == ()
+    assert draft.mapping.reasons[-1].startswith("In a new project: Ratings of 1 dimension by 2 raters")
