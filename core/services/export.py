@@ -72,7 +72,7 @@ def export(
     cannot be written; an existing file is then unchanged.
     """
     runs = _runs(session, run_id, others)
-    with closing(_items(session, runs, find_format(format))) as items:
+    with closing(_items(session, runs, find_format(format), _role_names(runs))) as items:
         check_output_path(session.path, path)
         return write(format, items, runs[0].settings.codebook, path, progress=progress).path
 
@@ -93,7 +93,7 @@ def guide(session: ProjectSession, run_id: str, format: str, *, others: Sequence
         return b""
     runs, summary = _runs(session, run_id, others), Summary()
     codebook = runs[0].settings.codebook
-    with closing(_items(session, runs, chosen)) as items:
+    with closing(_items(session, runs, chosen, _role_names(runs))) as items:
         for _ in observed(items, summary, codebook):
             pass
     return chosen.guide(codebook, summary)
@@ -144,6 +144,15 @@ def file_name(session: ProjectSession, run_id: str, format: str) -> str:
     return f"{session.name}-{run_id}{middle}{'.zip' if chosen.companions else chosen.suffix}"
 
 
+def zipped_files(session: ProjectSession, run_id: str, format: str) -> list[str]:
+    """Return the names of the files in the zip that is downloaded, none if the download is a single file."""
+    chosen = find_format(format)
+    if not chosen.companions:
+        return []
+    place, companions = chosen.places(Path(f"{session.name}-{run_id}{chosen.suffix}"))
+    return [chosen.folder_path or place.name, *(path.name for path in companions)]
+
+
 def media_type(format: str) -> str:
     """Return the media type of a download."""
     chosen = find_format(format)
@@ -153,12 +162,14 @@ def media_type(format: str) -> str:
 def preview(
     session: ProjectSession, run_id: str, format: str, rows: int = 5, *, others: Sequence[str] = ()
 ) -> ExportPreview:
-    """Return the beginning of the file, written by the format's own writer from the first documents (or turns)."""
+    """Return the first documents (or turns) of each run, written by the format's own writer."""
     runs = _runs(session, run_id, others)
     chosen = find_format(format)
-    file = io.BytesIO()
-    with closing(_items(session, runs, chosen, batch=rows)) as items:
-        chosen.write(islice(items, rows), runs[0].settings.codebook, file)
+    file, first, each = io.BytesIO(), list[Any](), -(-rows // len(runs))
+    for run in runs:
+        with closing(_items(session, [run], chosen, _role_names(runs), batch=each)) as items:
+            first += islice(items, each)
+    chosen.write(first, runs[0].settings.codebook, file)
     match chosen.preview:
         case "csv":
             return _table_of_csv(file.getvalue().decode("utf-8-sig"))
@@ -205,9 +216,8 @@ def _reviewed(session: ProjectSession, run: RunRow) -> int:
 
 
 def _items(
-    session: ProjectSession, runs: Sequence[RunRow], format: Format, *, batch: int = 1000
+    session: ProjectSession, runs: Sequence[RunRow], format: Format, roles: tuple[str, ...], *, batch: int = 1000
 ) -> Generator[Any, None, None]:
-    roles = _role_names(runs)
     for run in runs:
         if format.takes == "turns":
             yield from _turns(session, run, min(batch, BATCH))

@@ -9,7 +9,7 @@ from app.pages import open_page
 from app.widgets import empty_state, layout
 from app.widgets.common import facts
 from app.widgets.run_picker import run_date, run_picker
-from core.formatting import format_count
+from core.formatting import format_count, join_names
 from core.runs import RunRow
 from core.services import bundle, export
 from core.services.evaluation import drift
@@ -38,7 +38,7 @@ def main() -> None:
     with left:
         chosen = _format()
         others = _others(run, runs)
-        _contents(session, run)
+        _contents(session, run, others)
     with right:
         _preview(session, run, chosen, others)
     _bundle(session)
@@ -77,17 +77,17 @@ def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
     )
 
 
-def _contents(session: ProjectSession, run: RunRow) -> None:
-    contents = export.export_contents(session, run.run_id)
-    with layout.panel("Contents", run_date(run), key="export-contents"):
+def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
+    contents = [export.export_contents(session, run_id) for run_id in (run.run_id, *others)]
+    with layout.panel("Contents", "" if others else run_date(run), key="export-contents"):
         rows = [
-            ("Documents", contents.documents),
-            ("with a verdict", contents.with_verdict),
-            ("unresolved", contents.unresolved),
-            ("failed", contents.failed),
-            ("not started", contents.not_started),
-            ("reviewed", contents.reviewed),
-            ("Debate turns", contents.turns),
+            (f"Rows of {len(contents)} runs" if others else "Documents", sum(one.documents for one in contents)),
+            ("with a verdict", sum(one.with_verdict for one in contents)),
+            ("unresolved", sum(one.unresolved for one in contents)),
+            ("failed", sum(one.failed for one in contents)),
+            ("not started", sum(one.not_started for one in contents)),
+            ("reviewed", sum(one.reviewed for one in contents)),
+            ("Debate turns", sum(one.turns for one in contents)),
         ]
         kept = [(name, count) for name, count in rows if count or name[0].isupper()]
         body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)
@@ -132,11 +132,16 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
             cells = [[cell if isinstance(cell, plain) else str(cell) for cell in row] for row in shown.rows]
             frame = pd.DataFrame(cells, columns=list(shown.columns))
             st.dataframe(frame, hide_index=True, key=f"export-table-{chosen}")
-            st.caption(f"First {format_count(len(shown.rows), 'row')}, {format_count(len(shown.columns), 'column')}.")
+            st.caption(
+                f"First {format_count(len(shown.rows), 'row')}{' of the runs' if others else ''}, "
+                f"{format_count(len(shown.columns), 'column')}."
+            )
             if export.has_guide(chosen):
                 facts(export.column_meanings(session, run.run_id, others=others))
         else:
             st.code(shown.text or "No turns yet.", language="json", height=460, wrap_lines=True)
+        if files := export.zipped_files(session, run.run_id, chosen):
+            st.caption(f"The download is a zip with {join_names(files)}.")
 
 
 def _bundle(session: ProjectSession) -> None:

@@ -115,6 +115,11 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     assert [row["document_id"] for row in rows[8:]] == ["d0", "d1"]
     guide = (tmp_path / "out.README.md").read_bytes()
     assert guide == export.guide(session, run_id, "csv", others=[other])
+    shown = export.preview(session, run_id, "csv", rows=4, others=[other])
+    assert [row[shown.columns.index("run_id")] for row in shown.rows] == [run_id, run_id, other, other]
+    assert export.zipped_files(session, run_id, "csv") == []
+    assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
+    assert export.zipped_files(session, run_id, "huggingface") == ["data/train.parquet", "README.md"]
     assert f"- Run {other}: ecj".encode() in guide
 
 
