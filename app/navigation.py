@@ -63,3 +63,4 @@ except MootError as error:
     error_box(error)
 if session is not None and current.url_path in ("", "run", "review"):
     preload.prefetch_evaluation(session)
+preload.note_page()

@@ -1,23 +1,42 @@
-"""Loading of slow libraries at start-up, and prefetching of the evaluation.
+"""Loading of slow libraries around the first page, and prefetching of the evaluation.
 
-The libraries are loaded before the server starts, so that no click waits for them. Loading them in a thread beside the
-first page is not safe: two threads that import one library can see it half initialised. Loading them after the first
-page is too late: a click during a script run can get lost.
+Libraries that the first page needs are loaded before the server starts. The others are loaded in a thread once the
+first page is drawn, so that neither the start nor a later click waits for them. A page that imports one of them
+meanwhile waits for Python's lock on that library. So that no thread sees a half initialised library, the thread imports
+each under the name that the rest of the code uses, one after the other.
 """
 
 from __future__ import annotations
 
 import gc
+import threading
 from importlib import import_module
 
 from core.services.session import ProjectSession
 
-LIBRARIES = ("altair", "sklearn.feature_extraction.text", "sklearn.linear_model", "keyring", "genai_prices")
+AT_START = ("pandas", "keyring", "genai_prices")
+"""Libraries of tables, keys and prices."""
+AFTER_FIRST_PAGE = ("altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text")
+"""Libraries of charts, metrics and the classifier: more than half of the time of all imports."""
+
+_page_drawn = threading.Event()
 
 
 def load() -> None:
-    """Load the libraries of charts, metrics, the classifier, keys and prices, which takes one or two seconds."""
-    for name in LIBRARIES:
+    """Load what the first page needs. A thread loads the rest after ``note_page``."""
+    for name in AT_START:
+        import_module(name)
+    threading.Thread(target=_load_rest, name="preload", daemon=True).start()
+
+
+def note_page() -> None:
+    """Note that a page is drawn."""
+    _page_drawn.set()
+
+
+def _load_rest() -> None:
+    _page_drawn.wait()
+    for name in AFTER_FIRST_PAGE:
         import_module(name)
     gc.freeze()  # exclude these objects from garbage collection; the engine undoes this when it stops
 
