@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from tests.browser.conftest import CHROMIUM, FLAGS
-from tests.browser.studios import ROOT, studio
+from tests.browser.studios import ROOT, settle, studio
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,6 +27,8 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
     def take(page: Page, name: str) -> None:
         page.mouse.move(0, 0)
         page.get_by_test_id("stMain").evaluate("element => element.scrollTo(0, 0)")
+        if name != "run":
+            settle(page)
         page.wait_for_timeout(1200)  # charts and fonts have no event that tells when they are drawn
         with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
             few = picture.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
@@ -45,7 +47,6 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         take(page, "data")
         visit(page, "Codebook")
         page.get_by_role("textbox", name="Description").wait_for()
-        page.wait_for_timeout(4_000)  # the preview is drawn in a component
         take(page, "codebook")
         visit(page, "Models")
         pace = page.get_by_role("spinbutton", name="Pace (words per second)")
@@ -57,7 +58,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         page.get_by_text("speaking").first.wait_for()
         page.wait_for_timeout(9_000)  # until some debates have ended and others are under way
         take(page, "run")
-        page.get_by_text("All debates have ended.", exact=True).wait_for(timeout=180_000)
+        page.get_by_text("All debates have finished.", exact=True).wait_for(timeout=600_000)
         visit(page, "Review")
         page.get_by_text("Submit").first.wait_for()
         take(page, "review")
@@ -67,7 +68,6 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         take(page, "evaluate")
         visit(page, "Lab")
         page.get_by_test_id("stMain").get_by_text("Lab").first.wait_for()
-        page.wait_for_timeout(2_000)
         take(page, "lab")
         visit(page, "Export")
         page.get_by_role("button", name="Download", exact=True).wait_for()

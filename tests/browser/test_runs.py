@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.studios import ROOT, Studio, own_settings, studio
+from tests.browser.studios import ROOT, Studio, studio
+from tests.core.cli.invoking import moot
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -27,18 +24,12 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
     folder = tmp_path_factory.mktemp("runs")
     project = folder / "hotel.duckdb"
     for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
-        annotate(folder, project, *options)
+        moot(
+            "annotate", SAMPLES / "hotel_reviews.csv", "--id", "id", "--text", "text", "--gold-same-names",
+            "--codebook", SAMPLES / "hotel_aspects.yaml", "--limit", 30, "--project", project, *options,
+        )  # fmt: skip
     with studio(folder, "--project", str(project)) as made:
         yield made
-
-
-def annotate(folder: Path, project: Path, *options: str) -> None:
-    command = [
-        sys.executable, "-c", "from core.cli import main; main()", "annotate", str(SAMPLES / "hotel_reviews.csv"),
-        "--id", "id", "--text", "text", "--codebook", str(SAMPLES / "hotel_aspects.yaml"), "--gold-same-names",
-        "--limit", "30", "--project", str(project), *options,
-    ]  # fmt: skip
-    subprocess.run(command, cwd=ROOT, env={**os.environ, **own_settings(folder)}, check=True, capture_output=True)
 
 
 @pytest.fixture
