@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
-from core.services import projects
+from core.services import guided_path
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
 from core.services.run_view import FinishedPage
 
@@ -76,8 +76,8 @@ class Workspace:
 
 @pytest.fixture
 def studio(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
-    steps = projects.Overview("hotel-aspects", 0, (), False, None, None, ())
-    monkeypatch.setattr(projects, "overview", lambda session: steps)
+    steps = guided_path.Overview("hotel-aspects", 0, (), False, None, None, ())
+    monkeypatch.setattr(guided_path, "overview", lambda session: steps)
     context.install(Workspace())
     yield AppTest.from_file(NAVIGATION, default_timeout=20)
     context.install(None)
