@@ -75,7 +75,7 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(brows
         page.get_by_role("button", name="Let a model answer").click()
         compared = page.locator(".st-key-authors-comparison table").first.locator("tbody tr")
         expect(compared).to_have_count(1, timeout=SLOW)
-        assert compared.locator("td").all_inner_texts()[:2] == ["built-in", "3"]
+        assert compared.locator("td").all_inner_texts()[:2] == ["built-in", "1"]
         context.close()
     with Project.open(path) as project:
         (document,) = project.store.documents.page()

@@ -391,6 +391,10 @@ def _require_consent(desk: Desk, author: str) -> None:
         raise UsageError("The author has not agreed yet.", "Read the text on the Authors page and agree first.")
 
 
+BUILT_IN = "built-in"
+"""Group of the built-in model as an annotator."""
+
+
 def model_group(spec: str) -> str:
     """Return the group of annotators that a model belongs to."""
-    return "built-in" if spec.partition("/")[0] == BUILTIN else "models"
+    return BUILT_IN if spec.partition("/")[0] == BUILTIN else "models"

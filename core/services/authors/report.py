@@ -15,7 +15,7 @@ from core.authors.selection import keywords
 from core.codebook import Codebook
 from core.debate.context import run_parallel
 from core.debate.turns import Reply, Step
-from core.services.authors.desk import Desk, load_desk, model_group, run_step
+from core.services.authors.desk import BUILT_IN, Desk, load_desk, model_group, run_step
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, ends
@@ -98,10 +98,13 @@ def _quiet(_done: int, _of: int) -> None:
 def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progress: Progress = _quiet) -> int:
     """Let a model answer every question with options as its author would, and return the number of new labels.
 
-    Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. Raises
+    Annotators of one model are named ``spec #1`` and so on; questions that one has answered are left out. The built-in
+    model answers once, because its copies would agree. Raises
     UsageError for an unknown model and the ModelError that stopped it; answers so far are stored.
     """
     group, made = model_group(spec), 0
+    if group == BUILT_IN:
+        copies = 1
     asked = comparison.asked_questions(load_desk(session).log)
     for done_so_far, one in enumerate(asked):
         progress(done_so_far, len(asked))

@@ -69,8 +69,8 @@ def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> No
 
 
 def test_built_in_annotators_answer_once(session: ProjectSession) -> None:
-    assert annotate(session, "builtin/lexical", copies=1) == 63
-    assert annotate(session, "builtin/lexical", copies=1) == 0
+    assert annotate(session, "builtin/lexical") == 63
+    assert annotate(session, "builtin/lexical") == 0
     group = next(one for one in author_report(session).groups if one.group == "built-in")
     assert (group.labels, group.kappa, group.cost_usd) == (60, None, 0)
 
