@@ -120,6 +120,7 @@ def test_evaluate_draws_all_its_parts(screen, project):
     assert [figure["name"] for figure in drawn["moot_metrics"]["metrics"]] == [
         "Macro F1", "Micro F1", "Label accuracy", "Exact match", "Left out",
     ]  # fmt: skip
+    assert "with these as wrong" in json.dumps(drawn["moot_metrics"]["metrics"][-1]), "3 of 7 have no verdict"
     alpha = drawn["moot_confusion_matrix"]["labels"][0]
     assert (alpha["tp"], alpha["fn"], alpha["fp"], alpha["tn"]) == (1, 1, 1, 1)
     assert [bar["correct"] for bar in drawn["moot_flip_sankey"]["bars"]] == [4, 5, 6]

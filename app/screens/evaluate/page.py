@@ -24,7 +24,7 @@ from core.services.evaluation.prefetch import prefetch_tabs
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import EvaluationReport, evaluate, role_scores
 from core.services.session import ProjectSession
-from core.stats.metrics import metrics
+from core.stats.metrics import MAIN, metrics
 
 
 def main() -> None:
@@ -162,6 +162,9 @@ def _key_numbers(found: EvaluationReport) -> None:
     if without := counted.count("no_reference"):
         lines.append(MetricNote(f"{format_count(without, 'document')} without {missing}"))
     excluded = sum(counted.left_out.values()) - without
+    main = next(metric for metric in metrics(scores.kind) if metric.key == MAIN[scores.kind])
+    if excluded and (strict := found.strict.get(main.key)) is not None:
+        lines.append(MetricNote(f"{main.name} {main.format(strict)} with these as wrong"))
     share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""
     left_out = Metric(
         "Left out", text=f"{excluded:,}{share}", lines=tuple(lines) or (MetricNote("All documents are scored."),)

@@ -39,7 +39,7 @@ _TRANSLATED_WORDS = (
 )  # fmt: skip
 """Words of which every translation contains one."""
 _HEADINGS = (
-    rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected|best|correct) ++)*{_CHOICE}"
+    rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected|best|correct|revised|updated) ++)*{_CHOICE}"
     r"|result|output|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
@@ -154,7 +154,8 @@ _SUPPOSED = re.compile(
 _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
 _DENIED = re.compile(
-    r"\b(?:not|never|no longer|nor|cannot|doubt|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b|n['’]t\b"
+    r"\b(?:not|never|no longer|nor|nothing|nobody|none|neither|(?:part|half|some) of|cannot"
+    r"|doubt|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b|n['’]t\b"
 )
 _OTHERWISE = re.compile(
     r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
@@ -357,6 +358,8 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
     """Return True if the sentence asserts its content: not a report, a condition or a denial."""
     if marker.kind == "undecided":
         return True
+    if marker.kind == "final" and _ANOTHERS.search(lines[marker.start : marker.end].casefold()):
+        return False  # "Final Decision (Critic): ..."
     if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]
         if not _CONTRAST.search(line) and not (denying and _is_name(line, denying)):

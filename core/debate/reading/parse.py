@@ -77,6 +77,7 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 
+_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|[†‡¹²³])")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 
@@ -320,6 +321,8 @@ class _Reader:
         decided = {item for item, values in out.values.items() if values == {True}}
         after = Statements(self.names)
         for line in self._lines(position):
+            if _FOOTNOTE.match(line.text) and not is_comment(line.text, self.names):
+                raise residue(line.text)
             try:
                 after.read(line.text)
             except Unreadable:

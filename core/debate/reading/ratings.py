@@ -28,7 +28,7 @@ _NOTHING = re.compile(
 )
 _OTHER = re.compile(rf"(?P<name>[^:=|,;\d]{{1,80}}?)\s?[:=|]{_WRAPPED}[-+−]?\d")
 _NEXT = re.compile(r"[,;|]\s")
-_BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:$|[,;|(]))")
+_BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:\.?$|[,;|(]))")
 """Between a dimension and its number where both stand alone: "Fluency 2; Overall 3"."""
 _REVISED = re.compile(
     r"\b(?:no|not|or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"

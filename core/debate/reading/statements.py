@@ -212,6 +212,8 @@ class _Sentence:
             token = tokens[self.position]
             match token.kind:
                 case "name":
+                    if self.position and self._runs_on(token):
+                        self._fail()
                     self.pending.append(token.item)
                     self.position += 1
                     self._after_name()
@@ -244,6 +246,11 @@ class _Sentence:
         if self.rest:
             self._fail()
 
+    def _runs_on(self, token: Token) -> bool:
+        """Return True if only a space is between this name and the one before: "Food Service" is another name."""
+        before = self.tokens[self.position - 1]
+        return before.kind == "name" and not self.text[before.end : token.start].strip()
+
     def _kind(self, ahead: int) -> str:
         at = self.position + ahead
         return self.tokens[at].kind if at < len(self.tokens) else ""
@@ -265,8 +272,10 @@ class _Sentence:
                 self.position += 2
                 self._resolve(False, plural=False)
                 self._comment(own, implicit=False)
-            elif token.kind == "link" and following in ("", "quote", *_BREAKS):
+            elif token.kind == "link" and following in ("", "quote", "closed", *_BREAKS):
                 self.position += 1
+            elif token.kind == "link" and following == "and" and self._kind(2) == "closed":
+                self.position += 2
             elif token.kind in ("link", "why"):
                 self._comment(own, implicit=True)
             elif token.kind == "comma" and following == "why":
@@ -309,6 +318,8 @@ class _Sentence:
             self._fail()
         if self._kind(0) == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
             self._fail()  # "yes/no"
+        if self._kind(0) == "link" and self._kind(1) in ANSWERS and self.tokens[self.position + 1].value != token.value:
+            self._fail()  # "no → yes"
         if token.text.isdigit() and self._kind(0) == "comma" and self.tokens[self.position + 1].text[:1].isdigit():
             self._fail()  # "1/5"
         self._comment(own, implicit=False)
