@@ -69,7 +69,7 @@ _VOCABULARY = {
     "|so|that",
     "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
     r"(?:\ (?:all|both|each|also|clearly))?",
-    "fill": r"nur|seulement|uniquement|solo|sólo|solamente|soltanto|apenas|alleen|tylko|только"
+    "fill": r"nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
     r"|the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
     "|finally|following"
     r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
