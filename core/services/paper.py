@@ -178,7 +178,10 @@ def write(found: Paper, form: Form, *, base: str = "") -> str:
 
 def _annotation(run: RunRow) -> str:
     settings, codebook = run.settings, run.settings.codebook
-    models = join_names([f"{role} {describe_model(model)}" for role, model in settings.role_models.items()])
+    roles: dict[str, list[str]] = {}
+    for role, model in settings.role_models.items():
+        roles.setdefault(describe_model(model), []).append(role.replace("_", " "))
+    models = "; ".join(f"{model} ({join_names(names)})" for model, names in roles.items())
     each = f"{format_count(len(codebook.labels), 'dimension' if codebook.kind == 'rating' else 'label')}"
     try:
         protocol = protocols.of(settings)
@@ -188,7 +191,7 @@ def _annotation(run: RunRow) -> str:
     ended = f" It finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
     return (
         f"We annotated {format_count(run.documents, 'document')} with {each} ({_KINDS[codebook.kind]}) in Moot, by "
-        f"{kind}. Models: {models}; seed {settings.seed}. Of these documents {run.verdicts:,} received a verdict, "
+        f"{kind}. Models: {models}. Seed: {settings.seed}. Of these documents {run.verdicts:,} received a verdict, "
         f"{run.unresolved:,} remained unresolved because a reply could not be read completely, and {run.failed:,} "
         f"failed.{ended} Codebook, prompts and the models' versions as reported by the servers are in the appendix."
     )

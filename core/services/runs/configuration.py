@@ -41,14 +41,16 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
 def differences(runs: Sequence[RunRow]) -> dict[str, tuple[str, ...]]:
     """Return the headings in which the runs differ, each with the values in the order of the runs.
 
-    A summary of models or prompts is left out where the roles show the difference one by one.
+    Models and prompts are compared role by role for the roles that all runs have. The summary of models or prompts is
+    left out where these show the whole difference.
     """
     each = [configuration(run.settings, run.documents) for run in runs]
-    headings = list(dict.fromkeys(heading for one in each for heading in one))
-    rows = {heading: tuple(one.get(heading, "") for one in each) for heading in headings}
+    shared = [heading for heading in each[0] if all(heading in one for one in each)] if each else []
+    rows = {heading: tuple(one[heading] for one in each) for heading in shared}
     found = {heading: values for heading, values in rows.items() if len(set(values)) > 1}
+    same_roles = all(one.keys() == each[0].keys() for one in each)
     for summary, part in ((MODELS, " model"), (PROMPTS, " prompt")):
-        if any(heading.endswith(part) for heading in found):
+        if same_roles and any(heading.endswith(part) for heading in found):
             found.pop(summary, None)
     return found
 

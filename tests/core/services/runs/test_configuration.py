@@ -72,6 +72,17 @@ def test_differences_are_by_role_and_without_what_is_equal():
     assert differences([row(), row(documents=5)]) == {"Documents": ("10", "5")}
 
 
+def test_roles_of_other_protocols_are_no_difference():
+    single = SETTINGS.model_copy(
+        update={"protocol": "single", "role_models": {"annotator": MINI}, "templates": {}, "params": {}}
+    )
+    assert differences([row(), row(single)]) == {"Protocol": ("ECJ", "Single")}
+    other = single.model_copy(update={"role_models": {"annotator": LLAMA}})
+    assert differences([row(), row(other)]) == {
+        "Protocol": ("ECJ", "Single"), "Models": ("gpt-4.1-mini", "llama3.2 at temperature 0.7")
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("settings", "documents", "name"),
     [
