@@ -62,7 +62,7 @@ def test_context_fields_precede_the_text_under_their_names() -> None:
     assert shown.index("answer:") > shown.index("question:")
 
 
-@pytest.mark.parametrize("protocol", ["ecj", "single", "discussion", "courtroom"])
+@pytest.mark.parametrize("protocol", ["ecj", "single", "discussion", "courtroom", "panel"])
 def test_template_set_of_a_paper_replaces_the_prompts_of_roles(protocol: str) -> None:
     own, paper = shipped_templates(protocol), shipped_templates(protocol, "paper")
     changed = {name for name in own if paper[name] != own[name]}

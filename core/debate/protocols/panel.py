@@ -13,7 +13,8 @@ unreadable decision.
 The presets of the paper limit neither the groups nor the personas that are made from documents, and use their
 temperature to make them, too.
 
-Deviations: the turn limit and the speaking order are ours, as the paper gives neither. Code orders the personas that
+Deviations: the turn limit, the speaking order and the coordinator's prompt are ours, as the paper gives none of them.
+The summary is prose, not JSON. Code orders the personas that
 may speak and the coordinator chooses; if its choice is unreadable, the first in that order speaks. A group of one, and
 T = 0, have no second phase: the first decision is final. A final decision that was unreadable twice is left out of its
 group's mean, with a note. For choices and lists the mean is one of votes: shares within groups, averaged over groups.
@@ -292,9 +293,9 @@ SPEC = ProtocolSpec(
     debate=debate,
     params=_PARAMS,
     presets={
-        "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6, **_NO_LIMITS}, {"": 1.0}),
-        "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6, **_NO_LIMITS}, {"": 0.6}),
-        "simple": Preset("Simple roles (its ablation)", {"turns": 6, "style": "simple"}, {"": 1.0}),
+        "paper": Preset("As in the paper (Claude 3.7)", {"turns": 6, **_NO_LIMITS}, {"": 1.0}, "paper"),
+        "paper-qwen": Preset("As in the paper (Qwen 3)", {"turns": 6, **_NO_LIMITS}, {"": 0.6}, "paper"),
+        "simple": Preset("Simple roles (its ablation)", {"turns": 6, "style": "simple"}, {"": 1.0}, "paper"),
         "alone": Preset("Without debate", {"turns": 0}),
     },
     check=_check,

@@ -145,6 +145,8 @@ def test_panel_takes_all_groups_and_its_temperature_for_the_personas(folder: Pat
     requests = prompts(folder, server, "panel", "--limit", 1)
     assert {body["temperature"] for body in requests} == {1.0}
     assert sum("It is your turn" in text for text in texts(requests)) == 6
+    assert sum("The evaluation has two phases" in text for text in texts(requests)) == len(requests) - 6 - 1
+    assert "take no side" in texts(requests)[-1]
     server.requests.clear()
     (folder / "wishes.txt").write_text("Traders want clear words.", encoding="utf-8")
     options = ("--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml", "--model", "kept/m")
