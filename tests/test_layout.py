@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "export": {"ingest"},
     "debate": {"prompts"},
     "authors": {"prompts", "debate", "stats", "classifier"},
-    "baseline": {"prompts", "debate", "classifier", "authors"},
+    "baseline": {"prompts", "debate", "stats", "classifier", "authors"},
     "llm": {"prompts", "debate", "baseline"},
     "engine": {"debate", "llm", "prompts"},
     "store": {"prompts", "debate", "authors", "engine", "llm"},

@@ -5,7 +5,7 @@ Every valid change is saved as the draft immediately. An invalid input stays in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -17,7 +17,8 @@ from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks.keyword_matches import KeywordMatches
+from core.services.codebooks import keyword_matches
+from core.services.codebooks.keyword_matches import KeywordMatches, KeywordProposal, KeywordProposals
 from core.services.session import ProjectSession
 
 OFFERED = 10
@@ -261,6 +262,54 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
             "Suggested keywords", offered, key=key, format_func=lambda word: f"+ {word}".replace("$", "\\$"),
             on_change=add, label_visibility="collapsed",
         )  # fmt: skip
+
+
+def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> None:
+    """Draw the keywords proposed from the documents for a label, with buttons that add one, all, or undo."""
+    own = [one for one in found.proposals if one.label_id == label.id]
+    field_name("Proposed from your texts", f"{format_count(found.documents, 'document')}; you decide which to add")
+
+    def add(chosen: Sequence[KeywordProposal]) -> None:
+        fields.do(lambda book: keyword_matches.with_keywords(book, chosen))
+        state.codebook.added_keywords = tuple(chosen)
+
+    def undo() -> None:
+        fields.do(lambda book: keyword_matches.without_keywords(book, state.codebook.added_keywords))
+        state.codebook.added_keywords = ()
+
+    for one in own:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proposal-{one.word}"):
+            st.html(_proposal_html(one), width="stretch")
+            st.button("Add", key=f"propose-{label.id}-{one.word}", type="tertiary", on_click=add, args=([one],),
+                      help=f"Add {one.word} to the keywords")  # fmt: skip
+    if not own:
+        words = "Your texts suggest no further keyword."
+        if label.name in found.without:
+            words = "This label has no keywords, and no word of your texts stands out for it. Type some of its words."
+        st.html(f'<div class="moot-line q">{escape(words)}</div>')
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if len(own) > 1:
+            st.button(f"Add these {len(own)}", key="propose-all", on_click=add, args=(own,))
+        if len(found.proposals) > len(own):
+            st.button(f"Add all {len(found.proposals)} of every label", key="propose-every", on_click=add,
+                      args=(found.proposals,))  # fmt: skip
+        if last := state.codebook.added_keywords:
+            st.button(f"Undo: remove {format_count(len(last), 'keyword')}", key="propose-undo", type="tertiary",
+                      icon=":material/undo:", on_click=undo)  # fmt: skip
+    if found.proposals and found.net is not None:
+        st.html(f'<div class="moot-line q xs">All together: {escape(str(found.net))}.</div>')
+
+
+_PROPOSAL_SOURCES = {"definition": "in the definition", "common": "a common word of such a label"}
+
+
+def _proposal_html(one: KeywordProposal) -> str:
+    parts = [f"in {format_count(one.documents, 'document')}"]
+    if one.together:
+        parts.append(f"in {one.together:,} beside another word of the label")
+    parts += filter(None, [_PROPOSAL_SOURCES.get(one.source)])
+    example = f"<br><q>{escape(one.example)}</q>" if one.example else ""
+    return f'<div class="moot-line"><b>{escape(one.word)}</b> {escape(", ".join(parts))}<small>{example}</small></div>'
 
 
 def in_data(found: KeywordMatches) -> None:

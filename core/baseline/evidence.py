@@ -64,11 +64,12 @@ THRESHOLD = 0.5
 SUPPORT_LIMIT = 0.35
 """Highest score of a label without a word that carries it; below ``THRESHOLD``, but visibly uncertain."""
 SHORT_LIST = 5
-"""Labels with fewer keywords than this rest on derived words too, because such a list cannot cover the usual words.
+"""Labels with fewer keywords than this rest on all derived words too: such a list cannot cover the usual words."""
+FULL_LIST = 20
+"""Labels with fewer keywords than this still rest on the words of their description, which the list may have forgotten.
 
-Beside a longer list they only support it: on 800 restaurant sentences, a label with one of them and no other word was
-present in under 45% of the cases, except for parts of phrases of the most detailed definitions (20 of 32 cases).
-Letting two of them in one clause carry a label changed nothing.
+Words of examples, half of which are incidental, and the subject of "how clean the rooms are" only support a label from
+``SHORT_LIST`` keywords on.
 """
 STEEPNESS = 4.0
 """Slope of the probability over the score: 0.12 without a word, 0.5 at the threshold, 0.88 for one listed word.
@@ -255,15 +256,17 @@ def _counted(description: str) -> Iterator[str]:
 
 
 def _derived(number: int, label: Label) -> Iterator[Term]:
-    supports = len(label.keywords) >= SHORT_LIST
-    parts: list[tuple[Source, str, float]] = [("include", text, WEIGHTS["include"]) for text in label.include]
+    listed, full = len(label.keywords), WEIGHTS["description"]
+    parts: list[tuple[Source, str, float, int]] = [
+        ("include", text, WEIGHTS["include"], SHORT_LIST) for text in label.include
+    ]
     for sentence in _counted(label.description):
         frames = [match.span("subject") for match in _FRAME.finditer(sentence)]
         between = pairwise([(0, 0), *frames, (len(sentence), len(sentence))])
-        full = WEIGHTS["description"]
-        parts += [("description", sentence[last:first], full) for (_, last), (first, _) in between]
-        parts += [("description", sentence[first:last], full * FRAME_FACTOR) for first, last in frames]
-    for source, text, weight in parts:
+        parts += [("description", sentence[last:first], full, FULL_LIST) for (_, last), (first, _) in between]
+        parts += [("description", sentence[first:last], full * FRAME_FACTOR, SHORT_LIST) for first, last in frames]
+    for source, text, weight, limit in parts:
+        supports = listed >= limit
         for phrase in _phrases(text):
             if 1 < len(phrase) <= MAX_PHRASE_WORDS:
                 yield Term(number, " ".join(phrase), source, weight, tuple(map(forms, phrase)), supports)

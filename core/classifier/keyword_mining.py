@@ -60,7 +60,7 @@ def cues(
         if len(here) < LEAST_DOCUMENTS:
             continue
         there = len(rows) - len(here)
-        z = _z(len(here), len(errors), there, len(others))
+        z = log_odds_z(len(here), len(errors), there, len(others))
         if z >= LEAST_Z:
             found.append(Cue(str(words), here, there, z))
     found.sort(key=lambda cue: (-cue.z, -len(cue.words), cue.words))
@@ -85,7 +85,8 @@ def sentence_with(text: str, words: str) -> str:
     return ""
 
 
-def _z(here: int, errors: int, there: int, others: int) -> float:
+def log_odds_z(here: int, errors: int, there: int, others: int) -> float:
+    """Return the z-value of the log-odds ratio of ``here`` in ``errors`` to ``there`` in ``others``, as above."""
     a, b, c, d = here + 0.5, errors - here + 0.5, there + 0.5, others - there + 0.5
     return log(a * d / (b * c)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
 

@@ -158,3 +158,21 @@ def test_compares_versions(saved: ProjectSession) -> None:
     shown = html(at)
     assert "<del>Price</del> <ins>Cost</ins>" in shown
     assert [each.label for each in at.button if each.label.startswith("Restore v")] == ["Restore v1"]
+
+
+def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: ProjectSession) -> None:
+    codebooks.save(
+        saved, load_yaml("{unit: review, labels: [{name: Birds, description: 'Finches, sparrows, gulls.'}]}")
+    )
+    texts = ["A finch.", "Two finches.", "A sparrow.", "Sparrows.", "A gull.", "Gulls <b>here</b>."]
+    saved.store.documents.add([Document(f"n{number}", {"text": text}) for number, text in enumerate(texts)])
+    (label,) = codebooks.standing(saved).codebook.labels
+    at = open_page("codebook")
+    assert "<b>here" not in html(at)
+    assert codebooks.standing(saved).codebook.labels[0].keywords == (), "nothing is added silently"
+    at.button(key=f"propose-{label.id}-gulls").click().run()
+    assert codebooks.standing(saved).codebook.labels[0].keywords == ("gulls",)
+    at.button(key="propose-all").click().run()
+    assert set(codebooks.standing(saved).codebook.labels[0].keywords) == {"gulls", "finches", "sparrows"}
+    at.button(key="propose-undo").click().run()
+    assert codebooks.standing(saved).codebook.labels[0].keywords == ("gulls",)

@@ -269,6 +269,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
                 notice("warn", "The built-in model cannot find this label", warning)
         label_editor.label_fields(fields, book, label)
         if overview.count_documents(session):
+            label_editor.proposed_keywords(fields, label, keyword_matches.propose(session, book))
             label_editor.in_data(
                 keyword_matches.count_matches(
                     session, book, label.id, codebooks.suggestions(book, label.id, label_editor.OFFERED)

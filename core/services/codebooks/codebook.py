@@ -71,6 +71,7 @@ __all__ = [
     "to_qdc",
     "to_yaml",
     "warnings",
+    "write_yaml",
 ]  # fmt: skip
 
 
@@ -359,6 +360,12 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
             label.model_copy(update={"id": editor_codebook.id}) if editor_codebook is not None and free else label
         )
     return _checked(_with_labels(codebook, labels))
+
+
+def write_yaml(codebook: Codebook, path: Path) -> None:
+    """Write a codebook to a YAML file, which is replaced if it exists. Raises ExportError."""
+    with replacing(path) as file:
+        file.write(to_yaml(codebook).encode())
 
 
 def to_yaml(codebook: Codebook) -> str:

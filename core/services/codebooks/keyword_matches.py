@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import baseline, prompts
+from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
+from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document
@@ -16,7 +18,9 @@ from core.llm.streaming import estimate_usage
 from core.prompts.messages import Message
 from core.runs import RunSettings, Template
 from core.services import cache
+from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
+from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.request_preview import RequestPreview
 from core.services.request_preview import preview_requests as sent
 from core.services.runs import planning
@@ -24,6 +28,8 @@ from core.services.session import ProjectSession
 
 LOOKED_AT = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""
+PROPOSED_FROM = 1_000
+"""Maximum number of documents from which keywords are proposed, spread evenly over those that are searched."""
 MISSED = 4
 """Maximum number of listed documents with the label in gold and without a keyword."""
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
@@ -172,6 +178,89 @@ def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[i
 def _by_word(words: tuple[str, ...]) -> Codebook:
     """Return a codebook with a label for every word, so that one search of a text finds each word separately."""
     return Codebook(labels=tuple(Label(name=f"zzq{n}", keywords=(word,)) for n, word in enumerate(words)))
+
+
+# -- keywords proposed from the documents
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordProposals:
+    """Keywords proposed from ``documents`` documents, up to ``PROPOSED_FROM``.
+
+    ``net`` is the effect of all of them together on the built-in model's decisions, None without labelled documents.
+    ``without`` are the names of labels that have no keyword and get no proposal.
+    """
+
+    proposals: tuple[KeywordProposal, ...]
+    documents: int
+    net: NetEffect | None
+    without: tuple[str, ...]
+
+
+def propose(session: ProjectSession, codebook: Codebook) -> KeywordProposals:
+    """Return the keywords that the project's documents suggest for a codebook.
+
+    A word that would break at least as many of the built-in model's decisions on labelled documents as it corrects,
+    and breaks any, is not proposed.
+    """
+
+    def look() -> KeywordProposals:
+        sample = _sample(session)
+        sample = sample[:: -(-len(sample) // PROPOSED_FROM) or 1]
+        found = propose_keywords(codebook, [one.text for one in sample])
+        known = _known_labels(session, codebook, sample)
+        net = net_effect(codebook, with_keywords(codebook, found), known) if known else None
+        if net is not None and net.regressed:
+            found = tuple(one for one in found if net_effect(codebook, with_keywords(codebook, [one]), known).pays)
+            net = net_effect(codebook, with_keywords(codebook, found), known)
+        return KeywordProposals(found, len(sample), net, labels_without_keywords(codebook, found))
+
+    basis = (session.store.documents.state(), session.store.classifiers.count_reviewed())
+    return cache.cached(session, look, "keyword proposals", codebook.hash, basis=basis)
+
+
+def labels_without_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> tuple[str, ...]:
+    """Return the names of the labels that have no keyword and get none by the proposals."""
+    helped = {one.label_id for one in proposals}
+    return tuple(label.name for label in codebook.labels if not label.keywords and label.id not in helped)
+
+
+def with_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> Codebook:
+    """Return the codebook with proposed keywords added. KeyError for a label that it does not have."""
+    for label_id in dict.fromkeys(one.label_id for one in proposals):
+        words = (*codebook.label(label_id).keywords, *(one.word for one in proposals if one.label_id == label_id))
+        codebook = codebooks.change_label(codebook, label_id, keywords=words)
+    return codebook
+
+
+def without_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> Codebook:
+    """Return the codebook without proposed keywords, to undo ``with_keywords``; labels that are gone are ignored."""
+    gone = {(one.label_id, one.word) for one in proposals}
+    labels = tuple(
+        label.model_copy(update={"keywords": tuple(word for word in label.keywords if (label.id, word) not in gone)})
+        for label in codebook.labels
+    )
+    return codebook.model_copy(update={"labels": labels})
+
+
+def _known_labels(
+    session: ProjectSession, codebook: Codebook, sample: Sequence[_SampledDocument]
+) -> list[tuple[str, dict[str, bool]]]:
+    """Return the text and the known labels of documents of a sample: the reviewed ones, else gold."""
+    reviewed: dict[str, dict[str, bool]] = {}
+    for decision in session.store.classifiers.training_examples():
+        is_choice = decision.item == CHOICE_ITEM
+        item = str(decision.value) if is_choice else decision.item
+        reviewed.setdefault(decision.document_id, {})[item] = is_choice or decision.value is True
+    known = []
+    for one in sample:
+        labels = one.gold | reviewed.get(one.id, {})
+        if codebook.kind == "choice" and labels:
+            chosen = reviewed.get(one.id, one.gold)
+            labels = {label.id: chosen.get(label.id, False) for label in codebook.labels}
+        if labels and codebook.kind != "rating":
+            known.append((one.text, labels))
+    return known
 
 
 # -- what a model is sent

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import baseline
-from core.baseline.evidence import THRESHOLD, find_evidence, lexicon_of
+from core.baseline.evidence import FULL_LIST, SHORT_LIST, THRESHOLD, find_evidence, lexicon_of
 from core.codebook import Codebook, Label, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
@@ -262,7 +262,7 @@ class TestJudge:
 class TestDerivedWords:
     """Words of a description and of examples support a list of keywords and stand in where there is none."""
 
-    KEYWORDS = ("clean", "dirty", "dust", "stain", "mould")
+    KEYWORDS = ("clean", "dirty", "dust", "stain", "mould", *(f"other{number}" for number in range(FULL_LIST - 5)))
 
     def book(self, description: str, keywords: tuple[str, ...] = KEYWORDS) -> Codebook:
         return Codebook(
@@ -282,6 +282,11 @@ class TestDerivedWords:
         lexicon = lexicon_of(self.book("Vermin and linen, how clean the rooms are."))
         score = find_evidence(lexicon, "Vermin in the linen!").score(0)
         assert 0 < score < THRESHOLD
+
+    def test_short_list_rests_on_the_description_too_but_not_on_its_framing_words(self) -> None:
+        book = self.book("How clean or dirty the rooms and baths are: vermin, linen.", self.KEYWORDS[:SHORT_LIST])
+        assert self.found("The linen was blue.", book)
+        assert not self.found("The room was large and the bath was small.", book)
 
     def test_a_derived_word_carries_a_label_without_a_list(self) -> None:
         book = self.book("How clean or dirty the rooms are: vermin, linen.", ())

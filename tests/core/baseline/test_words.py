@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.baseline.evidence import clauses_of, lexicon_of
+from core.baseline.evidence import FULL_LIST, SHORT_LIST, clauses_of, lexicon_of
 from core.baseline.words import forms, tokens
 from core.codebook import Codebook, Label
 
@@ -108,11 +108,13 @@ def test_words_shared_with_other_definitions_or_the_unit_weigh_less() -> None:
 
 
 def test_derived_word_only_supports_a_list_of_keywords() -> None:
-    keywords = ("candle", "torch", "lantern", "bulb", "flame")
-    labels = (Label(name="A", description="lamps", keywords=keywords), Label(name="B", description="doors"))
-    terms = {term for found in lexicon_of(Codebook(labels=labels)).index.values() for term in found}
-    assert {term.text: term.supports for term in terms if term.text in ("lamps", "doors", "candle")} == {
-        "lamps": True, "doors": False, "candle": False,
+    keywords = ("candle", *(f"other{number}" for number in range(FULL_LIST)))
+    listed = Label(name="A", description="lamps", include=("a wick",), keywords=keywords)
+    short = Label(name="B", description="doors", include=("a hinge",), keywords=keywords[1 : SHORT_LIST + 1])
+    terms = {term for found in lexicon_of(Codebook(labels=(listed, short))).index.values() for term in found}
+    wanted = ("lamps", "wick", "doors", "hinge", "candle")
+    assert {term.text: term.supports for term in terms if term.text in wanted} == {
+        "lamps": True, "wick": True, "doors": False, "hinge": True, "candle": False,
     }  # fmt: skip
 
 

@@ -1,0 +1,92 @@
+"""Keywords proposed from the user's own texts."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core import baseline
+from core.baseline.keyword_proposals import LEAST_DOCUMENTS, KeywordProposal, propose_keywords
+from core.codebook import Codebook, Label, load_yaml
+from core.services.codebooks.keyword_matches import with_keywords, without_keywords
+
+SAMPLES = Path(__file__).parents[3] / "sample_data"
+BOOK = Codebook(
+    unit="note",
+    labels=(
+        Label(name="Birds", description="Sparrows, finches and their nests.", keywords=("feather",)),
+        Label(name="Engines", keywords=("piston",)),
+    ),
+)
+TEXTS = [
+    *[f"A feather of the plumage, number {word}." for word in ("one", "two", "three", "four", "five")],
+    *["The piston of the motor turned.", "The weather was grey.", "A finch sang.", "Two finches sang."],
+    *["It rained."] * 10,
+]
+
+
+def words(proposals: tuple[KeywordProposal, ...]) -> list[str]:
+    return [one.word for one in proposals]
+
+
+def test_word_that_occurs_only_beside_the_labels_own_words_is_proposed() -> None:
+    found = propose_keywords(BOOK, TEXTS)
+    assert words(found) == ["plumage", "finches"]
+    plumage, finches = found
+    assert (plumage.source, plumage.documents, plumage.together) == ("texts", 5, 5)
+    assert plumage.example == "A feather of the plumage, number one."
+    assert (finches.source, finches.documents, finches.together) == ("definition", 2, 0)
+    assert {one.label_id for one in found} == {BOOK.labels[0].id}
+
+
+def test_word_that_also_occurs_elsewhere_is_not_proposed() -> None:
+    assert "plumage" not in words(propose_keywords(BOOK, [*TEXTS, *["The plumage of a hat."] * 3]))
+
+
+def test_word_of_a_single_document_is_not_proposed() -> None:
+    assert words(propose_keywords(BOOK, [*TEXTS[:2], *TEXTS[5:8]])) == []
+
+
+def test_word_that_is_a_keyword_already_is_not_proposed() -> None:
+    grown = with_keywords(BOOK, propose_keywords(BOOK, TEXTS))
+    assert grown.labels[0].keywords == ("feather", "plumage", "finches")
+    assert propose_keywords(grown, TEXTS) == ()
+
+
+def test_adding_can_be_undone_after_other_edits() -> None:
+    found = propose_keywords(BOOK, TEXTS)
+    edited = with_keywords(with_keywords(BOOK, found), [KeywordProposal(BOOK.labels[1].id, "crank", "texts", 2, 2, "")])
+    assert without_keywords(edited, found).labels[0] == BOOK.labels[0]
+    assert without_keywords(edited, found).labels[1].keywords == ("piston", "crank")
+
+
+def test_all_proposals_together_do_not_lower_the_score_on_the_sample_hotels() -> None:
+    book = load_yaml((SAMPLES / "hotel_aspects.yaml").read_text(encoding="utf-8"))
+    with (SAMPLES / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    texts = [row["text"] for row in rows]
+    for keywords in (0, 6):
+        labels = tuple(
+            label.model_copy(update={"keywords": label.keywords[:keywords], "include": ()}) for label in book.labels
+        )
+        before = book.model_copy(update={"labels": labels})
+        found = propose_keywords(before, texts)
+        assert len(found) > 20
+        after = with_keywords(before, found)
+        right = [
+            sum((label.id in baseline.select(each, row["text"])) == (row[label.name] == "1") for row in rows)
+            for each in (before, after)
+            for label in book.labels
+        ]
+        assert sum(right[len(book.labels) :]) >= sum(right[: len(book.labels)])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.text(max_size=60) | st.sampled_from(TEXTS), max_size=12))
+def test_any_texts_give_words_of_at_least_two_documents(texts: list[str]) -> None:
+    found = propose_keywords(BOOK, texts)
+    assert all(LEAST_DOCUMENTS <= one.documents <= len(texts) and one.together <= one.documents for one in found)
+    assert len({(one.label_id, one.word) for one in found}) == len(found)

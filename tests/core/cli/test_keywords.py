@@ -1,0 +1,52 @@
+"""``moot keywords``: proposals from a file, and the codebook with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.codebook import load_yaml
+from tests.core.cli.invoking import moot
+
+BOOK = """
+unit: note
+labels:
+  - {name: Birds, description: "Sparrows, finches and their nests.", keywords: [feather]}
+  - {name: Engines}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    texts = ["A finch sang.", "Two finches sang.", "Sparrows.", "One sparrow.", "It rained."]
+    (tmp_path / "notes.csv").write_text("\n".join(["text", *texts]), encoding="utf-8")
+    (tmp_path / "book.yaml").write_text(BOOK, encoding="utf-8")
+    return tmp_path / "notes.csv", tmp_path / "book.yaml"
+
+
+def test_proposes_words_and_names_labels_without_any(files: tuple[Path, Path]) -> None:
+    texts, book = files
+    result = moot("keywords", texts, "--text", "text", "--codebook", book, "--json").json
+    assert result["documents"] == 5
+    assert [(one["label"], one["keyword"], one["documents"]) for one in result["keywords"]] == [
+        ("Birds", "finches", 2), ("Birds", "sparrows", 2),
+    ]  # fmt: skip
+    assert result["labels_without_keywords"] == ["Engines"]
+    shown = moot("keywords", texts, "--text", "text", "--codebook", book)
+    assert "no keywords for Engines" in shown.stderr
+    assert book.read_text(encoding="utf-8") == BOOK, "the codebook file is not changed"
+
+
+def test_writes_the_codebook_only_on_request(files: tuple[Path, Path], tmp_path: Path) -> None:
+    texts, book = files
+    output = tmp_path / "more.yaml"
+    moot("keywords", texts, "--text", "text", "--codebook", book, "--label", "birds", "--output", output)
+    labels = load_yaml(output.read_text(encoding="utf-8")).labels
+    assert [label.keywords for label in labels] == [("feather", "finches", "sparrows"), ()]
+
+
+def test_unknown_label_is_refused(files: tuple[Path, Path]) -> None:
+    texts, book = files
+    found = moot("keywords", texts, "--text", "text", "--codebook", book, "--label", "Fish", code=2)
+    assert "no label 'Fish'" in found.stderr
