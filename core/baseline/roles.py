@@ -13,6 +13,9 @@ A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1
 - c, for a persona, is the share of the words of its focus that the document has.
 
 No word at all is the lower end, as it means absent for multiple labels.
+
+A choice on a text without any word of the codebook goes to the label whose prototype is nearest, where vectors are to
+be had; without vectors it stays open.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from typing import Any
 
 from core.baseline import author_labelling, persona_extraction
 from core.baseline.evidence import THRESHOLD, Evidence, Lexicon, find_evidence, lexicon_of
+from core.baseline.prototypes import Similarities
 from core.baseline.words import FUNCTION_WORDS, forms, tokens
 from core.codebook import Codebook, Label
 from core.debate.personas import FAMILY
@@ -32,7 +36,7 @@ from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
-VERSION = "6"
+VERSION = "7"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -54,10 +58,13 @@ _SOURCES = {
 }
 
 
-def write_reply(request: Request, codebook: Codebook, document: Document) -> str:
+def write_reply(
+    request: Request, codebook: Codebook, document: Document, similarities: Similarities | None = None
+) -> str:
     """Return the reply to a request, in the formats that the parser reads.
 
-    Pure: the same arguments give the same text. The behaviour follows from the inputs (a position to argue for), else
+    Pure: the same arguments give the same text. ``similarities`` compares a text with the labels by vectors, None
+    without vectors. The behaviour follows from the inputs (a position to argue for), else
     from the role's name (an annotator ignores other replies, a judge decides, a critic challenges). Otherwise it
     follows from the replies among the inputs: without any it proposes, it challenges a single one, and it
     decides between several. So every protocol runs, custom ones too.
@@ -71,7 +78,7 @@ def write_reply(request: Request, codebook: Codebook, document: Document) -> str
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
     codebook, document = request.narrow(codebook), request.document or document
     lexicon = lexicon_of(codebook)
-    roles = _ROLES[codebook.kind](document, lexicon, find_evidence(lexicon, document.text), focus)
+    roles = _ROLES[codebook.kind](document, lexicon, find_evidence(lexicon, document.text), focus, similarities)
     role, replies = family(request.role), list(_replies(request.inputs))
     if role == FAMILY and isinstance(persona, Mapping):
         return _persona_reply(request, roles)
@@ -96,12 +103,16 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
 
 @dataclass(frozen=True, slots=True)
 class _Roles(ABC):
-    """The baseline's replies on one document. ``focus`` is that of a persona, else empty."""
+    """The baseline's replies on one document. ``focus`` is that of a persona, else empty.
+
+    ``similarities`` are those of ``write_reply``.
+    """
 
     document: Document
     lexicon: Lexicon
     evidence: Evidence
     focus: str = ""
+    similarities: Similarities | None = None
 
     @abstractmethod
     def propose(self, *, final: bool = False) -> str:
@@ -205,15 +216,18 @@ class _MultilabelRoles(_Roles):
         return self._list(_findings(len(claimed), len(kept), len(missed)), lines, sorted(kept + missed))
 
     def decide(self, replies: Sequence[Reply]) -> str:
-        """Keep the labels that all name, and those that some name if an undoubted word carries them. Add none."""
+        """Keep the labels that all name, and those that some name if an undoubted word carries them. Add none.
+
+        Who decides raises no doubts: what nobody contests stays, so a debate without its critic ends differently.
+        """
         lists = [set(self._named(reply)) for reply in replies if _is_readable(reply)]
         if not lists:
             return self.propose(final=True)
         named = [n for n in self.usable if any(n in own for own in lists)]
-        kept = [n for n in named if all(n in own for own in lists)] if len(lists) > 1 else []
+        kept = [n for n in named if all(n in own for own in lists)]
         lines = []
         if kept:
-            both = "Both sides name" if len(lists) == 2 else "All name"
+            both = {1: "Nobody contests", 2: "Both sides name"}.get(len(lists), "All name")
             lines.append(f"- {both} {_join([self.name(n) for n in kept])}{self._borne_out(kept)}")
         for number in [n for n in named if n not in kept]:
             name = self.name(number)
@@ -339,7 +353,13 @@ class _ChoiceRoles(_Roles):
         return self.reply(opening, lines, f"The label is {self.name(number)}")
 
     def _without_decision(self, opening: str = "") -> str:
-        """Return a reply without a choice, and name the labels that lack keywords."""
+        """Return the nearest label by vectors; else a reply without a choice, which names labels without keywords."""
+        if self.similarities is not None and self.evidence.text.strip():
+            near = self.similarities(self.lexicon.codebook, self.evidence.text)
+            first, *others = sorted(range(len(near)), key=lambda number: (-near[number], number))
+            second = f", before {self.name(others[0])} with {near[others[0]]:.2f}" if others else ""
+            line = f"- The definition of #{self.name(first)} is nearest, by vectors: {near[first]:.2f}{second}."
+            return self._choose(f"{opening}no word of the codebook occurs in this text.", [line], first)
         bare = [label.name for label in self.labels if not label.keywords]
         missing = f" These labels have no keywords: {_join(bare)}." if bare else ""
         return self.reply(f"{opening}No word of the codebook occurs in this text.{missing}", ())

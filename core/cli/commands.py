@@ -22,7 +22,14 @@ from core.cli.console import (
 )
 from core.cli.evaluate import compare_command, evaluate_command, regress_command
 from core.cli.keywords import keywords_command
-from core.cli.project import doctor_command, export_command, import_command, models_command, runs_command
+from core.cli.project import (
+    doctor_command,
+    export_command,
+    import_command,
+    install_minilm_command,
+    models_command,
+    runs_command,
+)
 from core.cli.studio import Shown, launch, write_desktop_entry
 
 
@@ -112,5 +119,6 @@ def demo(as_json: bool) -> None:
 for _command in (
     annotate_command, rerun_command, evaluate_command, compare_command, regress_command, runs_command, export_command,
     import_command, models_command, doctor_command, authors_command, keywords_command,
+    install_minilm_command,
 ):  # fmt: skip
     main.add_command(_command)

@@ -1,4 +1,4 @@
-"""The commands ``runs``, ``export``, ``import``, ``models`` and ``doctor``."""
+"""The commands ``runs``, ``export``, ``import``, ``models``, ``install-minilm`` and ``doctor``."""
 
 from __future__ import annotations
 
@@ -105,6 +105,15 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
             click.echo(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
         if "probe" in one:
             click.echo(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
+
+
+@click.command("install-minilm")
+def install_minilm_command() -> None:
+    """Install MiniLM (90 MB), which compares texts by vectors, offline, without PyTorch."""
+    from core.services import models
+
+    width = models.install_minilm()
+    print_message(f"moot: MiniLM is installed and works ({width} numbers a text). New projects and runs use it.")
 
 
 @click.command("doctor")

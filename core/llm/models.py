@@ -13,10 +13,12 @@ import aiohttp
 
 from core import baseline
 from core.baseline import classifier_model
+from core.baseline.prototypes import Similarities, prototype_similarities
+from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
 from core.errors import ModelError, NoSuchModel, UsageError
-from core.llm import chat, failures, ollama_chat, openai_chat, probe, schemas, streaming
+from core.llm import chat, embeddings, failures, ollama_chat, openai_chat, probe, schemas, streaming
 from core.llm.capabilities import Capabilities, ModelCapabilities
 from core.llm.connections import PRESETS, Connection, Limits, find_key
 from core.llm.failures import hide_key, redacted
@@ -26,8 +28,9 @@ from core.llm.streaming import OnDelta, estimate_usage
 from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
-"""Built-in models that are the same in every project."""
+"""Built-in models that are the same in every project. ``lexical@SPEC`` uses the vectors of ``embeddings.embedder``."""
 BUILTIN_MODELS = (*PLAIN, classifier_model.NAME)
+LEXICAL = (BUILTIN, PLAIN[0])
 LONG_TEXT = 20_000
 """Characters from which the built-in model reads a text in a thread, so that the event loop goes on."""
 SEEDS_APART = 1000
@@ -50,6 +53,9 @@ class ModelLibrary:
         """The user's rate limits by name of the connection."""
         self.classifiers: list[classifier_model.Lookup] = []
         """Lookups of trained classifiers, one for each open project."""
+        self.vectors = ""
+        """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
+        self._similarities: dict[str, Similarities] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
 
@@ -57,6 +63,7 @@ class ModelLibrary:
         """Add or replace a connection; its key is looked up again."""
         self.connections[place.name] = place
         self._keys.clear()
+        self._similarities.clear()
 
     def remove(self, name: str) -> None:
         """Remove a connection."""
@@ -76,14 +83,27 @@ class ModelLibrary:
     def resolve(self, role_model: RoleModel) -> RoleModel:
         """Return the role model with its connection's address.
 
-        Raises UsageError for an unknown connection, NoSuchModel for an unknown built-in model.
+        Raises UsageError for an unknown connection or vectors that are not to be had, NoSuchModel for an unknown
+        built-in model.
         """
         place = self.place(role_model.connection)
         if place.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
             raise NoSuchModel(
                 f"There is no built-in model '{role_model.model}'.", f"There is {', '.join(BUILTIN_MODELS)}."
             )
+        name, _, vectors = role_model.model.partition("@")
+        if place.dialect == "builtin" and name in PLAIN:
+            embeddings.embedder(vectors, self.connections)
         return role_model.model_copy(update={"base_url": place.base_url})
+
+    def pin_vectors(self, role_model: RoleModel, codebook: Codebook) -> RoleModel:
+        """Return the role model with the vectors that the built-in model uses, so that a run keeps them.
+
+        Only a choice needs them, for texts without any word of the codebook.
+        """
+        if self.vectors and codebook.kind == "choice" and (role_model.connection, role_model.model) == LEXICAL:
+            return role_model.model_copy(update={"model": f"{role_model.model}@{self.vectors}"})
+        return role_model
 
     async def ask(
         self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
@@ -91,10 +111,11 @@ class ModelLibrary:
         """Send one request and return its reply, without retries. Raises ModelError."""
         place = self._place_of(role_model)
         if place.dialect == "builtin":
-            classifier = (
-                None if role_model.model in PLAIN else await asyncio.to_thread(self._classifier, role_model.model)
-            )
-            return await _ask_builtin(ask, settings, document, on_delta, classifier)
+            name, _, suffix = role_model.model.partition("@")
+            if name not in PLAIN:
+                classifier = await asyncio.to_thread(self._classifier, role_model.model)
+                return await _ask_builtin(ask, settings, document, on_delta, classifier)
+            return await _ask_builtin(ask, settings, document, on_delta, None, self._similarities_of(suffix))
         return await self._send(place, role_model, ask, settings, on_delta)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
@@ -219,9 +240,22 @@ class ModelLibrary:
             schema = schemas.request_schema(role_model.sampling, ask, settings.codebook)
             return {} if schema is None else {"schema": schema}
         salt = {"builtin": baseline.VERSION, "codebook": settings.codebook.hash, "role": ask.role}
-        return (
-            salt if role_model.model in PLAIN else {**salt, classifier_model.NAME: role_model.model.partition("@")[2]}
-        )
+        name, _, suffix = role_model.model.partition("@")
+        if name in PLAIN:
+            return {**salt, "vectors": suffix} if suffix else salt
+        return {**salt, classifier_model.NAME: suffix}
+
+    def _similarities_of(self, spec: str) -> Similarities | None:
+        """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
+        if spec and spec not in self._similarities:
+            try:
+                embed = embeddings.embedder(spec, self.connections)
+            except UsageError as error:
+                raise NoSuchModel(error.message, error.remedy) from error
+            if embed is None:
+                return None
+            self._similarities[spec] = prototype_similarities(embed)
+        return self._similarities.get(spec)
 
     def _classifier(self, model: str) -> classifier_model.ClassifierModel:
         """Return the classifier of a role. Raises NoSuchModel, which prevents the start of a run, if none exists."""
@@ -273,12 +307,13 @@ async def _ask_builtin(
     document: Document,
     on_delta: OnDelta,
     classifier: classifier_model.ClassifierModel | None,
+    similarities: Similarities | None = None,
 ) -> Reply:
     codebook = ask.narrow(settings.codebook)
     if classifier is not None:
         text = await asyncio.to_thread(classifier_model.write_reply, ask, codebook, document, classifier)
-    elif len(document.text) > LONG_TEXT:
-        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document)
+    elif similarities is not None or len(document.text) > LONG_TEXT:
+        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, similarities)
     else:  # the words of a short text are found sooner than a thread is started
         text = baseline.write_reply(ask, codebook, document)
     if settings.pace > 0:

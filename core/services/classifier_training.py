@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -46,18 +46,26 @@ MAX_CARD_LABELS = 40
 """Labels listed in the model card."""
 
 
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Vectors of texts: their name, as a run names them, and the function that computes them."""
+
+    spec: str
+    embed: Embed
+
+
 class ClassifierTrainer:
     """Trains the classifier in one background thread, one training at a time.
 
     Call ``schedule`` after each decision. A training stores the classifier, its certainty on every unreviewed document
-    and the most similar reviewed document of each. ``close`` waits for the current batch. ``embed`` returns vectors of
-    texts, None where none are to be had; they are used in projects of up to ``SMALL_PROJECT`` documents.
+    and the most similar reviewed document of each. ``close`` waits for the current batch. ``vectors`` returns the
+    vectors to use, None for none; they are used in projects of up to ``SMALL_PROJECT`` documents.
     """
 
-    def __init__(self, store: Store, embed: Embed | None = None) -> None:
+    def __init__(self, store: Store, vectors: Callable[[], Vectors | None] = lambda: None) -> None:
         self._store = store
-        self._embed = embed
-        self._vectors: dict[str, npt.NDArray[np.float32]] = {}
+        self._find_vectors = vectors
+        self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
         self._task: Future[None] | None = None
@@ -131,19 +139,21 @@ class ClassifierTrainer:
     def _read(self, codebook: Codebook, texts: Sequence[str], width: int) -> list[classifier.Example]:
         """Return texts as a classifier sees them that knows vectors of this width, 0 for none."""
         examples = [baseline.example(codebook, text) for text in texts]
-        if self._embed is None or not width:
+        chosen = self._find_vectors() if width else None
+        if chosen is None:
             return examples
         if len(self._vectors) > MAX_VECTORS:
             self._vectors = {}
         vectors = self._vectors
-        new = list(dict.fromkeys(text for text in texts if text not in vectors))
+        new = list(dict.fromkeys(text for text in texts if (chosen.spec, text) not in vectors))
         for start in range(0, len(new), EMBEDDED_AT_ONCE):
             if self._stop.is_set():
                 raise MootError("Training was stopped.", "It goes on when the project is open again.")
             chunk = new[start : start + EMBEDDED_AT_ONCE]
-            vectors.update(zip(chunk, normalised(self._embed(chunk)), strict=True))
+            found = normalised(chosen.embed(chunk))
+            vectors.update({(chosen.spec, text): vector for text, vector in zip(chunk, found, strict=True)})
         return [
-            replace(example, vector=vectors[text]) if len(vectors[text]) == width else example
+            replace(example, vector=vector) if len(vector := vectors[chosen.spec, text]) == width else example
             for example, text in zip(examples, texts, strict=True)
         ]
 
@@ -176,8 +186,9 @@ class ClassifierTrainer:
         if len(texts) < MIN_DOCUMENTS:
             return
         small = self._store.documents.count() <= SMALL_PROJECT
-        width = len(self._embed(["."])[0]) if self._embed is not None and small else 0
-        name = training_hash(latest.codebook, examples, width)
+        chosen = self._find_vectors() if small else None
+        width = len(chosen.embed(["."])[0]) if chosen is not None else 0
+        name = training_hash(latest.codebook, examples, width, chosen.spec if chosen is not None else "")
         known = self._store.classifiers.latest_facts()
         if known is None or known[0] != name:
             used = {document for document, *_ in self._store.classifiers.codebook_examples()}
@@ -227,10 +238,10 @@ def task_of(codebook: Codebook) -> classifier.Task:
     return classifier.Task(codebook.kind, len(codebook.labels), scales)
 
 
-def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], width: int = 0) -> str:
-    """Return the hash of a training; it changes with decisions, texts, codebook, code and the width of the vectors."""
+def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], width: int = 0, vectors: str = "") -> str:
+    """Return the hash of a training; it changes with decisions, texts, codebook, code and the vectors."""
     rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
-    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, width], size=6)
+    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, width, vectors], size=6)
 
 
 def train(

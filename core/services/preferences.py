@@ -45,6 +45,8 @@ class Preferences(BaseModel):
     """Price limit in dollars per million completion tokens; models above it are not offered."""
     pace: float | None = Field(default=None, ge=0)
     """Words per second of the built-in model in the studio; None until the user chose a pace or watched a run."""
+    vectors: str | None = None
+    """Vectors of texts: ``minilm``, ``connection/model``, empty for none; None for MiniLM if it is installed."""
     presets: dict[str, RoleModels] = Field(default_factory=dict)
 
     def with_recent(self, path: Path) -> Preferences:

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -13,12 +14,12 @@ from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
-from core.errors import ExportError, ProjectGone
+from core.errors import ExportError, ProjectGone, UsageError
 from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import engines, run_view
-from core.services.classifier_training import ClassifierTrainer
+from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
 from core.services.prefetch import Prefetcher
 from core.services.run_view import FinishedPage
@@ -57,7 +58,7 @@ class ProjectSession:
         self.store = project.store
         self.engine = engine
         self.models = models
-        self.trainer = ClassifierTrainer(project.store, embeddings.embed_minilm if embeddings.available() else None)
+        self.trainer = ClassifierTrainer(project.store, self._vectors)
         models.classifiers.append(self.trainer.find)
         self.prefetcher = Prefetcher()
         self._live_runs: dict[str, LiveRunState] = {}
@@ -69,6 +70,13 @@ class ProjectSession:
         self._executing: dict[str, Engine] = {}
         self._lab_runs: set[str] = set()
         self._lab_lock = asyncio.Lock()
+
+    def _vectors(self) -> Vectors | None:
+        """Return the vectors that the user chose, None for none and while their connection does not exist."""
+        with suppress(UsageError):
+            embed = embeddings.embedder(self.models.vectors, self.models.connections)
+            return Vectors(self.models.vectors, embed) if embed is not None else None
+        return None
 
     @property
     def path(self) -> Path:

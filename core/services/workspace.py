@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from core.engine.event_loop import EngineThread
+from core.llm import embeddings
 from core.llm.connections import PRESETS, Connection, connection
 from core.llm.models import ModelLibrary
 from core.services import capability_cache, preferences
@@ -27,6 +28,7 @@ class Workspace:
         self.models = ModelLibrary(kept.connections)
         self.models.own_limits.update(kept.limits)
         self.models.prices.own.update(kept.prices)
+        self.models.vectors = embeddings.default_spec() if kept.vectors is None else kept.vectors
         capability_cache.recall(self.models)
         self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
@@ -82,6 +84,17 @@ class Workspace:
         """Add or replace a connection and save it."""
         preferences.save(preferences.load().with_connection(place))
         self.models.add(place)
+
+    def use_vectors(self, spec: str) -> None:
+        """Use these vectors in all projects, none for an empty ``spec``, and save the choice.
+
+        UsageError for an unknown connection, and for MiniLM if it is not installed.
+        """
+        embeddings.embedder(spec, self.models.connections)
+        preferences.save(preferences.load().model_copy(update={"vectors": spec}))
+        self.models.vectors = spec
+        for session in self.sessions():
+            session.trainer.schedule()
 
     def remove_connection(self, name: str) -> None:
         """Remove a connection of the user; a preset with that name is restored."""

@@ -9,14 +9,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import context
+from core.codebook import Codebook, Label
 from core.llm.catalogue import ModelCard
+from core.llm.connections import connection
 from core.runs import RoleModel
 from core.services import models
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import fill
-from tests.servers.running import mock_llm
+from tests.servers.running import llama_cpp, mock_llm
 
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 
@@ -150,3 +152,31 @@ def test_key_is_never_shown_and_its_variable_is_named_without_a_keyring(session:
     shown = html(at)
     assert "MOOT_OPENAI_API_KEY" in shown
     assert "s3cret" not in shown
+
+
+def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
+    workspace: Workspace, session: ProjectSession, tmp_path: Path
+) -> None:
+    pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
+    choice = Codebook(kind="choice", labels=(Label(name="Joy"), Label(name="Grief")))
+
+    def model() -> str:
+        settings = planning.build_settings(planning.Plan(protocol="single"), choice, 1, workspace.models)
+        (role_model,) = settings.role_models.values()
+        return role_model.spec
+
+    assert model() == "builtin/lexical"
+    at = screen()
+    assert "moot install-minilm" in at.code[0].value
+    with llama_cpp(tmp_path, "--embeddings") as url:
+        workspace.add_connection(connection("near", url))
+        at.text_input(key="text-vectors").set_value("near/tiny-random").run()
+        assert workspace.models.vectors == "near/tiny-random"
+        assert model() == "builtin/lexical@near/tiny-random"
+        at.button(key="test-vectors").click().run()
+        assert "64 numbers" in html(at)
+    at.text_input(key="text-vectors").set_value("").run()
+    assert model() == "builtin/lexical"
+    at.text_input(key="text-vectors").set_value("nowhere/x").run()
+    assert workspace.models.vectors == ""
+    assert "cannot compare texts" in html(at)

@@ -22,6 +22,7 @@ ap.add_argument("--slots", type=int, default=4)
 ap.add_argument("--ctx", type=int, default=4096, help="tokens per slot")
 ap.add_argument("--api-key")
 ap.add_argument("--alias", default="tiny-random")
+ap.add_argument("--embeddings", action="store_true", help="serve embeddings instead of completions")
 a = ap.parse_args()
 
 t0 = time.time()
@@ -40,6 +41,9 @@ p.endpoint_metrics = p.endpoint_slots = True
 p.use_jinja = True
 p.ui = False
 p.verbosity = 0
+if a.embeddings:
+    p.embedding = True
+    p.pooling_type = x.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
 if a.api_key:
     p.api_keys = [a.api_key]
 server = x.Server(p)

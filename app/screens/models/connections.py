@@ -137,6 +137,34 @@ def add_form(workspace: Workspace) -> None:
         st.form_submit_button("Add", type="primary", on_click=add)
 
 
+def vectors(workspace: Workspace) -> None:
+    """Draw the choice of the vectors that the built-in model and the classifier use, and a test of them."""
+    chosen, installed = workspace.models.vectors, models.minilm_installed()
+    line(
+        "The classifier learns faster with vectors of the texts, and the built-in model decides texts of a single "
+        "choice that have no keyword by the nearest definition."
+    )
+
+    def use(spec: str) -> None:
+        with error_notices():
+            workspace.use_vectors(spec.strip())
+
+    st.text_input(
+        "Text vectors", placeholder="none; for example ollama/nomic-embed-text", label_visibility="collapsed",
+        help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
+        **bound("text-vectors", chosen, use),
+    )  # fmt: skip
+    if installed and chosen != models.MINILM:
+        st.button("Use MiniLM", key="use-minilm", on_click=use, args=(models.MINILM,))
+    if not installed:
+        line("MiniLM is not installed. It takes 90 MB and then works offline. Install it with:", "q")
+        st.code("moot install-minilm", language=None)
+    if chosen and st.button("Test vectors", key="test-vectors"):
+        with error_boxes(), st.spinner("Computing a vector …"):
+            width, seconds = models.try_vectors(workspace)
+            notice("ok", f"{chosen} works", f"{width:,} numbers in {seconds:.1f} s.")
+
+
 # -- tests
 
 

@@ -75,6 +75,9 @@ def main() -> None:
                 **bound("pace", round(plan.pace), set_pace),
             )  # fmt: skip
             line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
+        with st.container(border=True, key="vectors"):
+            heading("Text vectors")
+            connections.vectors(workspace)
         with st.container(border=True, key="add"):
             heading("Add a connection")
             line("Any server with the OpenAI chat API, or Ollama.", "q")

