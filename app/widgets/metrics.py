@@ -84,6 +84,13 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
         common.table(["Label", *(metric.name for metric in each)], rows)
 
 
+def dimension_table(scores: Scores) -> None:
+    """Draw all scores of each dimension of a rating, with intervals."""
+    each = metrics(scores.kind, per_label=True)
+    rows = [[name, *(_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+    common.table(["Dimension", *(metric.name for metric in each)], rows)
+
+
 def score_tables(scores: Scores, *, key: str) -> None:
     """Draw all metrics, over all labels and per label, in an expander."""
     import pandas as pd

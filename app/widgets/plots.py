@@ -83,7 +83,8 @@ def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
     frame = table([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
     known = [name for name in series if any(row["series"] == name for row in rows)]
-    x = alt.X("step:N", sort=steps, axis=alt.Axis(title=None, labelAngle=0, grid=False), scale=alt.Scale(padding=0.6))
+    axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
+    x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
     y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, format=".0%", tickCount=5))
     colour = alt.Color(
         "series:N",

@@ -122,6 +122,49 @@ def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> No
         assert submitted == [event.document_id for event in labels]
 
 
+def test_a_second_reader_sees_nothing_of_the_first_until_submitting(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "one.duckdb"
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fill, path, 1).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.goto(running.entrance)
+        focus(page)
+        review_as(page, "ann")
+        chosen = page.locator(".review-focus .form-row [aria-pressed=true]")
+        assert chosen.count() == len(ITEMS)  # the verdict is proposed to the first reader
+        page.keyboard.press("n")
+        page.keyboard.type("a reason of ann")
+        page.keyboard.press("Escape")
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+        done(page, 1, 1)
+
+        review_as(page, "bob")
+        page.locator(".review-focus .form-row").first.wait_for()
+        form = page.locator(".review-focus")
+        assert chosen.count() == 0
+        assert "ann" not in form.inner_text()
+        page.keyboard.press("h")
+        page.wait_for_timeout(500)
+        assert "ann" not in form.inner_text()
+        context.close()
+
+
+def review_as(page: Page, name: str) -> None:
+    """Change the reviewer under Settings."""
+    page.get_by_test_id("stMain").get_by_role("button", name="Settings").click()
+    box = page.get_by_label("Reviewing as")
+    box.fill(name)
+    box.press("Enter")
+    page.wait_for_timeout(300)
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(300)
+
+
 def by_keyboard(page: Page) -> None:
     """Thirty documents submitted, every third with a label turned, a note on the first; the last five undone."""
     page.keyboard.press("n")

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.runs import RoleModel, RunDetails
+from core.store.project import Project
 from tests.browser.studios import ROOT, Studio, studio
 from tests.core.cli.invoking import moot
+from tests.core.store.helpers import ROLES, hold_debate, make_settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -87,6 +95,63 @@ def test_two_runs_open_in_compare_in_the_order_of_selection(page: Page) -> None:
     page.get_by_role("button", name="Compare", exact=True).click()
     page.get_by_role("heading", name="Compare", exact=True).wait_for()
     expect(page.get_by_role("heading", name=f"{names[1]} against {names[0]}")).to_be_visible()
+
+
+TWELVE = 12
+BOOK = Codebook(labels=(Label(name="Food", id="food"),))
+
+
+def fill(path: Path) -> None:
+    """Twelve runs on twelve documents: run n has the model m<n> and is wrong on n documents."""
+    with Project.open(path) as project:
+        gold = {"gold": {"food": True}}
+        project.store.documents.add(Document(f"d{n}", {"text": f"Text {n}."}, gold=gold) for n in range(TWELVE))
+        project.store.codebooks.save(BOOK)
+        for n in range(TWELVE):
+            models = dict.fromkeys(ROLES, RoleModel(connection="ollama", model=f"m{n}"))
+            settings = make_settings(BOOK, codebook_version=1).model_copy(update={"role_models": models})
+            details = RunDetails(name=f"Model {n}")
+            run = project.store.runs.create(settings, project.store.documents.ids(), details=details)
+
+            async def debates(run_id: str, wrong: int) -> None:
+                for place, document in enumerate(project.store.documents.ids()):
+                    values = {"food": place >= wrong}
+                    await hold_debate(project, run_id, document, dict.fromkeys(ROLES, values), values)
+
+            asyncio.run(debates(run.run_id, n))
+
+
+def test_leaderboard_of_twelve_runs_tells_the_best_the_differences_and_the_cost(
+    browser: Browser, tmp_path: Path
+) -> None:
+    path = tmp_path / "twelve.duckdb"
+    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
+        pool.submit(fill, path).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        page.goto(running.entrance)
+        page.get_by_role("link", name="Runs", exact=True).click()
+        rows = page.locator(".leaderboard tbody tr")
+        rows.nth(TWELVE - 1).wait_for()
+        texts = rows.all_inner_texts()
+        assert [text.split()[1] for text in texts] == [str(n) for n in range(TWELVE)]  # the best first
+        for n, text in enumerate(texts):
+            assert f"m{n}" in text  # what differs
+            assert "$18.00" in text  # twelve documents, three replies of half a dollar each
+        for n in (3, 11):
+            page.get_by_role("link", name="Runs", exact=True).click()
+            rows.nth(n).wait_for()
+            rows.nth(n).focus()
+            page.keyboard.press("x")
+            page.get_by_text("1 selected").wait_for()
+            page.get_by_role("button", name="Open in Lab").click()
+            page.get_by_role("heading", name="Lab").wait_for()
+            page.get_by_role("button", name=f"Base: Model {n}").click()
+            page.get_by_test_id("stPopoverBody").get_by_text(f"m{n}", exact=True).wait_for()
+            page.keyboard.press("Escape")
+        context.close()
 
 
 def test_click_on_a_heading_sorts(page: Page) -> None:

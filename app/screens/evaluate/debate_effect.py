@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from html import escape
+from itertools import groupby
 from typing import Any
 
 import streamlit as st
@@ -166,15 +168,19 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             key="worth-rounds-table",
             column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
         )
-        lines = [
-            f"{one.name}: {format_percent(one.with_majority)} of the agents agree with the majority"
-            + "".join(
-                f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {format_percent(share)}"
-                for a, b, share in one.consecutive
-            )
-            for one in found
-        ]
-        st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}.</span>" for words in lines)}</div>')
+        lines = []
+        for text, group in groupby(found, key=partial(_agreement, agents)):
+            names = [one.name for one in group]
+            lines.append(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {text}.")
+        st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
+
+
+def _agreement(agents: Mapping[str, str], one: Round) -> str:
+    """Return the agreement of the agents in a round as text."""
+    return f"{format_percent(one.with_majority)} of the agents agree with the majority" + "".join(
+        f"; {agents.get(a, a)} and {agents.get(b, b)} agree on {format_percent(share)}"
+        for a, b, share in one.consecutive
+    )
 
 
 def _panels(result: DebateEffect, on: str) -> None:

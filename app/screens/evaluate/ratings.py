@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.widgets import layout, plots
 from app.widgets.common import table
 from app.widgets.labels import pick
-from app.widgets.metrics import score_tables
+from app.widgets.metrics import dimension_table
 from core.formatting import format_number
 from core.services.evaluation import coverage
 from core.services.evaluation.reference import reference_names
@@ -17,7 +17,7 @@ def draw(session: ProjectSession, found: EvaluationReport) -> None:
     """Draw the tab."""
     on = found.describe_basis()
     with layout.panel("Scores per dimension", "bias above 0 is lenient", counted=on, key="evaluate-table"):
-        score_tables(found.scores, key="evaluate-tables")
+        dimension_table(found.scores)
     _confusion(session, found)
     if found.median is not None:
         with layout.panel("Scores per rater", "Spearman's correlation", key="evaluate-raters"):
