@@ -156,7 +156,7 @@ def test_a_second_reader_sees_nothing_of_the_first_until_submitting(browser: Bro
 def review_as(page: Page, name: str) -> None:
     """Change the reviewer under Settings."""
     page.get_by_test_id("stMain").get_by_role("button", name="Settings").click()
-    box = page.get_by_label("Reviewing as")
+    box = page.get_by_role("textbox", name="Reviewing as")
     box.fill(name)
     box.press("Enter")
     page.wait_for_timeout(300)

@@ -14,7 +14,15 @@ from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.csv_text import to_csv
 from core.export import replacing
-from core.formatting import MISSING, format_interval, format_money, format_number, format_timestamp, format_tokens
+from core.formatting import (
+    MISSING,
+    format_interval,
+    format_money,
+    format_number,
+    format_percent,
+    format_timestamp,
+    format_tokens,
+)
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
@@ -28,10 +36,10 @@ from core.services.evaluation import (
     repeated_runs,
     scores,
 )
-from core.services.evaluation.debate_effect import DebateEffect, Price
+from core.services.evaluation.debate_effect import DebateEffect, Price, summary
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.repeated_runs import RepeatedRuns
-from core.services.evaluation.scores import EvaluationReport, evaluate, plain
+from core.services.evaluation.scores import EvaluationReport, evaluate, plain, rating_confusion
 from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.alt_test import EPSILONS
@@ -137,6 +145,9 @@ th:first-child, td:first-child { text-align: left; white-space: normal; }
 .key { display: flex; gap: 26px; margin: 10px 0 2px; } .key b { display: block; font-size: 22px; }
 svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-ui, sans-serif; fill: #1a1f28; }
 .page { break-inside: avoid; }
+.matrices { display: flex; flex-wrap: wrap; gap: 8px 22px; } .matrix { width: auto; print-color-adjust: exact; }
+.matrix caption { text-align: left; font-weight: 600; padding: 4px 0; } .matrix td { padding: 4px 8px; }
+.matrix .same { outline: 1.5px solid #1a1f28; outline-offset: -1.5px; }
 """
 # The label colours of the light theme, in the order of their numbers.
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
@@ -189,8 +200,13 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
         _bars(scores, codebook) if codebook.kind != "rating" else "",
         _labels(scores),
+        "<h2>Confusion matrices</h2>",
+        f'<p class="q">Rows: {escape(reference_names(reference).noun)}, columns: verdict, shares of the row.</p>',
+        _confusion_matrices(session, found),
         "<h2>All scores</h2>",
         _overall(scores),
+        "<h2>Data</h2>",
+        _data_facts(session, run, found),
         *_debate(debate_effect.debate_effect(session, run, reference)),
         *_iterations(repeated_runs.repeats(session, run, reference)),
         "<h2>Alternative annotator test</h2>",
@@ -217,7 +233,9 @@ def _key_numbers(found: EvaluationReport, cost: float | None) -> str:
             estimate = found.scores[metric.key]
             interval = f'<span class="q">{_interval(estimate)}</span>' if estimate.interval else ""
             cells.append(f"<div>{escape(metric.name)}<b>{metric.format(estimate.value)}</b>{interval}</div>")
-    cells.append(f"<div>Documents<b>{found.n:,}</b></div>")
+    excluded = sum(found.coverage.left_out.values()) - found.coverage.count("no_reference")
+    share = f'<span class="q">{format_percent(excluded / (found.n + excluded))} left out</span>' if excluded else ""
+    cells.append(f"<div>Documents<b>{found.n:,}</b>{share}</div>")
     if cost is not None:
         cells.append(f"<div>Cost per document<b>{format_money(cost)}</b></div>")
     return f'<div class="key">{"".join(cells)}</div>'
@@ -242,6 +260,61 @@ def _bars(scores: Scores, codebook: Codebook) -> str:
         shapes.append(f'<text x="{left + width + 8}" y="{top + 13}">{format_number(f1.value)}</text>')
     height = row * len(codebook.labels)
     return f'<svg class="page" width="{left + width + 60}" height="{height}" role="img">{"".join(shapes)}</svg>'
+
+
+def _confusion_matrices(session: ProjectSession, found: EvaluationReport) -> str:
+    """Return the matrix of each label or dimension, of a choice that of all labels."""
+    run, scores = found.run, found.scores
+    codebook = run.settings.codebook
+    if codebook.kind == "choice":
+        matrices = [_matrix("", codebook.names, scores.confusion)]
+    elif codebook.kind == "rating":
+        matrices = [
+            _matrix(
+                label.name,
+                [str(point) for point in codebook.scale_of(label.id).points],
+                rating_confusion(session, run, label.id, found.reference),
+            )
+            for label in codebook.labels
+        ]
+    else:
+        counted = scores.counts.items()
+        matrices = [_matrix(name, ("present", "absent"), ((c.tp, c.fn), (c.fp, c.tn))) for name, c in counted]
+    return f'<div class="matrices">{"".join(matrices)}</div>'
+
+
+def _matrix(title: str, names: Sequence[str], matrix: Sequence[Sequence[int]]) -> str:
+    """Return a confusion matrix as a table: count and share of the row, which shades the cell; a framed diagonal."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    body = ""
+    for row, (name, line) in enumerate(zip(names, matrix, strict=True)):
+        total = sum(line)
+        cells = ""
+        for column, count in enumerate(line):
+            share = count / total if total else 0.0
+            text = f"{count:,} ({share:.0%})" if count else "0"
+            framed = ' class="same"' if row == column else ""
+            cells += f'<td{framed} style="background: rgb(42 53 80 / {0.45 * share:.3f})">{text}</td>'
+        body += f"<tr><td>{escape(name)}</td>{cells}</tr>"
+    return f'<table class="page matrix"><caption>{escape(title)}</caption><tr><th></th>{head}</tr>{body}</table>'
+
+
+def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
+    """Return a table of facts on the documents of the project and of the run, and on the labels in the reference."""
+    documents, noun = session.store.documents, reference_names(found.reference).noun
+    facts = [
+        ["Files", ", ".join(dict.fromkeys(one.file_name for one in documents.imports() if one.file_name)) or MISSING],
+        ["Documents in the project", f"{documents.count():,}"],
+        ["Documents with gold", f"{documents.with_gold():,}"],
+        ["Documents in this run", f"{run.documents:,}"],
+        ["Mean length in this run", f"{documents.mean_length(run.run_id):,.0f} characters"],
+        ["Verdicts, unresolved, failed", f"{run.verdicts:,}, {run.unresolved:,}, {run.failed:,}"],
+    ]
+    facts += [
+        [f"{name} present in {noun}", f"{counts.positives:,} of {found.scores.labels[name].n:,}"]
+        for name, counts in found.scores.counts.items()
+    ]
+    return _table(["", ""], facts)
 
 
 def _labels(scores: Scores) -> str:
@@ -276,7 +349,7 @@ def _debate(debate: DebateEffect) -> Iterable[str]:
     ]
     return (
         "<h2>Effect of the debate</h2>",
-        f"<p>{escape(debate.sentence or '')}</p>",
+        f"<p>{escape(''.join(words for words, _ in summary(debate, debate.noun)))}</p>",
         _table(["step", "corrected", "regressed", "net", f"per {debate.noun} gained"], rows),
     )
 

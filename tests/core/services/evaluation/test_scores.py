@@ -501,3 +501,18 @@ def test_the_table_of_labels_counts_verdicts_and_scores_them(session, run_id):
     assert headings == ["label", "given", "Precision", "Recall", "F1"]
     assert [row[0] for row in rows] == ["Alpha", "Beta"]
     assert rows[1][2:] == ["1.000", "1.000", "1.000"]
+
+
+def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_id):
+    session.run_name = lambda id: f"Run {id}"
+    page = html_report.html_report(session, get_run(session, run_id))
+    matrices = page.split("<h2>Confusion matrices</h2>")[1].split("<h2>")[0]
+    # On d0 to d3: Alpha is right once of two in both rows, Beta always.
+    assert re.findall(r'<td( class="same")? style="[^"]*">(.*?)</td>', matrices) == [
+        (' class="same"', "1 (50%)"), ("", "1 (50%)"), ("", "1 (50%)"), (' class="same"', "1 (50%)"),
+        (' class="same"', "2 (100%)"), ("", "0"), ("", "0"), (' class="same"', "2 (100%)"),
+    ]  # fmt: skip
+    assert printed(session, run_id, "Data", "Documents with gold")[""] == "7"
+    assert printed(session, run_id, "Data", "Verdicts, unresolved, failed")[""] == "5, 1, 1"
+    assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"
+    assert "43% left out" in page
