@@ -183,16 +183,19 @@ class Guard:
 
 
 def page_routes(names: Iterable[str]) -> list[BaseRoute]:
-    """Return routes that serve Streamlit's page at the addresses of these pages.
+    """Return routes that serve Streamlit's page at the addresses of these pages, and of the home page only at ``/``.
 
     Without them, Streamlit looks for its server below the address of the page first, which the browser reports as
     errors.
     """
 
+    async def home(_request: Request) -> Response:
+        return RedirectResponse("/")
+
     async def page(_request: Request) -> Response:
         return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
 
-    return [Route(f"/{name}", page) for name in names]
+    return [Route(f"/{name}", home if name == "home" else page) for name in names]
 
 
 @cache

@@ -170,8 +170,9 @@ def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows
     from base64 import b64encode
     from hashlib import sha256
 
-    app = Starlette(routes=security.page_routes(["compare"]))
+    app = Starlette(routes=security.page_routes(["home", "compare"]))
     page = TestClient(app).get("/compare").text
+    assert TestClient(app, follow_redirects=False).get("/home").headers["location"] == "/"
     script = page.partition("<head><script>")[2].partition("</script>")[0]
     assert "BACKEND_BASE_URL: location.origin" in script
     digest = b64encode(sha256(script.encode()).digest()).decode()

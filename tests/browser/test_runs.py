@@ -171,6 +171,10 @@ def test_a_document_opens_beside_its_list_and_the_address_keeps_it(page: Page) -
     rows.nth(1).click()
     drawer = page.locator(".document-drawer")
     expect(drawer).to_contain_text("2 of 50 in this page of all documents")
+    beside, shown = page.locator(".document-list").bounding_box(), drawer.bounding_box()
+    assert beside is not None
+    assert shown is not None
+    assert beside["x"] + beside["width"] <= shown["x"]  # the drawer does not cover its list
     page.keyboard.press("ArrowDown")
     expect(drawer).to_contain_text("3 of 50")
     expect(page.locator(".document-list tr.selected")).to_have_attribute("data-id", "h003")

@@ -56,7 +56,7 @@ def main() -> None:
             role_models.presets(plan, save)
             st.button("Refresh", icon=":material/refresh:", on_click=refresh, help="List the servers' models again")
         role_models.table(workspace, plan, roles, entries, ceiling, save)
-    role_models.recommendations(session, plan, roles, save)
+    advice = st.container()
     left, right = st.columns((2.1, 1), gap="medium")
     with left, st.container(border=True, key="places"):
         heading("Connections")
@@ -85,6 +85,8 @@ def main() -> None:
         with st.container(border=True, key="prices"):
             heading("Your prices")
             connections.own_prices(workspace, entries)
+    with advice:  # last, because it computes scores of all runs
+        role_models.recommendations(session, plan, roles, save)
     pending = tuple(name for name in in_use if models.listing(workspace, name, wait=0.0).pending)
     if pending:
         _wait_for_listings(workspace, pending)

@@ -69,8 +69,6 @@ def test_differences_are_by_role_and_without_what_is_equal():
     mixed = SETTINGS.model_copy(update={"role_models": {**SETTINGS.role_models, "judge": LLAMA}})
     assert differences([row(), row(mixed)]) == {"Judge model": ("gpt-4.1-mini", "llama3.2 at temperature 0.7")}
     assert differences([row(), row()]) == {}
-    single = SETTINGS.model_copy(update={"protocol": "single", "role_models": {"annotator": MINI}, "params": {}})
-    assert differences([row(), row(single)]) == {"Protocol": ("ECJ", "Single")}  # no line for each role of one run
     assert differences([row(), row(documents=5)]) == {"Documents": ("10", "5")}
 
 
