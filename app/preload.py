@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import gc
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 
 from core.services.session import ProjectSession
@@ -20,13 +22,22 @@ AFTER_FIRST_PAGE = ("altair", "scipy.special", "scipy.stats", "sklearn.feature_e
 """Libraries of charts, metrics and the classifier: more than half of the time of all imports."""
 
 _page_drawn = threading.Event()
+_stopping = threading.Event()
 
 
-def load() -> None:
-    """Load what the first page needs. A thread loads the rest after ``note_page``."""
+@contextmanager
+def running() -> Iterator[None]:
+    """Load what the first page needs. Meanwhile, a thread loads the rest after ``note_page``."""
     for name in AT_START:
         import_module(name)
-    threading.Thread(target=_load_rest, name="preload", daemon=True).start()
+    thread = threading.Thread(target=_load_rest, name="preload", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        _stopping.set()
+        _page_drawn.set()
+        thread.join(5)  # a thread that still runs at the end of the interpreter keeps objects of libraries
 
 
 def note_page() -> None:
@@ -37,6 +48,8 @@ def note_page() -> None:
 def _load_rest() -> None:
     _page_drawn.wait()
     for name in AFTER_FIRST_PAGE:
+        if _stopping.is_set():
+            return
         import_module(name)
     gc.freeze()  # exclude these objects from garbage collection; the engine undoes this when it stops
 

@@ -97,9 +97,9 @@ def _write_private(path: Path, text: str) -> None:
 def _serve(port: int) -> None:
     from app import main, preload
 
-    preload.load()
     sys.argv[:] = [str(main.__file__)]  # Streamlit anchors its configuration and paths here
-    main.asgi.run(config={"server.address": ADDRESS, "server.port": port, "server.headless": True})
+    with preload.running():
+        main.asgi.run(config={"server.address": ADDRESS, "server.port": port, "server.headless": True})
 
 
 def _choose_port(wanted: int | None) -> int:

@@ -10,17 +10,28 @@ import sys, threading
 from app import preload
 def loaded(names): return [name for name in names if name in sys.modules]
 assert not loaded((*preload.AT_START, *preload.AFTER_FIRST_PAGE)), "nothing slow comes with the import"
-preload.load()
-assert loaded(preload.AT_START) == list(preload.AT_START)
-assert not loaded(preload.AFTER_FIRST_PAGE), "the first page does not wait for the others"
-preload.note_page()
-from scipy.stats import binom  # what a page imports meanwhile is complete
-from sklearn.feature_extraction.text import TfidfVectorizer
-(thread,) = (each for each in threading.enumerate() if each.name == "preload")
-thread.join(60)
+with preload.running():
+    assert loaded(preload.AT_START) == list(preload.AT_START)
+    assert not loaded(preload.AFTER_FIRST_PAGE), "the first page does not wait for the others"
+    preload.note_page()
+    from scipy.stats import binom  # what a page imports meanwhile is complete
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    (thread,) = (each for each in threading.enumerate() if each.name == "preload")
+    thread.join(60)
 assert loaded(preload.AFTER_FIRST_PAGE) == list(preload.AFTER_FIRST_PAGE)
 """
 
 
 def test_slow_libraries_are_loaded_after_the_first_page() -> None:
     subprocess.run([sys.executable, "-c", ASK], check=True, timeout=120)
+
+
+def test_nothing_is_loaded_when_the_studio_stops_before_the_first_page() -> None:
+    ask = """
+import sys, threading
+from app import preload
+with preload.running(): pass
+assert not [name for name in preload.AFTER_FIRST_PAGE if name in sys.modules]
+assert threading.active_count() == 1
+"""
+    subprocess.run([sys.executable, "-c", ask], check=True, timeout=120)
