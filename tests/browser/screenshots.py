@@ -31,7 +31,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
             settle(page)
         page.wait_for_timeout(1200)  # charts and fonts have no event that tells when they are drawn
         with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
-            few = picture.convert("RGB").quantize(256, method=Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
+            few = picture.convert("RGB").quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
             few.save(folder / f"{name}.png", optimize=True)
         names.append(f"{name}.png")
 

@@ -26,6 +26,13 @@ OPTIONS: dict[str, Any] = {
 }
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
+LAST = {
+    "Data": ".document-list tr[data-id]",
+    "Review": ".review-focus .form-row",
+    "Runs": ".leaderboard tbody tr",
+}
+"""What a page that loads its content itself shows last, by title."""
+
 FOCUS = """() => {
   const visible = (node) => node.checkVisibility({visibilityProperty: true}) && node.getClientRects().length > 0;
   const inside = (node) => node.shadowRoot ?? (node.tagName === 'IFRAME' ? node.contentDocument : null);
@@ -155,6 +162,8 @@ def screen(request: pytest.FixtureRequest, page: Page) -> Page:
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.get_by_test_id("stSidebar").get_by_role("link", name=request.param, exact=True).click()
     page.locator(".st-key-current-page", has_text=request.param).wait_for()
+    if request.param in LAST:
+        page.locator(LAST[request.param]).first.wait_for()
     settle(page)
     return page
 
