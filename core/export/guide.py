@@ -20,7 +20,7 @@ class Summary:
 
     fields: Sequence[str] = (TEXT,)
     runs: dict[str, str] = field(default_factory=dict)
-    """Protocol and models by run id."""
+    """Name, protocol and models by run id."""
     rows: int = 0
     reviewed: int = 0
     without_value: int = 0
@@ -42,7 +42,8 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
         summary.raters.update(row.document.gold)
         if row.run_id not in summary.runs:
             models = ", ".join(f"{role}: {model}" for role, model in row.roles.items())
-            summary.runs[row.run_id] = f"{row.protocol} ({models})" if models else row.protocol
+            name = f"{row.run_name}, " if row.run_name else ""
+            summary.runs[row.run_id] = f"{name}{row.protocol} ({models})" if models else f"{name}{row.protocol}"
         yield row
 
 

@@ -58,6 +58,8 @@ class ExportRow:
     """The verdict, then each role in speaking order; empty before the debate has ended."""
     reviewers: tuple[AnnotatorValues, ...] = ()
     """The decisions of people, for formats that separate suggestions from decisions."""
+    run_name: str = ""
+    """The name that the user gave to the run."""
     role_columns: tuple[str, ...] = ()
     """The roles that have columns in a table: those of all exported runs, the same in each row."""
 

@@ -243,6 +243,7 @@ def _row(record: DocumentRecord, run: RunRow, role_models: dict[str, str]) -> Ex
         document=record.document,
         run_id=run.run_id,
         protocol=run.settings.protocol,
+        run_name=run.details.name,
         codebook_version=run.settings.codebook_version,
         status=record.status or "open",
         values={item: record.value(item) for item in items} if record.status or decided else {},

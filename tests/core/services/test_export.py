@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import ExportError, UsageError
+from core.runs import RunDetails
 from core.services import export
 from core.services.review import review
 
@@ -108,7 +109,7 @@ def test_duckdb_example_names_the_views(session):
 
 def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     settings = session.store.runs.settings(run_id)
-    other = session.store.runs.create(settings, ["d0", "d1"]).run_id
+    other = session.store.runs.create(settings, ["d0", "d1"], details=RunDetails(name="Two only")).run_id
     path = export.export(session, run_id, "csv", tmp_path / "out.csv", others=[other])
     rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
     assert [row["run_id"] for row in rows] == [run_id] * 8 + [other] * 2
@@ -120,7 +121,7 @@ def test_several_runs_are_exported_as_one_table(session, run_id, tmp_path):
     assert export.zipped_files(session, run_id, "csv") == []
     assert export.zipped_files(session, run_id, "argilla") == ["small-r0001.jsonl", "small-r0001.settings.json"]
     assert export.zipped_files(session, run_id, "huggingface") == ["data/train.parquet", "README.md"]
-    assert f"- Run {other}: ecj".encode() in guide
+    assert f"- Run {other}: Two only, ecj (".encode() in guide
 
 
 def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
