@@ -88,8 +88,8 @@ def _scales(codebook: Codebook) -> list[str]:
 def table_guide(codebook: Codebook, summary: Summary) -> bytes:
     """Return the README of a table."""
     values = {
-        "multilabel": "1 (true in Parquet) is present, 0 (false) is absent",
-        "choice": "the name of a label",
+        "multilabel": "The value 1 (true in Parquet) is present, 0 (false) is absent",
+        "choice": "A value is the name of a label",
         "rating": f"a number on the scale ({', '.join(_scales(codebook))})",
     }[codebook.kind]
     columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
@@ -104,7 +104,7 @@ def table_guide(codebook: Codebook, summary: Summary) -> bytes:
         "| --- | --- |",
         *(f"| {name} | {meaning} |" for name, meaning in columns),
         "",
-        f"NAME is the name of a label. A value is {values}; an empty cell means that there is no value, never absent.",
+        f"NAME is the name of a label. {values}; an empty cell means that there is no value, never absent.",
         "The final label is `reviewed_NAME` where it has a value, else `pred_NAME`. Score `pred_NAME` against",
         "`gold_NAME`. A reviewer saw the verdict unless the review was blind, so `reviewed_NAME` is no prediction.",
         "A column of your file that has one of these names keeps it; the result gets `_2`.",
