@@ -14,8 +14,9 @@ from app.state import DataState, bound, reset_widgets
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
+from core.formatting import format_count
 from core.services.data import importing
-from core.services.data.importing import BuiltDocuments, GoldSource, ImportDraft
+from core.services.data.importing import BuiltDocuments, GoldSource, ImportDraft, UnknownGold
 
 KIND, RATERS = DataState.GOLD_WIDGETS
 NEW_RATER = "gold_new_rater"
@@ -178,11 +179,11 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     """Draw gold cells that are not understood, with their count, and ask for their meaning."""
     known = {text.strip().casefold(): value for text, value in draft.mapping.value_map.items()}
     mapped = list(draft.mapping.value_map)
-    rows: list[tuple[str, str]] = [
-        (one.value, f"in {one.column}, {_times(one.count)}, first in row {one.line:,}")
-        for one in built.unknown_gold[:MAX_UNKNOWN]
-        if one.value.strip().casefold() not in known
-    ]
+    groups: dict[str, list[UnknownGold]] = {}
+    for one in built.unknown_gold:
+        if one.value.strip().casefold() not in known:
+            groups.setdefault(one.value.strip().casefold(), []).append(one)
+    rows = [(alike[0].value, _where(alike)) for alike in list(groups.values())[:MAX_UNKNOWN]]
     rows += [(text, "your choice") for text in mapped]
     if not rows:
         return
@@ -204,22 +205,26 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
         keep(_mapped(draft, value_map=values))
 
     for number, (text, words) in enumerate(rows):
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.html(f'<div class="moot-cell"><b>{escape(_short(text))}</b> {escape(words)}</div>', width="stretch")
-            if not meanings:
-                continue
-            shown = "No gold"
-            if (folded := text.strip().casefold()) in known:
-                shown = next((title for title, meaning in meanings.items() if meaning == known[folded]), shown)
-            options = {
-                **bound(f"map-value-{number}", shown, partial(set_meaning, text)),
-                "label_visibility": "collapsed",
-            }
-            name = f"Meaning of value {number + 1}"
-            if len(titles) <= MAX_SEGMENTS:
-                st.segmented_control(name, titles, required=True, **options)
-            else:
-                st.selectbox(name, titles, width=150, **options)
+        left, right = st.columns((2.6, 1), vertical_alignment="center")
+        left.html(f'<div class="moot-cell"><b>{escape(_short(text))}</b> {escape(words)}</div>')
+        if not meanings:
+            continue
+        shown = "No gold"
+        if (folded := text.strip().casefold()) in known:
+            shown = next((title for title, meaning in meanings.items() if meaning == known[folded]), shown)
+        options = {**bound(f"map-value-{number}", shown, partial(set_meaning, text)), "label_visibility": "collapsed"}
+        name = f"Meaning of value {number + 1}"
+        if len(titles) <= MAX_SEGMENTS:
+            right.segmented_control(name, titles, required=True, **options)
+        else:
+            right.selectbox(name, titles, **options)
+
+
+def _where(alike: Sequence[UnknownGold]) -> str:
+    """Return where equal values are: "in Service, once, first in row 4"."""
+    columns = alike[0].column if len(alike) == 1 else format_count(len(alike), "column")
+    count = sum(one.count for one in alike)
+    return f"in {columns}, {_times(count)}, first in row {min(one.line for one in alike):,}"
 
 
 def _times(count: int) -> str:

@@ -13,7 +13,7 @@ import streamlit as st
 from app.state import DataState, reset_widgets, state
 from app.widgets import confusion, palette, plots
 from app.widgets.alerts import notice
-from app.widgets.charts import ROW, Spec, draw, finished, kept, table
+from app.widgets.charts import ROW, Spec, beside, draw, finished, kept, table, text_width
 from app.widgets.document_drawer import document_drawer
 from app.widgets.labels import colour
 from app.widgets.layout import panel
@@ -224,8 +224,8 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec
     import altair as alt
 
     most = max((row["count"] for row in rows), default=1) or 1
-    across = alt.Scale(domain=[0, most * 1.42], nice=False)
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]
+    across = beside(text_width(data), (0, most))
     tip = [
         alt.Tooltip("name:N", title="Label"),
         alt.Tooltip("count:Q", title="Documents", format=","),
@@ -241,8 +241,8 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
 
     shade = palette.colours()
     most = max(row["share"] for row in rows) or 1
-    across = alt.Scale(domain=[0, most * 1.6], nice=False)
     data = [rater_mean(name, rows) for name in colours]
+    across = beside(text_width(data), (0, most))
     tip = [alt.Tooltip("name:N", title="Label"), alt.Tooltip("mean:Q", title="Mean of the raters", format=".1%")]
     marks = (
         alt.Chart(table(rows))
@@ -284,7 +284,7 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
         color=alt.Color("name:N", scale=own, legend=None),
         tooltip=list(tip),
     )
-    words = base.mark_text(align="left", dx=6, fontSize=12, color=shade["tx2"]).encode(
+    words = base.mark_text(align="left", dx=6, fontSize=11.5, color=shade["tx2"]).encode(
         x=alt.X("at:Q", scale=across, axis=None), y=down, text="words:N"
     )
     return bars + words
