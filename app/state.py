@@ -89,6 +89,8 @@ class DataState:
     """Widget: search text of the document list."""
     new_project: Value[str] = Value("")
     """Widget: name of the project to create."""
+    project_actions: Value[int] = Value(0)
+    """Number of actions on projects, which is part of the key of their menus, so that an action closes its menu."""
 
     def uploader(self, name: str) -> str:
         """Return the key of a file uploader, which changes with ``clear_uploaders``."""

@@ -46,7 +46,11 @@ def project_list(workspace: Workspace, shown: Path | None, open_project: Callabl
             else:
                 cells[6].button("Open", key=f"open-recent-{number}", on_click=open_project, args=(row.path,))
             with cells[7].popover(
-                "", icon=":material/more_horiz:", type="tertiary", key=f"manage-{number}", help=f"Manage {row.name}"
+                "",
+                icon=":material/more_horiz:",
+                type="tertiary",
+                help=f"Manage {row.name}",
+                key=f"manage-{number}-{state.data.project_actions}",
             ):
                 _manage(workspace, row, shown, number)
     _archived(workspace)
@@ -70,17 +74,21 @@ def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) 
     """Draw the actions on a project."""
     key = f"rename-{number}"
 
+    def done(head: str, text: str = "") -> None:
+        state.set_notice("ok", head, text)
+        state.data.project_actions += 1
+
     def rename() -> None:
         with error_notices():
             path = projects.rename_project(workspace, row.path, st.session_state[key])
             if row.path == shown:
                 state.select_project(path)
-            state.set_notice("ok", f"{row.name} is now {path.stem}")
+            done(f"{row.name} is now {path.stem}")
 
     def duplicate() -> None:
         with error_notices():
             path = projects.duplicate_project(workspace, row.path)
-            state.set_notice("ok", f"{row.name} was copied", f"The copy is {path.stem}.")
+            done(f"{row.name} was copied", f"The copy is {path.stem}.")
 
     def reveal() -> None:
         with error_notices():
@@ -89,12 +97,12 @@ def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) 
     def archive() -> None:
         with error_notices():
             projects.set_archived(workspace, row.path, True)
-            state.set_notice("ok", f"{row.name} was archived", "Restore it under Archived, below the projects.")
+            done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
 
     def delete() -> None:
         with error_notices():
             projects.delete_project(workspace, row.path)
-            state.set_notice("ok", f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
+            done(f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
 
     with st.form(f"{key}-form", border=False):
         st.text_input("Name", value=row.name, key=key)
