@@ -25,6 +25,8 @@ from core.services.workspace import Workspace
 from core.store.lock import Ownership
 
 NAME_LIMIT = 80
+REVEAL_SECONDS = 2.0
+"""Seconds after which a program that still runs is taken to show the folder."""
 ORIGIN = "origin.txt"
 """File in a folder of the bin with the path that the project had."""
 
@@ -245,12 +247,18 @@ def reveal_project(path: Path) -> None:
     """Show a project in the file manager. Raises UsageError if there is none."""
     commands = {"darwin": ["open", "-R", str(path)], "win32": ["explorer", f"/select,{path}"]}
     try:
-        subprocess.Popen(
+        opened = subprocess.Popen(
             commands.get(sys.platform, ["xdg-open", str(path.parent)]),
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-    except OSError as error:
-        raise UsageError("No file manager was found.", f"The project is {path}.") from error
+        code = opened.wait(REVEAL_SECONDS)
+        found = code == 0 or sys.platform == "win32"  # Explorer returns 1 although it opens the folder
+    except OSError:
+        found = False
+    except subprocess.TimeoutExpired:
+        found = True
+    if not found:
+        raise UsageError("No file manager was found.", f"The project is {path}.")
 
 
 def _release(workspace: Workspace, path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -182,5 +183,18 @@ def test_project_open_in_another_process_is_not_moved(workspace: Workspace, tmp_
 
 def test_reveal_without_a_file_manager_names_the_file(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageError, match="No file manager"):
+        projects.reveal_project(Path("/somewhere/x.duckdb"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="xdg-open")
+def test_reveal_opens_the_folder_or_says_that_nothing_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    opener = tmp_path / "xdg-open"
+    opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n', encoding="utf-8")
+    opener.chmod(0o755)
+    projects.reveal_project(Path("/somewhere/x.duckdb"))
+    assert (tmp_path / "opened").read_text(encoding="utf-8") == "/somewhere\n"
+    opener.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     with pytest.raises(UsageError, match="No file manager"):
         projects.reveal_project(Path("/somewhere/x.duckdb"))
