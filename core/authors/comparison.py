@@ -21,7 +21,8 @@ from core.authors.questions import AUTHOR, Answer, Entry, Question, Submission
 from core.authors.requests import EarlierAnswer, Text
 from core.codebook import normalise
 from core.stats.agreement import cohen_kappa
-from core.stats.intervals import Estimate, Interval, clustered_share, wilson
+from core.stats.estimation import Design, ratio
+from core.stats.intervals import Estimate, wilson
 from core.stats.similarity import divergence
 
 RANDOM = "random"
@@ -221,8 +222,7 @@ def _share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Est
     share = len(hits) / len(cells)
     if len(size) < 2:
         return Estimate(share, wilson(len(hits), len(cells)))
-    found = clustered_share([gain[author] for author in size], list(size.values()))
-    return Estimate(share, found and Interval(max(0.0, found.low), min(1.0, found.high), found.level))
+    return ratio([gain[author] for author in size], list(size.values()), Design())
 
 
 # -- predictivity

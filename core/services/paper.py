@@ -235,7 +235,7 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
         "f1": "The result was computed once, after the planned number of reviews.",
         "error": "Levels of certainty were tested in a fixed sequence with exact binomial tests on documents drawn "
         "with equal probabilities (Angelopoulos et al., 2021).",
-    }["share" if current.claim == "correct" else current.claim]
+    }["share" if current.claim in ("correct", "better") else current.claim]
     planned = (
         f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
         f"{format_count(current.reviews, 'review')} were planned at an expected error of {current.expected:.0%}, and "
@@ -397,7 +397,7 @@ def _bibliography(
     used = [_MOOT, *([_PROTOCOLS[run.settings.protocol]] if run.settings.protocol in _PROTOCOLS else []), _WILSON]
     if found.basis.design == "sample" and source_of(found.reference).kind == REVIEWED:
         used += _SAMPLE
-    if current is not None and current.claim in ("share", "correct"):
+    if current is not None and current.claim in ("share", "correct", "better"):
         used.append(_SEQUENCE)
     if current is not None and current.claim == "error":
         used.append(_FIXED)

@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.arrays import check_shapes, codes, ratings
-from core.stats.intervals import Estimate, wilson
+from core.stats.estimation import Design, ratio
+from core.stats.intervals import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class Bin:
     certainty: float
     """mean certainty of its cases"""
     right: Estimate
-    """share of its cases that are right, with Wilson's interval"""
+    """share of its cases that are right, with Wilson's interval over independent documents, groups or draws"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,42 +42,45 @@ class Calibration:
     """mean squared distance of certainty and outcome, 0 to 1"""
 
 
-def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10) -> Calibration:
+def calibration(
+    certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10, design: Design | None = None
+) -> Calibration:
     """Return the reliability in ``bins`` of equal width, from certainties (NaN for none) and outcomes (-1 for none).
 
-    Certainties are from 0 to 1, outcomes 1 or 0. Sources: Naeini, Cooper and Hauskrecht 2015 (AAAI) for the error,
-    Brier 1950 (Mon. Weather Rev. 78). ECE depends on the bins and is biased upwards for few cases. Raises ValueError
-    for certainties outside 0 to 1.
+    Both are ``[document]`` or ``[document, item]``, certainties from 0 to 1, outcomes 1 or 0. ``design`` describes how
+    the documents were selected and which depend on each other; reviewed documents then count by their weights. Sources:
+    Naeini, Cooper and Hauskrecht 2015 (AAAI) for the error, Brier 1950 (Mon. Weather Rev. 78). ECE depends on the bins
+    and is biased upwards for few cases. Raises ValueError for certainties outside 0 to 1.
     """
-    predicted, came = ratings(certainty).ravel(), codes(right).ravel()
+    predicted, came = ratings(certainty), codes(right)
     check_shapes(predicted, came)
+    if predicted.ndim == 1:
+        predicted, came = predicted[:, None], came[:, None]
     known = ~np.isnan(predicted) & (came >= 0)
-    predicted, came = predicted[known], came[known]
-    if bins < 1 or (len(predicted) and (predicted.min() < 0 or predicted.max() > 1)):
+    sure = predicted[known]
+    if bins < 1 or (len(sure) and (sure.min() < 0 or sure.max() > 1)):
         raise ValueError("certainties are between 0 and 1, in at least one bin")
+    design = design or Design()
+    weights = np.where(known, design.weights(len(known))[:, None], 0.0)
     edges = np.linspace(0, 1, bins + 1)
-    place = np.clip(np.searchsorted(edges, predicted, side="left") - 1, 0, bins - 1)
-    n = np.bincount(place, minlength=bins)
-    hits = np.bincount(place, weights=came, minlength=bins)
-    sums = np.bincount(place, weights=predicted, minlength=bins)
-    found = tuple(
-        Bin(
-            low=float(edges[at]),
-            high=float(edges[at + 1]),
-            n=int(n[at]),
-            certainty=float(sums[at] / n[at]),
-            right=Estimate(float(hits[at] / n[at]), wilson(int(hits[at]), int(n[at]))),
-        )
-        for at in range(bins)
-        if n[at]
-    )
-    gaps = [(one.n, abs(one.certainty - (one.right.value or 0.0))) for one in found]
-    cases = len(predicted)
+    place = np.clip(np.searchsorted(edges, np.nan_to_num(predicted), side="left") - 1, 0, bins - 1)
+    total = float(weights.sum())
+    found, gaps = [], []
+    for at in range(bins):
+        own = known & (place == at)
+        share = float(weights[own].sum()) / total if total else 0.0
+        if not share:
+            continue
+        mean = float((weights[own] * predicted[own]).sum() / weights[own].sum())
+        hit = ratio((own & (came == 1)).sum(axis=1), own.sum(axis=1), design)
+        found.append(Bin(float(edges[at]), float(edges[at + 1]), int(own.sum()), mean, hit))
+        gaps.append((share, abs(mean - (hit.value or 0.0))))
+    squares = (np.nan_to_num(predicted) - came) ** 2
     return Calibration(
-        n=cases,
+        n=len(sure),
         excluded=int((~known).sum()),
-        bins=found,
-        ece=sum(size * gap for size, gap in gaps) / cases if cases else None,
-        worst=max(gap for _, gap in gaps) if cases else None,
-        brier=float(((predicted - came) ** 2).mean()) if cases else None,
+        bins=tuple(found),
+        ece=sum(share * gap for share, gap in gaps) if gaps else None,
+        worst=max(gap for _, gap in gaps) if gaps else None,
+        brier=float((weights * squares).sum() / total) if total else None,
     )

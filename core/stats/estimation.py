@@ -30,7 +30,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.intervals import Interval, wilson
+from core.stats.intervals import Estimate, Interval, wilson
 from core.stats.sampling import LEAST, Sample
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
@@ -195,6 +195,45 @@ def interval(part: Part, quantile: float, level: float) -> Interval | None:
             half = quantile * sqrt(part.variance)
             low = part.value - half
             return Interval(max(0.0, low) if part.shape == "mean" else low, part.value + half, level)
+
+
+def ratio(
+    part: npt.ArrayLike, whole: npt.ArrayLike, design: Design, *, signed: bool = False, level: float = 0.95
+) -> Estimate:
+    """Return the ratio of two sums over documents, each ``[document]``, with its interval, as of right cells.
+
+    Cells of a document are dependent: documents, groups or random draws are the units (linearised ratio estimator:
+    Cochran, Sampling Techniques, 3rd ed. 1977, section 6.4 and chapter 9). A share has Wilson's interval with the
+    effective number of cells. A ``signed`` ratio, from -1 to 1, has one with Student's t; None if all units have the
+    same ratio, because the data then do not show the possible error. (Simulated coverage of signed ratios at 95%, 20 to
+    350 documents of 5 labels, where anything changed: 93 to 96%; of the percentile bootstrap 87 to 96%.) None for both
+    without cells, and without an interval for fewer than two units.
+    """
+    from scipy.special import stdtrit
+
+    parts, cells = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
+    weights = design.weights(len(cells))
+    total = float(weights @ cells)
+    if total <= 0:
+        return Estimate(None, None)
+    value = float(weights @ parts) / total
+    if design.plain and not signed and cells.max() <= 1:
+        return Estimate(value, wilson(float(parts.sum()), total, level))
+    units = design.units(cells > 0)
+    influence = ((parts - value * cells) / total)[:, None]
+    quantile = design.quantile(units, level)
+    if design.plain:
+        quantile = float(stdtrit(units - 1, 0.5 + level / 2)) if units > 1 else None
+    if quantile is None:
+        return Estimate(value, None)
+    roots = influence * sqrt(units / (units - 1)) if design.plain else design.roots(influence)
+    variance = float((roots**2).sum())
+    if not signed:
+        variance += design.floor(units, total)
+        return Estimate(value, interval(Part("share", value, variance, float(cells.sum()), units), quantile, level))
+    half = quantile * sqrt(variance)
+    found = Interval(max(value - half, -1.0), min(value + half, 1.0), level) if half > _NOTHING else None
+    return Estimate(value, found)
 
 
 def combine(values: Numbers, lows: Numbers, highs: Numbers, correlation: Numbers, level: float) -> Interval:

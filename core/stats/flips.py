@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from core.formatting import format_count
 from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
-from core.stats.intervals import Estimate, Interval, clustered_share, newcombe_paired, wilson
+from core.stats.estimation import Design, ratio
+from core.stats.intervals import Estimate, Interval, newcombe_paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,8 @@ class Flip:
     total: Tally
     labels: Mapping[str, Tally]
     gain: Estimate
-    """net / cells, -1 to 1, with a 95% interval that accounts for the dependence of a document's cells"""
+    """net / cells, -1 to 1, with a 95% interval that accounts for the dependence of the cells of a document and of the
+    documents of a group. From reviewed documents it is estimated for all documents."""
     label_gains: Mapping[str, Estimate]
     carried: int
     """cells without a value from the role, for which the previous value was carried forward"""
@@ -134,9 +136,16 @@ def trace(reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]]) 
 
 
 def flip_table(
-    reference: npt.ArrayLike, steps: Sequence[tuple[str, npt.ArrayLike]], labels: Sequence[str]
+    reference: npt.ArrayLike,
+    steps: Sequence[tuple[str, npt.ArrayLike]],
+    labels: Sequence[str],
+    design: Design | None = None,
 ) -> FlipTable:
-    """Return the flips between the roles of a debate; arguments as for ``trace``, ``labels`` names the columns."""
+    """Return the flips between the roles of a debate; arguments as for ``trace``, ``labels`` names the columns.
+
+    ``design`` describes how the documents were selected and which depend on each other, by default all are independent.
+    """
+    design = design or Design()
     path = trace(reference, steps)
     if path.counted.shape[1] != len(labels):
         raise ValueError(f"{path.counted.shape[1]} columns for {len(labels)} labels")
@@ -149,8 +158,8 @@ def flip_table(
         excluded=path.excluded,
         cells=cells,
         shares=tuple(int(right.sum()) / cells if cells else None for right in path.right),
-        steps=tuple(_change(path, step - 1, step, labels) for step in range(1, last + 1)),
-        whole=_change(path, 0, last, labels),
+        steps=tuple(_change(path, step - 1, step, labels, design) for step in range(1, last + 1)),
+        whole=_change(path, 0, last, labels, design),
         errors_by={role: int(cells_lost.sum()) for role, cells_lost in zip(path.roles, lost, strict=True)},
         label_errors_by={
             label: {role: int(cells_lost[column]) for role, cells_lost in zip(path.roles, lost, strict=True)}
@@ -183,34 +192,36 @@ def sentence(change: Flip, *, who: str | None = None, than: str | None = None, n
     return f"{changes}: {outcome} ({_points(change.gain)})."
 
 
-def _change(path: Trace, before: int, after: int, labels: Sequence[str]) -> Flip:
+def _change(path: Trace, before: int, after: int, labels: Sequence[str], design: Design) -> Flip:
     was, now = path.right[before], path.right[after]
     corrected, regressed = now & ~was, was & ~now
     kept_right, kept_wrong = was & now, path.counted & ~was & ~now
     four = [cells.sum(axis=0).tolist() for cells in (corrected, regressed, kept_right, kept_wrong)]
     per_label = {label: Tally(*counts) for label, *counts in zip(labels, *four, strict=True)}
     total = Tally(*(sum(counts) for counts in four))
-    sizes = path.counted.sum(axis=1)
-    gains = corrected.sum(axis=1, dtype=np.int64) - regressed.sum(axis=1, dtype=np.int64)
-    counts = sizes > 0
-    interval = _newcombe(total) if sizes.max(initial=0) <= 1 else clustered_share(gains[counts], sizes[counts])
+    gains = corrected.astype(np.int64) - regressed
+
+    def gain(tally: Tally, columns: slice) -> Estimate:
+        sizes = path.counted[:, columns].sum(axis=1)
+        if design.plain and sizes.max(initial=0) <= 1:
+            return Estimate(tally.net / tally.n if tally.n else None, _newcombe(tally))
+        return ratio(gains[:, columns].sum(axis=1), sizes, design, signed=True)
+
     return Flip(
         role=path.roles[after],
         against=path.roles[before],
         total=total,
         labels=per_label,
-        gain=_gain(total, interval),
-        label_gains={label: _gain(tally, _newcombe(tally)) for label, tally in per_label.items()},
+        gain=gain(total, slice(None)),
+        label_gains={
+            label: gain(tally, slice(place, place + 1)) for place, (label, tally) in enumerate(per_label.items())
+        },
         carried=int((path.counted & ~path.given[after]).sum()),
     )
 
 
 def _newcombe(tally: Tally) -> Interval | None:
     return newcombe_paired(tally.kept_right, tally.corrected, tally.regressed, tally.kept_wrong)
-
-
-def _gain(tally: Tally, interval: Interval | None) -> Estimate:
-    return Estimate(tally.net / tally.n if tally.n else None, interval)
 
 
 def _points(gain: Estimate) -> str:
@@ -247,27 +258,25 @@ class Objections:
     """raised without justification and not followed"""
     missed: int
     """wrong claims without an objection"""
-
-    @property
-    def precision(self) -> Estimate:
-        """Share of objections that were justified, with Wilson's interval; None without objections."""
-        return _share(self.justified, self.raised)
-
-    @property
-    def recall(self) -> Estimate:
-        """Share of wrong claims that the critic objected to; None if no claim was wrong."""
-        return _share(self.justified, self.justified + self.missed)
-
-    @property
-    def followed_share(self) -> Estimate:
-        """Share of objections that the verdict followed."""
-        return _share(self.followed, self.raised)
+    precision: Estimate
+    """share of objections that were justified; None without objections"""
+    recall: Estimate
+    """share of wrong claims that the critic objected to; None if no claim was wrong"""
+    followed_share: Estimate
+    """share of objections that the verdict followed"""
 
 
 def objections(
-    reference: npt.ArrayLike, claim: npt.ArrayLike, critic: npt.ArrayLike, verdict: npt.ArrayLike
+    reference: npt.ArrayLike,
+    claim: npt.ArrayLike,
+    critic: npt.ArrayLike,
+    verdict: npt.ArrayLike,
+    design: Design | None = None,
 ) -> Objections:
-    """Return the counts from codes ``[document, item]``, -1 for no value. Raises ValueError for shapes that differ."""
+    """Return the counts from codes ``[document, item]``, -1 for no value. Raises ValueError for shapes that differ.
+
+    ``design`` as for ``flip_table``.
+    """
     gold, claimed, predicted, ended = (codes(values) for values in (reference, claim, critic, verdict))
     if not gold.shape == claimed.shape == predicted.shape == ended.shape:
         raise ValueError("shapes differ")
@@ -275,6 +284,10 @@ def objections(
     raised = counted & (predicted != claimed)
     wrong = counted & (claimed != gold)
     followed = raised & (ended == predicted)
+
+    def share(part: Mask, whole: Mask) -> Estimate:
+        return ratio(part.sum(axis=1), whole.sum(axis=1), design or Design())
+
     return Objections(
         cells=int(counted.sum()),
         raised=int(raised.sum()),
@@ -284,8 +297,7 @@ def objections(
         followed_wrongly=int((followed & ~wrong).sum()),
         ignored_rightly=int((raised & ~wrong & ~followed).sum()),
         missed=int((wrong & ~raised).sum()),
+        precision=share(raised & wrong, raised),
+        recall=share(raised & wrong, wrong),
+        followed_share=share(followed, raised),
     )
-
-
-def _share(part: int, whole: int) -> Estimate:
-    return Estimate(part / whole if whole else None, wilson(part, whole))

@@ -35,6 +35,7 @@ def confidence_sequence(
     over_all: float,
     *,
     planned: int,
+    low: float = 0.0,
     level: float = 0.95,
 ) -> list[Interval]:
     """Return the interval of the mean of the reference over all documents after each random draw from FIRST on.
@@ -62,7 +63,7 @@ def confidence_sequence(
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
     spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)
     half = np.sqrt(np.maximum(variance, 0.0) * spread)
-    lows, highs = (np.clip(over_all + means + sign * half, 0.0, 1.0)[FIRST - 1 :].tolist() for sign in (-1, 1))
+    lows, highs = (np.clip(over_all + means + sign * half, low, 1.0)[FIRST - 1 :].tolist() for sign in (-1, 1))
     return [Interval(low, high, level) for low, high in zip(lows, highs, strict=True)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from html import escape
 
@@ -10,11 +11,18 @@ import streamlit as st
 from app.widgets.alerts import error_box
 from core.errors import MootError
 from core.runs import RunRow
+from core.services.evaluation import compare
 from core.services.review import plan, queue
 from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
 from core.services.session import ProjectSession
 
-DEFAULTS: dict[Claim, tuple[int, int]] = {"share": (5, 10), "correct": (3, 10), "f1": (10, 10), "error": (10, 3)}
+DEFAULTS: dict[Claim, tuple[int, int]] = {
+    "share": (5, 10),
+    "correct": (3, 10),
+    "f1": (10, 10),
+    "better": (2, 0),
+    "error": (10, 3),
+}
 """Precision (or bound) and expected error of each claim in percent."""
 
 
@@ -43,22 +51,35 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     if current is not None:
         st.html(f'<div class="moot-remark">{sentence(run, plan.plan_status(session, run, current))}</div>')
     codebook = run.settings.codebook
-    known = [name for name in CLAIMS if codebook.kind != "rating" or name in ("correct", "error")]
+    others = [
+        one for one in session.runs()
+        if one.run_id != run.run_id and one.verdicts and compare.alike(codebook, one.settings.codebook)
+    ]  # fmt: skip
+    known = [name for name in CLAIMS if codebook.kind != "rating" or name in ("correct", "better", "error")]
+    known = [name for name in known if name != "better" or others]
     left, right = st.columns(2)
     claim: Claim = left.selectbox("Claim", known, format_func=lambda name: CLAIMS[name], key="plan-claim")
     label = ""
     if claim in ("share", "f1"):
         names = {one.id: one.name for one in codebook.labels}
         label = right.selectbox("Label", list(names), format_func=lambda id: names[id], key="plan-label")
+    other = ""
+    if claim == "better":
+        runs = {one.run_id: one.title for one in others}
+        other = right.selectbox("Compared with", list(runs), format_func=lambda id: runs[id], key="plan-other")
     points, expected = DEFAULTS[claim]
-    title = "At most so many accepted verdicts are wrong, %" if claim == "error" else "Within, points to either side"
+    titles: dict[str, str] = {
+        "error": "At most so many accepted verdicts are wrong, %",
+        "better": "Difference in correct labels to find, points",
+    }
+    title = titles.get(claim, "Within, points to either side")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
-    expected = right.number_input(
+    expected = 0 if claim == "better" else right.number_input(
         "Expected share of wrong labels, %" if claim != "error" else "Expected share of wrong verdicts, %",
         0, 45, expected, key=f"plan-expected-{claim}",
         help="A guess. A wrong guess changes how many reviews are announced, not the validity of the result.",
     )  # fmt: skip
-    wanted = Plan(claim, label, points / 100, expected / 100)
+    wanted = Plan(claim, label, points / 100, expected / 100, other=other)
     try:
         with st.spinner("Simulating reviews"):
             needed = plan.plan_reviews(session, run, wanted, queue.review_settings(session).even)
@@ -71,7 +92,7 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     how = "random reviews" if claim == "error" else "reviews of the queue in its order"
     st.html(f'<div class="moot-remark" data-needed="{needed}">About <b>{needed:,}</b> {how}.{_looks(claim)}</div>')
     with st.container(horizontal=True, gap="small"):
-        made = Plan(claim, label, points / 100, expected / 100, needed)
+        made = replace(wanted, reviews=needed)
         save = partial(plan.save_plan, session, run, actor=actor)
         if st.button("Start this plan", type="primary", key="plan-start", on_click=save, args=(made,)):
             st.rerun()
@@ -80,6 +101,8 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
 
 
 def _looks(claim: Claim) -> str:
+    if claim == "better":
+        return " Documents on which the runs differ come first. You may stop as soon as one run is better."
     if claim in ("share", "correct"):
         return " You may stop as soon as the interval is narrow enough: it is valid at any time."
     return " The result is computed once, after this number of reviews."

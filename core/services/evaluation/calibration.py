@@ -147,9 +147,11 @@ def _calibrate(
     sure: Grid,
     further: Mapping[Reason, Mask] | None = None,
 ) -> Certainty:
-    gold = arrays.verdict_arrays(session, run, reference).reference
+    loaded = arrays.verdict_arrays(session, run, reference)
+    gold = loaded.reference
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
-    found = calibration(sure, right)
+    design = arrays.sampling_design(session, run, reference, loaded.documents, gold, [loaded.of(VERDICT)])
+    found = calibration(sure, right, design=design)
     why_not = "" if found.n else "No document has both a certainty and a reference value."
     return Certainty(kind, voters, found, coverage.among(session, run, reference, drawn, further), why_not)

@@ -216,7 +216,7 @@ class _Shared:
         kind, names = self.codebook.kind, self.codebook.names
         key, found = metrics.MAIN[kind], scores.main
         apart = int((~np.isnan(first) & (first != second)).any(axis=1).sum())
-        if apart > MOST_EXCHANGED[kind]:
+        if apart > MOST_EXCHANGED[kind] or self.design.represents:
             p = metrics.normal_p(found)
         else:
             p = metrics.swap_test(kind, key, self.gold, first, second, names, groups=self.design.groups)
@@ -291,7 +291,7 @@ def _pair(
     coded_gold = debate_steps.reference_codes(gold, measured=rating)
     coded = [debate_steps.as_codes(gold, grid, measured=rating) for grid in (first, second)]
     items = codebook.names if codebook.kind != "choice" else codebook.items
-    changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items)
+    changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items, data.design)
     documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
     ours, theirs = (_over_iterations(session, run, reference) for run in (one, two))
     values = [list(each.values()) for each in (ours, theirs)]

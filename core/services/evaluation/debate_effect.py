@@ -18,6 +18,7 @@ from core.services.evaluation.debate_steps import Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
+from core.stats.estimation import Design
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.store.debate_steps import Spent
 
@@ -88,6 +89,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
     path = debate_steps.steps(run, found, verdict)
+    design = arrays.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
     flip_table = on_all = None
     if len(path) > 1:
         true = debate_steps.reference_codes(gold, measured=rating)
@@ -96,17 +98,17 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
             labels = len(codebook.labels)
             coded = [(name, np.broadcast_to(predicted, (len(predicted), labels))) for name, predicted in coded]
             true = debate_steps.by_true_label(true, labels)
-        flip_table = flips.flip_table(true, coded, codebook.names)
+        flip_table = flips.flip_table(true, coded, codebook.names, design)
         debated = np.where((arrays.debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, _MISSING, values)) for name, values in (coded[0], coded[-1])]
-        on_all = flips.flip_table(debated, ends, codebook.names).whole
+        on_all = flips.flip_table(debated, ends, codebook.names, design).whole
     return DebateEffect(
         flip_table=flip_table,
         on_all=on_all,
         noun=noun(run),
         titles={**debate_steps.role_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
-        critic=_critic(gold, found, verdict, rating),
+        critic=_critic(gold, found, verdict, design, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
         upper_bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=rating),
         panels=_panels(run, found, gold) if rating else {},
@@ -189,13 +191,13 @@ def _price(spent: list[Spent], net: int) -> Price:
     )
 
 
-def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, rating: bool) -> Objections | None:
+def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, design: Design, rating: bool) -> Objections | None:
     place = next((at for at, stage in enumerate(found) if stage.family == "critic" and at), None)
     if place is None or rating:
         return None
     claim, critic = found[place - 1].predicted, found[place].predicted
-    coded = (debate_steps.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict))
-    return objections(debate_steps.reference_codes(gold, measured=False), *coded)
+    coded = [debate_steps.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict)]
+    return objections(debate_steps.reference_codes(gold, measured=False), coded[0], coded[1], coded[2], design)
 
 
 def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict[str, panels.BeforeAfter]]:

@@ -16,7 +16,8 @@ from core.services.evaluation import arrays, coverage, repeated_runs
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
-from core.stats.intervals import Estimate, wilson
+from core.stats.estimation import Design, ratio
+from core.stats.intervals import Estimate
 
 CANARIES = 30
 """Default number of documents that are run again."""
@@ -36,7 +37,7 @@ class Drift:
     changed_cells: int
     changed: tuple[str, ...]
     share: Estimate
-    """share of documents that changed, with Wilson's interval"""
+    """share of documents that changed, with Wilson's interval over independent documents or groups"""
     chance: float | None
     """share of documents on which the run's own iterations differ at the same time: what would change without drift;
     None with one iteration"""
@@ -124,7 +125,7 @@ def _drift(
     whole: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
     unlike = np.not_equal(before, after) & whole[:, None]
     changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
-    n = int(whole.sum())
+    groups = arrays.group_codes(session, run)
     served_models = session.store.transcripts.served_models
     return Drift(
         run_id=run.run_id,
@@ -133,7 +134,7 @@ def _drift(
         cells=int(whole.sum()) * before.shape[1],
         changed_cells=int(unlike.sum()),
         changed=changed,
-        share=Estimate(len(changed) / n if n else None, wilson(len(changed), n)),
+        share=ratio(np.any(unlike, axis=1), whole, Design(groups=groups[rows] if groups is not None else None)),
         chance=chance,
         counted=coverage.of_rerun(session, run, later, first, now),
         problem=_problem(later),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Literal, TypeAlias
 
@@ -12,10 +12,10 @@ import numpy as np
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, format_interval, format_points
 from core.runs import RunRow
 from core.services import cache
-from core.services.evaluation import arrays
+from core.services.evaluation import arrays, compare
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.scores import score
 from core.services.review import sampling_frames
@@ -25,14 +25,16 @@ from core.stats import metrics, sequential
 from core.stats.arrays import Mask
 from core.stats.estimation import Design
 from core.stats.intervals import Estimate, Interval
-from core.stats.sampling import Sample
+from core.stats.sampling import MIN_EVEN, Sample
+from core.store.annotators import of_run
 from core.store.review_pages import Viewpoint
 
-Claim: TypeAlias = Literal["share", "correct", "f1", "error"]
+Claim: TypeAlias = Literal["share", "correct", "f1", "better", "error"]
 CLAIMS: Mapping[Claim, str] = {
     "share": "Share of documents with a label",
     "correct": "Share of labels that are correct",
     "f1": "F1 of a label",
+    "better": "One run is better than another",
     "error": "Error of accepted verdicts",
 }
 LEVELS: tuple[str, ...] = (
@@ -54,7 +56,8 @@ class Plan:
     """What is to be claimed, and how precisely.
 
     ``label`` is the id of the label, empty for a claim over all labels. ``points`` is half the width of the interval,
-    as a share. For accepted verdicts it is the bound of their error instead. ``expected`` is the share of wrong labels
+    as a share. For accepted verdicts it is the bound of their error instead, and against the run with the id ``other``
+    the difference in correct labels that should be found. ``expected`` is the share of wrong labels
     (for accepted verdicts: of those) that the number of ``reviews`` was planned for.
     """
 
@@ -63,11 +66,16 @@ class Plan:
     points: float
     expected: float
     reviews: int = 0
+    other: str = ""
 
     @property
     def focus(self) -> str | None:
-        """The label that documents are drawn for, None for all."""
-        return self.label or None
+        """The label that documents are drawn for, the run that they are compared with, or None for all labels."""
+        return str(of_run(self.other)) if self.other else self.label or None
+
+    def even(self, usual: float) -> float:
+        """Return the part of the draws that is spread evenly, ``usual`` unless the claim needs another one."""
+        return {"error": 1.0, "better": MIN_EVEN}.get(self.claim, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +93,8 @@ class PlanStatus:
     enough: bool
     accepted: int | None = None
     accepted_documents: int = 0
+    names: tuple[str, str] = ("", "")
+    """the names of the run and of the one that it is compared with"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +133,8 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
     """
     codebook = run.settings.codebook
     _check(codebook, plan)
+    if plan.claim == "better":
+        return _plan_comparison(session, run, plan)
     world = _world(session, run)
     count = len(world.values)
     if not count:
@@ -148,7 +160,8 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     codebook = run.settings.codebook
     loaded = arrays.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
-    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    compared = [verdicts, *([_other_verdicts(session, run, plan)] if plan.claim == "better" else [])]
+    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, compared)
     sample, rows = design.sample, design.order
     assert sample is not None
     assert rows is not None
@@ -167,6 +180,18 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             narrow = found[-1].high - found[-1].low <= 2 * plan.points
             estimate = Estimate(min(1.0, max(0.0, value)), found[-1])
             return PlanStatus(plan, sample.drawn, whole.population, estimate, enough=narrow)
+        case "better":
+            names = (run.title, arrays.get_run(session, plan.other).title)
+            gained = _gains(loaded.reference[rows], verdicts[rows], compared[1][rows])
+            found = sequential.confidence_sequence(
+                sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0
+            )
+            if not found:
+                return replace(whole, names=names)
+            value, ends = float(sample.estimates(gained).mean()), found[-1]
+            small = -plan.points < ends.low <= ends.high < plan.points
+            estimate = Estimate(min(1.0, max(-1.0, value)), ends)
+            return replace(whole, names=names, estimate=estimate, enough=bool(estimate.clear) or small)
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return whole
@@ -215,6 +240,8 @@ def describe_claim(codebook: Codebook, plan: Plan) -> str:
             return f"share of correct labels {what}within {points} points"
         case "f1":
             return f"F1 of {codebook.label(plan.label).name} within {plan.points:.2f}"
+        case "better":
+            return f"whether this run or {plan.other} has more correct labels, if by {points} points or more"
         case "error":
             return f"at most {points}% of accepted verdicts are wrong"
 
@@ -234,6 +261,14 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
     if estimate.value is None or estimate.interval is None:
         return ""
     low, high = estimate.interval.low, estimate.interval.high
+    if plan.claim == "better":
+        best, other = status.names if estimate.value > 0 else status.names[::-1]  # the difference is above 0
+        low, high = (low, high) if estimate.value > 0 else (-high, -low)
+        span = format_interval(low, high, style="points", level=estimate.interval.level)
+        by = f"{format_points(abs(estimate.value))} points of correct labels, {span}"
+        if estimate.clear:
+            return f"{best} is better than {other}: {by}."
+        return f"No significant difference between {best} and {other}: {by}."
     name = codebook.label(plan.label).name if plan.label else ""
     everything = format_count(status.population, "document")
     match plan.claim:
@@ -255,10 +290,56 @@ def _check(codebook: Codebook, plan: Plan) -> None:
         raise UsageError("This is not a valid plan.", "Choose a precision and an expected error below 50%.")
     if plan.claim == "error" and plan.expected >= plan.points:
         raise UsageError("The expected error is not below the bound.", "Raise the bound or expect fewer errors.")
+    if plan.claim == "better" and not plan.other:
+        raise UsageError("This claim compares two runs.", "Choose another run.")
     if plan.claim in ("share", "f1") and (codebook.kind == "rating" or not plan.label):
         raise UsageError("This claim is about one label.", "Choose a label.")
     if plan.label and all(label.id != plan.label for label in codebook.labels):
         raise UsageError("The codebook of this run does not have the label.", "Choose another label.")
+
+
+def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
+    """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
+    other = arrays.get_run(session, plan.other)
+    if not compare.alike(run.settings.codebook, other.settings.codebook):
+        raise UsageError(f"{run.title} and {other.title} have different labels.", "Choose a run of the same codebook.")
+    return sampling_frames.aligned_verdicts(session, run, other)
+
+
+def _gains(reference: Grid, verdicts: Grid, others: Grid) -> Grid:
+    """Return the share of correct labels of the verdicts minus that of the others, ``[document]``, -1 to 1."""
+    right, also = (np.abs(reference - own) < 0.5 for own in (verdicts, others))
+    return np.asarray((right.astype(np.float64) - also).mean(axis=1))
+
+
+def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | None:
+    """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
+    verdicts, others = arrays.verdict_arrays(session, run).of(VERDICT), _other_verdicts(session, run, plan)
+    both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(others).any(axis=1)
+    apart = np.abs(verdicts[both] - others[both]) >= 0.5
+    if not len(apart):
+        raise UsageError("The runs have no document in common.", "Choose another run.")
+    most = float(apart.mean())
+    if plan.points > most:
+        raise UsageError(
+            f"The runs differ on {most:.1%} of the labels, so neither can be better by {plan.points:.0%}.",
+            "Choose a smaller difference.",
+        )
+    sizes = sampling_frames.comparison_sizes(np.any(apart, axis=1), plan.even(1.0))
+    needs = []
+    for seed in range(_STUDIES):
+        rng = np.random.default_rng(seed)
+        right = rng.random(apart.shape) < 0.5 + 0.5 * plan.points / most
+        gained = np.where(apart, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
+        order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
+        sample = Sample.of_draws(order, [sizes] * len(order), len(apart))
+        found = sequential.confidence_sequence(
+            sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0
+        )  # fmt: skip
+        clear = next((place for place, one in enumerate(found) if one.low > 0), None)
+        needs.append(MAX_REVIEWS + 1 if clear is None else clear + sequential.FIRST)
+    needed = sorted(needs)[_STUDIES // 2]
+    return needed if needed <= MAX_REVIEWS else len(apart) if len(apart) <= MAX_REVIEWS else None
 
 
 def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _World:

@@ -270,7 +270,8 @@ def _sample_queue(
 ) -> tuple[list[SamplingRecord], int]:
     """Return part of the queue in its own order, and the number of waiting documents."""
     planned = plan.current_plan(session, run)
-    even = 1.0 if planned is not None and planned.claim == "error" else review_settings(session).even
+    even = review_settings(session).even
+    even = planned.even(even) if planned is not None else even
     frame = sampling_frames.current_frame(session, run, view, even, planned.focus if planned else None)
     seed = f"{run.run_id}/{run.created_at}/{view.actor}/{frame.frame}"
     found, total = session.store.review_pages.draws(view, frame, seed=seed, offset=offset, limit=size)

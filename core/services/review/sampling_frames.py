@@ -18,6 +18,7 @@ from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.evaluation import arrays
+from core.services.evaluation.arrays import Grid
 from core.services.session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask
@@ -51,7 +52,7 @@ def current_frame(
     """Return the frame that the next documents are drawn from. Makes a new one when the latest is out of date.
 
     ``even`` is the part of the draws that is spread evenly over all documents. ``focus`` is the id of the label that
-    they are for, None for all labels.
+    they are for, ``run:ID`` for a comparison with another run, None for all labels.
     """
     latest = session.store.sampling_frames.latest(run.run_id)
     now: dict[str, Any] = {
@@ -63,7 +64,12 @@ def current_frame(
     }
     if latest is not None and not _outdated(latest, now, running=run.state == "running"):
         return latest
-    sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
+    if focus is not None and (source := _compared_run(focus)) is not None:
+        verdicts = arrays.verdict_arrays(session, run).of(VERDICT)
+        others = aligned_verdicts(session, run, arrays.get_run(session, source))
+        sizes = comparison_sizes(np.any(np.abs(verdicts - others) >= 0.5, axis=1), even)
+    else:
+        sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
     documents = session.store.runs.document_ids(run.run_id)
     return session.store.sampling_frames.add(run.run_id, latest, now, list(zip(documents, sizes.tolist(), strict=True)))
 
@@ -97,6 +103,25 @@ def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | Non
         given = given[:, [place]] if given.shape[1] else given
         apart = apart if codebook.kind == "choice" else apart[:, [place]]
     return sampling.draw_sizes(given, np.column_stack([apart, known.reason]), even)
+
+
+def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
+    """Return the verdicts of another run on the documents of this one; NaN where it has none."""
+    loaded = arrays.verdict_arrays(session, other)
+    places = {document: row for row, document in enumerate(loaded.documents)}
+    documents = arrays.verdict_arrays(session, run).documents
+    rows = np.array([places.get(document, -1) for document in documents], dtype=np.int64)
+    return np.where((rows >= 0)[:, None], loaded.of(VERDICT)[rows], np.nan)
+
+
+def comparison_sizes(apart: Mask, even: float) -> npt.NDArray[np.float64]:
+    """Return the sizes for a comparison of two runs: documents on which they differ (``apart``) decide it."""
+    return sampling.draw_sizes(apart[:, None], apart[:, None], even)
+
+
+def _compared_run(focus: str) -> str | None:
+    """Return the id of the run that documents are drawn to compare, None for a label."""
+    return focus.removeprefix("run:") if focus.startswith("run:") else None
 
 
 def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> bool:

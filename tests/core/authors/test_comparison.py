@@ -135,5 +135,5 @@ def test_interval_of_a_share_stays_between_0_and_1() -> None:
     log = [entry for n in range(6) for entry in asked(n, "calm" if n else None, author=f"author {n % 3}")]
     interval = collection(log).abstention.interval
     assert interval is not None
-    assert interval.low == 0
+    assert interval.low > 0
     assert interval.high <= 1

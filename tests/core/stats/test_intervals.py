@@ -1,20 +1,22 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from core.stats.counts import Counts
+from core.stats.estimation import Design, ratio
 from core.stats.intervals import (
     Estimate,
     Interval,
-    clustered_share,
     newcombe_paired,
     wilson,
 )
 from core.stats.metrics import score
+from core.stats.sampling import Sample
 
 count = st.integers(0, 40)
 
@@ -22,6 +24,10 @@ count = st.integers(0, 40)
 def ends(interval: Interval | None) -> tuple[float, float]:
     assert interval is not None
     return interval.low, interval.high
+
+
+def gain(part: npt.ArrayLike, whole: npt.ArrayLike) -> Interval | None:
+    return ratio(part, whole, Design(), signed=True).interval
 
 
 def test_wilson_has_a_width_at_the_ends() -> None:
@@ -93,19 +99,19 @@ def test_newcombe_contains_the_difference_and_is_antisymmetric(both: int, gained
 def test_clustered_share_with_equal_clusters_is_the_t_interval_of_document_means() -> None:
     gains = np.array([2, 0, -1, 1, 0, 0, 3, 0])
     theirs = stats.ttest_1samp(gains / 5, 0.0).confidence_interval(0.95)
-    assert ends(clustered_share(gains, np.full(8, 5))) == pytest.approx((theirs.low, theirs.high))
+    assert ends(gain(gains, np.full(8, 5))) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_repeated_cells_of_a_document_do_not_narrow_the_interval() -> None:
     gains, cells = np.array([1, 0, -1, 1, 0]), np.array([1, 2, 1, 1, 2])
-    assert ends(clustered_share(gains, cells)) == pytest.approx(ends(clustered_share(gains * 10, cells * 10)))
+    assert ends(gain(gains, cells)) == pytest.approx(ends(gain(gains * 10, cells * 10)))
 
 
 def test_clustered_share_degenerate() -> None:
-    assert clustered_share([1], [2]) is None
-    assert clustered_share([], []) is None
-    assert clustered_share([0, 0, 0], [2, 3, 2]) is None
-    assert clustered_share([0.6, 0.9, 0.3], [2, 3, 1]) is None  # the same share each, but for rounding
+    assert gain([1], [2]) is None
+    assert gain([], []) is None
+    assert gain([0, 0, 0], [2, 3, 2]) is None
+    assert gain([0.6, 0.9, 0.3], [2, 3, 1]) is None  # the same share each, but for rounding
 
 
 def test_clear_difference_excludes_zero() -> None:
@@ -133,3 +139,43 @@ def test_the_interval_of_f1_covers_it_in_small_samples() -> None:
     drawn = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=200)]
     found = [interval for one in drawn if (interval := interval_of("f1", one)) is not None]
     assert sum(0.6 / 0.66 in interval for interval in found) / len(found) > 0.93
+
+
+def test_groups_widen_a_ratio_as_if_each_document_were_several() -> None:
+    """Every document four times in a group: the share and the interval are about those of the single documents."""
+    rng = np.random.default_rng(2)
+    hits = rng.random(60) < 0.3
+    single = ratio(hits, np.ones(60), Design())
+    copies = np.repeat(hits, 4)
+    naive = ratio(copies, np.ones(240), Design())
+    grouped = ratio(copies, np.ones(240), Design(groups=np.repeat(np.arange(60), 4)))
+    assert single.value == naive.value == grouped.value
+    assert ends(grouped.interval) == pytest.approx(ends(single.interval), abs=0.01)
+    assert width(naive.interval) < 0.55 * width(grouped.interval)
+    change = hits.astype(int) - (rng.random(60) < 0.1)
+    assert ends(ratio(np.repeat(change, 4), np.ones(240), Design(groups=np.repeat(np.arange(60), 4)), signed=True)
+                .interval) == pytest.approx(ends(gain(change, np.ones(60))), abs=1e-9)  # fmt: skip
+
+
+def test_reviewed_documents_give_the_ratio_of_all() -> None:
+    """Errors are drawn five times as often; their share is that of all documents, not of the reviewed ones."""
+    wrong = np.arange(1000) % 10 == 0
+    covered = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        sizes = np.where(wrong, 5.0, 1.0)
+        order = np.argsort(rng.exponential(size=1000) / sizes)[:150]
+        design = Design(sample=Sample.of_draws(order, [sizes] * 150, 1000), order=order)
+        reviewed = np.isin(np.arange(1000), order)
+        found = ratio(wrong & reviewed, reviewed, design)
+        assert found.interval is not None
+        covered.append(0.1 in found.interval)
+    assert wrong[order].mean() > 0.25
+    assert sum(covered) >= 35
+    by_hand = Design(sample=Sample(np.zeros(150), 1000), order=order)
+    assert ratio(wrong & reviewed, reviewed, by_hand).interval is None
+
+
+def width(interval: Interval | None) -> float:
+    low, high = ends(interval)
+    return high - low

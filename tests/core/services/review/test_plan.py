@@ -120,6 +120,54 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     assert plan.describe_result(BOOK, strict) == "No verdicts can be accepted with an error of at most 5%."
 
 
+def _other_run(session: ProjectSession) -> RunRow:
+    """A run with worse word lists: it takes a record for staff."""
+    worse = Codebook(labels=(BOOK.labels[0], Label(name="Staff", keywords=("staff", "record"))))
+    version = session.store.codebooks.save(worse)
+    settings = planning.build_settings(planning.Plan(protocol="single"), worse, version, session.models)
+    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
+    session.start_or_resume(made.run_id).result(60)
+    return session.run(made.run_id)
+
+
+def test_two_runs_are_told_apart_on_documents_where_they_differ(world: tuple[ProjectSession, RunRow]) -> None:
+    """The first run is right on 12.5% more labels: on Staff in every fourth document."""
+    session, run = world
+    other = _other_run(session)
+    coarse, fine = (plan.plan_reviews(session, run, Plan("better", "", points, 0, other=other.run_id), 0.5)
+                    for points in (0.12, 0.06))  # fmt: skip
+    assert coarse is not None
+    assert fine is not None
+    assert 20 <= coarse < fine <= 200
+    with pytest.raises(UsageError, match=r"differ on 12.5% of the labels"):
+        plan.plan_reviews(session, run, Plan("better", "", 0.2, 0, other=other.run_id), 0.5)
+    made = Plan("better", "", 0.1, 0, coarse, other=other.run_id)
+    plan.save_plan(session, run, made)
+    assert plan.current_plan(session, run) == made
+    listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada")
+    assert sum(int(document[1:]) % 4 == 3 for document in listed.draws) > 12, "where the runs differ"
+    status = plan.plan_status(session, run, made)
+    while not status.enough:
+        _review(session, run, 15)
+        status = plan.plan_status(session, run, made)
+    assert status.drawn < 100
+    assert status.estimate.interval is not None
+    assert 0.125 in status.estimate.interval
+    assert status.estimate.interval.low > 0
+    told = plan.describe_result(BOOK, status)
+    assert told.startswith(f"{run.title} is better than {other.title}: +")
+    assert "points of correct labels, 95% interval" in told
+    assert other.run_id in plan.describe_claim(BOOK, made)
+
+
+def test_a_comparison_needs_another_run_of_the_same_labels(world: tuple[ProjectSession, RunRow]) -> None:
+    session, run = world
+    with pytest.raises(UsageError, match="compares two runs"):
+        plan.save_plan(session, run, Plan("better", "", 0.1, 0))
+    with pytest.raises(UsageError, match="r0099"):
+        plan.plan_reviews(session, run, Plan("better", "", 0.1, 0, other="r0099"), 0.5)
+
+
 @pytest.mark.parametrize(
     "bad",
     [
