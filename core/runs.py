@@ -16,6 +16,8 @@ LONG_MAX_TOKENS = 8192
 """Output limit of reasoning models and of roles that write long JSON."""
 MOST_TOKENS = 2**31 - 1
 """Largest output limit that servers accept."""
+CANARY = "canary:"
+"""Prefix of the experiment id of a canary run; the id of the repeated run follows."""
 BUILTIN = "builtin"
 """The connection of the built-in models, which need no server."""
 
@@ -228,6 +230,11 @@ class RunRow(_Frozen):
     purpose: Purpose = "run"
     budget_usd: float | None = None
     details: RunDetails = RunDetails()
+
+    @property
+    def is_canary(self) -> bool:
+        """True for a run that repeats canary documents of another run."""
+        return self.experiment_id.startswith(CANARY)
 
     @property
     def title(self) -> str:

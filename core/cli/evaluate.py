@@ -40,7 +40,7 @@ SHOWN_CUES = 5
     "--reference",
     default="gold",
     show_default=True,
-    help="Reference labels: gold[@RATER], author, reviewed[@PERSON] or run:ID[/ROLE].",
+    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
 )
 @click.option(
     "--annotator",
@@ -106,6 +106,8 @@ def evaluate_command(
             f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
             f"coverage {_format_score(report['coverage'])}"
         )
+        if report["basis"]["warning"]:
+            click.echo(f"  {report['basis']['warning']}")
         if "accuracy" in report:
             click.echo(f"  {'overall':<20} accuracy {_format_score(report['accuracy'])}")
         means: dict[str, Any] = {name: report[name] for name in ("macro", "micro") if name in report}
@@ -144,7 +146,7 @@ def _format_errors(label: Mapping[str, Any]) -> str:
     "--reference",
     default="gold",
     show_default=True,
-    help="Reference labels: gold[@RATER], author, reviewed[@PERSON] or run:ID[/ROLE].",
+    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
 )
 @click.option(
     "--margin",
@@ -163,6 +165,8 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
         print_json(result)
         return
     click.echo(result["sentence"])
+    for warning in {report["basis"]["warning"] for report in result["reports"]} - {""}:
+        click.echo(warning)
     for pair in result.get("pairs", [result]):
         if pair.get("equivalence"):
             click.echo(pair["equivalence"]["sentence"])

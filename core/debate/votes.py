@@ -31,27 +31,39 @@ def in_consensus(votes: Sequence[Vote], codebook: Codebook, within: float = 0) -
 
 
 def count_votes(
-    votes: Sequence[Vote], codebook: Codebook, average: RatingAverage = "median"
+    votes: Sequence[Vote],
+    codebook: Codebook,
+    average: RatingAverage = "median",
+    weights: Sequence[float] | None = None,
 ) -> tuple[dict[str, Value | None], dict[str, str]]:
     """Return (values, reasons) by item.
 
-    The value of a label or choice is the one with more votes than any other; a tie is None, with a reason. Ratings
-    take the median (of an even number the mean of the middle two) or the mean.
+    The value of a label or choice is the one with more votes than any other; a tie is None, with a reason. ``weights``
+    say how much each vote counts, by default all alike. Ratings take the median (of an even number the mean of the
+    middle two) or the mean, without weights.
     """
+    weighed = list(zip(votes, weights or [1] * len(votes), strict=True))
     values: dict[str, Value | None] = {}
     reasons: dict[str, str] = {}
     for item in codebook.items:
-        values[item], reason = _result([vote[item] for vote in votes if item in vote], codebook, average)
+        values[item], reason = _result(
+            [(vote[item], weight) for vote, weight in weighed if item in vote], codebook, average
+        )
         if reason:
             reasons[item] = reason
     return values, reasons
 
 
-def majority_verdict(context: DebateContext, replies: Sequence[Reply], average: RatingAverage = "median") -> Verdict:
+def majority_verdict(
+    context: DebateContext,
+    replies: Sequence[Reply],
+    average: RatingAverage = "median",
+    weights: Sequence[float] | None = None,
+) -> Verdict:
     """Return the verdict of several roles that were asked for a decision each.
 
-    More than half of the replies must be readable; those vote. Otherwise the document fails if one of the others met a
-    provider error (a new attempt may help), else it is unresolved.
+    More than half of the replies must be readable; those vote, with their ``weights``. Otherwise the document fails if
+    one of the others met a provider error (a new attempt may help), else it is unresolved.
     """
     readable = [reply for reply in replies if reply.readable]
     if not is_majority(len(readable), len(replies)):
@@ -60,7 +72,8 @@ def majority_verdict(context: DebateContext, replies: Sequence[Reply], average: 
                 return context.failed(reply.error)
         problems = dict.fromkeys(reply.reading.problem for reply in replies if reply.reading.problem)
         return context.unresolved(f"{len(readable)} of {len(replies)} could be read: {'; '.join(problems)}")
-    values, reasons = count_votes([reply.reading.values for reply in readable], context.codebook, average)
+    own = [weight for reply, weight in zip(replies, weights, strict=True) if reply.readable] if weights else None
+    values, reasons = count_votes([reply.reading.values for reply in readable], context.codebook, average, own)
     notes = [f"'{name}' is not in the codebook" for reply in readable for name in reply.reading.unknown]
     if len(readable) < len(replies):
         notes.append(f"{len(readable)} of {len(replies)} voted; the others gave nothing that can be read")
@@ -81,18 +94,24 @@ def _agree(values: Sequence[Value | None], within: float) -> bool:
     return len(set(values)) == 1
 
 
-def _result(values: Sequence[Value], codebook: Codebook, average: RatingAverage) -> tuple[Value | None, str]:
-    if not values:
+def _result(
+    weighed: Sequence[tuple[Value, float]], codebook: Codebook, average: RatingAverage
+) -> tuple[Value | None, str]:
+    if not weighed:
         return None, "nobody decided it"
     if codebook.kind == "rating":
-        numbers = [float(value) for value in values if not isinstance(value, str)]
+        numbers = [float(value) for value, _ in weighed if not isinstance(value, str)]
         rating = statistics.median(numbers) if average == "median" else statistics.fmean(numbers)
         return int(rating) if rating == int(rating) else round(rating, 4), ""
-    counts = Counter(values).most_common()
-    if len(counts) > 1 and counts[0][1] == counts[1][1]:
-        best = [_name(value, codebook) for value, count in counts if count == counts[0][1]]
-        return None, f"a tie: {' and '.join(f'{counts[0][1]} for {name}' for name in best)}"
-    return counts[0][0], ""
+    totals: Counter[Value] = Counter()
+    for value, weight in weighed:
+        totals[value] += weight  # type: ignore[assignment]  # a Counter adds up floats as well
+    counts = totals.most_common()
+    most = counts[0][1]
+    best = [value for value, count in counts if abs(count - most) < 1e-9]
+    if len(best) > 1:
+        return None, f"a tie: {' and '.join(f'{most:g} for {_name(value, codebook)}' for value in best)}"
+    return best[0], ""
 
 
 def _name(value: Value, codebook: Codebook) -> str:

@@ -200,6 +200,8 @@ def _annotation(run: RunRow) -> str:
 def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
     basis, counted = found.basis, coverage.describe(found.coverage, found.reference)
     noun = reference_names(found.reference).noun
+    if basis.warning:
+        counted = f"{counted}. {basis.warning}".removesuffix(".")
     match basis.design:
         case "sample":
             people = len(session.store.agreement.submitted(run.run_id))

@@ -36,8 +36,10 @@ class LatentTruth:
     confusion: Numbers
 
 
-def dawid_skene(answers: Codes, values: int) -> LatentTruth:
+def dawid_skene(answers: Codes, values: int, *, counts: npt.ArrayLike | None = None) -> LatentTruth:
     """Return the latent truth of answers ``[unit, rater]``, codes from 0 to ``values`` - 1, negative for none.
+
+    ``counts`` is ``[unit]``: how many units have these answers, 1 by default.
 
     With fewer than three raters the estimate follows the votes and the start of the iteration, so show it from three
     on. Raises ValueError for an answer of ``values`` or more, or if nobody answered.
@@ -48,7 +50,8 @@ def dawid_skene(answers: Codes, values: int) -> LatentTruth:
     known: Mask = np.any(answers >= 0, axis=1)
     votes = given.sum(axis=1).astype(np.float64)
     found = np.divide(votes, votes.sum(axis=1, keepdims=True), out=np.zeros_like(votes), where=known[:, None])
-    shares, confusion = _update(found, given, known)
+    times = np.ones(len(answers)) if counts is None else np.asarray(counts, dtype=np.float64)
+    shares, confusion = _update(found, given, known, times)
     for _ in range(_ROUNDS):
         logs = np.log(np.maximum(shares, _LEAST)) + np.einsum(
             "urk,rtk->ut", given, np.log(np.maximum(np.nan_to_num(confusion), _LEAST))
@@ -56,15 +59,15 @@ def dawid_skene(answers: Codes, values: int) -> LatentTruth:
         logs -= logs.max(axis=1, keepdims=True)
         before, found = found, np.where(known[:, None], np.exp(logs), 0.0)
         found /= np.maximum(found.sum(axis=1, keepdims=True), _LEAST)
-        shares, confusion = _update(found, given, known)
+        shares, confusion = _update(found, given, known, times)
         if np.abs(found - before).max() < _CLOSE:
             break
     return LatentTruth(np.where(known[:, None], found, np.nan), shares, confusion)
 
 
-def _update(found: Numbers, given: Mask, known: Mask) -> tuple[Numbers, Numbers]:
+def _update(found: Numbers, given: Mask, known: Mask, times: Numbers) -> tuple[Numbers, Numbers]:
     """Return the shares of the values and the confusion matrices for these probabilities of the truth."""
-    counts = np.einsum("ut,urk->rtk", found, given)
+    counts = np.einsum("ut,urk->rtk", found * times[:, None], given)
     whole = counts.sum(axis=2, keepdims=True)
     confusion = np.divide(counts, whole, out=np.full_like(counts, np.nan), where=whole > _NONE)
-    return np.asarray(found[known].mean(axis=0)), confusion
+    return np.asarray(np.average(found[known], axis=0, weights=times[known])), confusion

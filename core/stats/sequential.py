@@ -36,13 +36,15 @@ def confidence_sequence(
     *,
     planned: int,
     low: float = 0.0,
+    unsure: npt.ArrayLike | None = None,
     level: float = 0.95,
 ) -> list[Interval]:
     """Return the interval of the mean of the reference over all documents after each random draw from FIRST on.
 
     ``reference`` and ``predicted`` (``[document]``, each from 0 to 1) are those of the reviewed documents in their
     order; ``over_all`` is the mean prediction over all documents, which is known. The error of the prediction is what
-    is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``planned`` is the
+    is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``low`` is the lower
+    end of the range. ``unsure`` is ``[document]``: False where the value is known without review. ``planned`` is the
     number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than FIRST;
     the exact mean if all documents are reviewed. ValueError if ``planned`` is not positive or the level is not between
     0 and 1.
@@ -57,7 +59,8 @@ def confidence_sequence(
     found = sample.estimates(y - f)
     count = np.arange(1, len(found) + 1)
     means = np.cumsum(found) / count
-    reach = np.maximum.accumulate(1 / sample.probabilities[sample.draws]) / sample.population
+    may_err = np.ones(len(y)) if unsure is None else np.asarray(unsure, dtype=np.float64)
+    reach = np.maximum.accumulate(may_err[sample.draws] / sample.probabilities[sample.draws]) / sample.population
     variance = (np.cumsum(found**2) - count * means**2 + 0.5 * reach**2) / count
     miss = 1 - level
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance

@@ -15,6 +15,7 @@ from core.errors import UsageError
 GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
 RUN: Final = "run"
+LATENT: Final = "latent"
 SEPARATOR = "@"
 AUTHOR: Final = "author"
 """Rater name of authors who label their own texts, which is also the short name of that source.
@@ -29,10 +30,10 @@ class AnnotationSource:
 
     ``source_of`` reads the name of a source: ``gold`` (the majority of several raters, the mean of ratings),
     ``gold@RATER``, ``author`` (short for ``gold@author``), ``reviewed`` (the reviewed labels), ``reviewed@PERSON``,
-    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``.
+    ``run:ID`` (a run's verdicts), ``run:ID/ROLE``, ``latent`` (the latent truth of all annotators).
     """
 
-    kind: Literal["gold", "reviewed", "run"]
+    kind: Literal["gold", "reviewed", "run", "latent"]
     who: str = ""
     """The rater or reviewer, empty for all of them together; for a run its id."""
     role: str = ""
@@ -59,6 +60,8 @@ def source_of(name: str) -> AnnotationSource:
 
     Raises UsageError for any other name. The existence of the rater or run is not checked.
     """
+    if name == LATENT:
+        return AnnotationSource(LATENT)
     if name == AUTHOR:
         return AnnotationSource(GOLD, AUTHOR)
     kind, at, who = name.partition(SEPARATOR)
@@ -72,7 +75,7 @@ def source_of(name: str) -> AnnotationSource:
             return AnnotationSource(RUN, run_id, role or VERDICT)
     raise UsageError(
         f"There is no reference '{name}'.",
-        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON or run:ID.",
+        "Compare with gold, gold@RATER, author, reviewed, reviewed@PERSON, run:ID or latent.",
     )
 
 
@@ -103,6 +106,8 @@ def select(source: AnnotationSource, prefix: str, *, raters: int) -> tuple[str, 
             return _PERSON.format(who=f"${prefix}_who"), {f"{prefix}_who": source.who}
         case "reviewed":
             return "SELECT document_id, item, value FROM reviewed_labels", {}
+        case "latent":
+            return "SELECT document_id, item, value FROM latent_labels", {}
         case "run":
             rows = (
                 "SELECT document_id, item, value FROM run_values "

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from core.annotations import VERDICT
 from core.documents import Value
-from core.store.annotators import GOLD, REVIEWED, AnnotationSource, of_run, select, source_of
+from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, of_run, select, source_of
 from core.store.connection import Connection
 from core.store.documents import STATE
 from core.store.rows import dump, load
@@ -358,7 +358,8 @@ class ConfusionCounts:
         """Return the sources that the run can be compared with: name -> number of the run's documents.
 
         Raters and reviewers are listed if there are several. Authors who label their own texts are always listed. Other
-        runs are listed if they have verdicts on documents of this run.
+        runs are listed if they have verdicts on documents of this run. The latent truth is listed with three annotators
+        or more, and counts documents with two.
         """
         rows = self._connection.rows(
             """
@@ -369,6 +370,11 @@ class ConfusionCounts:
                 SELECT document_id, actor FROM events SEMI JOIN own USING (document_id)
                 WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
                 GROUP BY document_id, actor HAVING arg_max(after, seq) = '"Submitted"'
+            ), answered AS MATERIALIZED (
+                SELECT document_id, 'r' || rater AS annotator FROM golden UNION ALL
+                SELECT document_id, 'p' || actor FROM settled UNION ALL
+                SELECT document_id, 'v' || run_id FROM verdicts SEMI JOIN own USING (document_id)
+                WHERE status = 'verdict'
             )
             SELECT 'gold' AS kind, '' AS who, count(DISTINCT document_id) AS n FROM golden
             UNION ALL SELECT 'gold', rater, count(*) FROM golden GROUP BY rater
@@ -377,18 +383,23 @@ class ConfusionCounts:
             UNION ALL SELECT 'reviewed', actor, count(*) FROM settled GROUP BY actor
             UNION ALL SELECT 'run', run_id, count(*) FROM verdicts SEMI JOIN own USING (document_id)
                       WHERE status = 'verdict' AND run_id <> $run GROUP BY run_id
+            UNION ALL SELECT 'latent', '', if((SELECT count(DISTINCT annotator) FROM answered) < 3, 0,
+                      (SELECT count(*) FROM (SELECT 1 FROM answered GROUP BY document_id HAVING count(*) > 1)))
             ORDER BY kind, who
             """,
             {"run": run_id},
         )
         many = {kind for kind in (GOLD, REVIEWED) if sum(bool(who) and name == kind for name, who, _ in rows) > 1}
         found: dict[str, int] = {GOLD: 0, REVIEWED: 0}
+        latent = 0
         for kind, who, n in rows:
-            if kind == "run":
+            if kind == LATENT:
+                latent = n
+            elif kind == "run":
                 found[str(of_run(who))] = n
             elif not who or kind in many or AnnotationSource(kind, who).by_author:
                 found[str(AnnotationSource(kind, who))] = n
-        return found
+        return found | ({LATENT: latent} if latent else {})
 
     def _common(self, run_id: str, annotator: str, reference: str) -> tuple[str, dict[str, Any]]:
         own = is_own(annotator)
@@ -408,4 +419,4 @@ class ConfusionCounts:
 
 def is_own(annotator: str) -> bool:
     """Return True for a role or the verdict of the run itself, False for the name of a source."""
-    return annotator.partition("@")[0] not in (GOLD, REVIEWED) and not annotator.startswith("run:")
+    return annotator.partition("@")[0] not in (GOLD, REVIEWED, LATENT) and not annotator.startswith("run:")

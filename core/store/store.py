@@ -17,6 +17,7 @@ from core.store.events import Events
 from core.store.example_documents import PrecedentPools
 from core.store.finished_debates import FinishedDebates
 from core.store.lab import Lab
+from core.store.latent_labels import LatentLabels
 from core.store.personas import Personas
 from core.store.prompts import Prompts
 from core.store.review_pages import ReviewPages
@@ -58,4 +59,5 @@ class Store:
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)
         self.lab = Lab(connection, writer)
+        self.latent_labels = LatentLabels(connection, writer)
         self.stages = Stages(connection)

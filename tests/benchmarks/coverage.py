@@ -23,6 +23,7 @@ import numpy as np
 
 from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
+from core.services.review.sampling_frames import comparison_sizes
 from core.stats import metrics, sampling, sequential
 from core.stats.estimation import Design
 from core.stats.regression import Family, Rows, regression
@@ -242,6 +243,33 @@ def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) ->
         print(f"{family:<22}{np.mean(covered):>9.1%}{np.mean(widths):>8.3f}{np.mean(naive):>16.1%}")
 
 
+def comparisons(documents: int, repeats: int) -> None:
+    """Print always-valid intervals of the difference in correct labels of two runs that differ on 10% of documents.
+
+    One of five labels differs there; the share of these documents on which the second run is right varies.
+    """
+    print(
+        f"\nReviews until a run is better, {documents:,} documents\n{'right':<10}{'always':>9}{'told':>9}{'reviews':>9}"
+    )
+    for right in (0.5, 0.6, 0.75, 0.9):
+        always, told = [], []
+        for seed in range(repeats):
+            rng = np.random.default_rng(seed)
+            apart = rng.random(documents) < 0.1
+            gained = np.where(apart, np.where(rng.random(documents) < right, 0.2, -0.2), 0.0)
+            sizes = comparison_sizes(apart, sampling.MIN_EVEN)
+            order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
+            found = sequential.confidence_sequence(
+                Sample.of_draws(order, [sizes] * len(order), documents), gained[order], np.zeros(len(order)), 0.0,
+                planned=100, low=-1.0, unsure=apart[order],
+            )  # fmt: skip
+            always.append(all(gained.mean() in one for one in found))
+            told.append(next((n + sequential.FIRST for n, one in enumerate(found) if one.low > 0), None))
+        known = [one for one in told if one is not None]
+        median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"
+        print(f"{right:<10.0%}{np.mean(always):>9.1%}{len(known) / repeats:>9.1%}{median}")
+
+
 def promises(repeats: int) -> None:
     """Print how often verdicts are accepted at a bound of 10%, by their true error, from the planned reviews."""
     print("\nVerdicts accepted at a bound of 10% (the reviews are planned for an error of 5%)")
@@ -307,6 +335,7 @@ def main(repeats: int) -> None:
     for reviewed, groups in ((150, False), (50, False), (150, True)):
         regressions(2000, reviewed, repeats, groups=groups)
     stopping(2000, repeats, 0.05)
+    comparisons(2000, repeats)
     promises(repeats)
     for documents, groups, alike in ((60, False, 0.0), (300, False, 0.0), (300, False, 0.9), (320, True, 0.0)):
         kind = f"{documents // GROUP} groups of {GROUP}" if groups else f"{documents} independent"

@@ -18,7 +18,7 @@ from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, drift
+from core.services.evaluation import compare, coverage, drift, latent
 from core.services.evaluation.compare import OUTCOMES, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.session import ProjectSession
@@ -63,6 +63,8 @@ def main() -> None:
         )  # fmt: skip
     margin = points / 100 if points else None
     found = compare.comparison(session, ids, reference, margin)
+    if reference == latent.LATENT:
+        st.caption(latent.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             sections.sentences(found)

@@ -2,7 +2,8 @@
 
 n annotators, each with its own model, first label independently with reasons. While they differ and fewer than R rounds
 were held, each labels again and sees all earlier replies, its own included, under fixed letters. Without a consensus at
-the end the majority counts.
+the end the majority counts. Votes may have weights: the log odds that an annotator is right, which is the best rule for
+independent annotators (Nitzan and Paroush 1982, Int. Econ. Rev. 23).
 
 Requests: n(1 + r), r from 0 (consensus at once) to R; one more for each unreadable reply. Temperature 0.
 Kinds: a consensus is identical lists of labels (multilabel), the same label (choice), or ratings at most ``within``
@@ -52,7 +53,9 @@ def debate(context: DebateContext) -> Step[Verdict]:
         agreed = is_majority(len(votes), len(roles)) and in_consensus(votes, context.codebook, context.params["within"])
         if agreed or not votes:
             break
-    verdict = majority_verdict(context, [latest[role.name] for role in roles])
+    verdict = majority_verdict(
+        context, [latest[role.name] for role in roles], weights=_weights(str(context.params["weights"]))
+    )
     if verdict.status == "failed":
         return verdict
     outcome = f"consensus in round {number}" if agreed else f"no consensus in {number} rounds, the majority counts"
@@ -82,6 +85,29 @@ def _requests(
     ]
 
 
+def _weights(text: str) -> list[float] | None:
+    """Return the weight of each annotator's vote, None for equal ones. ValueError for anything but numbers."""
+    return None if text == "equal" else [float(part) for part in text.split(",")]
+
+
+def _check(params: Params, codebook: Codebook) -> str:
+    """Return what is wrong with the weights, empty if nothing is."""
+    text = str(params["weights"])
+    if text == "equal":
+        return ""
+    if codebook.kind == "rating":
+        return "ratings take the median, so votes have no weights"
+    if text == "reviewed":  # becomes numbers when the run is planned
+        return ""
+    try:
+        weights = _weights(text) or []
+    except ValueError:
+        weights = []
+    if len(weights) != params["annotators"] or not all(0 < weight < 1000 for weight in weights):
+        return f"weights are equal, reviewed, or {params['annotators']} numbers above 0 with commas between them"
+    return ""
+
+
 def _roles(params: Params) -> tuple[Role, ...]:
     return tuple(
         Role(f"annotator_{letter}", f"Annotator {letter.upper()}", "labels independently, then discusses")
@@ -108,7 +134,10 @@ SPEC = ProtocolSpec(
         Param("rounds", "Maximum rounds", 2, "Rounds of discussion after the first annotation.", minimum=0, maximum=10),
         Param("within", "Ratings agree within", 1.0, "Points of the scale by which ratings may differ in a consensus.",
               minimum=0, maximum=10),
+        Param("weights", "Weights of votes", "equal", "equal, reviewed (from the accuracy of each model on reviewed "
+              "documents), or a number for each annotator."),
     ),
+    check=_check,
     presets={
         "paper": Preset(
             "Tseng et al.: 3 annotators, 2 rounds, T = 0", {"annotators": 3, "rounds": 2}, {"": 0.0}, "paper"

@@ -11,7 +11,7 @@ import numpy as np
 from core.annotations import VERDICT
 from core.errors import UsageError
 from core.formatting import format_count
-from core.runs import RunDetails, RunRow
+from core.runs import CANARY, RunDetails, RunRow
 from core.services.evaluation import arrays, coverage, repeated_runs
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
@@ -21,8 +21,6 @@ from core.stats.intervals import Estimate
 
 CANARIES = 30
 """Default number of documents that are run again."""
-PREFIX = "canary:"
-"""Prefix of the experiment id of a canary run; the id of the repeated run follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +81,7 @@ def start_canary_run(session: ProjectSession, run: RunRow, count: int = CANARIES
     taken = [row.settings.iteration for row in session.store.runs.all()]
     settings = run.settings.model_copy(update={"iteration": max(taken, default=0) + 1})
     details = RunDetails(name=f"Canaries of {run.title}"[:100])
-    return session.store.runs.create(settings, chosen, experiment_id=f"{PREFIX}{run.run_id}", details=details)
-
-
-def is_canary(run: RunRow) -> bool:
-    """Return True if the run repeats canaries of another run."""
-    return (run.experiment_id or "").startswith(PREFIX)
+    return session.store.runs.create(settings, chosen, experiment_id=f"{CANARY}{run.run_id}", details=details)
 
 
 def ranked_runs(session: ProjectSession) -> list[RunRow]:
@@ -97,12 +90,12 @@ def ranked_runs(session: ProjectSession) -> list[RunRow]:
     Archived runs are left out.
     """
     latest_first = [row for row in reversed(arrays.all_runs(session)) if row.details.status != "archived"]
-    return sorted(latest_first, key=lambda row: (row.state != "done", is_canary(row)))
+    return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
 
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """Return the canary runs of a run, oldest first."""
-    return [row for row in arrays.all_runs(session) if row.experiment_id == f"{PREFIX}{run.run_id}"]
+    return [row for row in arrays.all_runs(session) if row.experiment_id == f"{CANARY}{run.run_id}"]
 
 
 def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:

@@ -9,9 +9,10 @@ from core.annotations import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
+from core.services.evaluation import latent
 from core.services.evaluation.arrays import get_run
 from core.services.session import ProjectSession
-from core.store.annotators import source_of
+from core.store.annotators import LATENT, source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ def reference_names(reference: Reference) -> ReferenceNames:
             )
         case "reviewed":
             return ReferenceNames("Reviewed", "review", "the review says", "a review")
+        case "latent":
+            return ReferenceNames("Latent truth", "latent truth", "the latent truth says", "a latent label")
         case "run":
             role = "" if source.role == VERDICT else f", {source.role}"
             what = f"a verdict of {who}" if not role else f"a list of {who}{role}"
@@ -56,9 +59,12 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
     """Return what the run can be compared with, and how many of its documents each reference covers.
 
     Always ``gold`` and ``reviewed``; the authors of the texts where they labelled; each rater and each person where
-    there are several; other runs.
+    there are several; other runs; the latent truth of three annotators or more, except of ratings.
     """
-    return session.store.evaluations.sources(run_id)
+    found = session.store.evaluations.sources(run_id)
+    if get_run(session, run_id).settings.codebook.kind == "rating":
+        found.pop(LATENT, None)
+    return found
 
 
 def default_reference(known: Mapping[Reference, int], wanted: Reference) -> Reference:
@@ -72,6 +78,8 @@ def check_reference(session: ProjectSession, reference: str) -> Reference:
     if source.kind == "gold" and source.who and source.who not in (raters := session.store.evaluations.raters()):
         who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
         raise UsageError(f"{who}.", f"Raters of the gold labels: {', '.join(raters) or 'nobody'}.")
+    if source.kind == LATENT:
+        latent.refresh(session)
     if source.kind == "run":
         get_run(session, source.who)
     return reference

@@ -19,7 +19,7 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import arrays, coverage, debate_steps
+from core.services.evaluation import arrays, coverage, debate_steps, latent
 from core.services.evaluation.arrays import Grid
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
@@ -32,6 +32,7 @@ from core.stats.flips import Trace
 from core.stats.intervals import Interval
 from core.stats.metrics import Scores
 from core.stats.similarity import kendall, pearson, rouge_l, spearman
+from core.store.annotators import LATENT
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -65,12 +66,15 @@ class Basis:
     """independent documents, groups, or random draws"""
     population: int | None = None
     """of a sample: the documents that it represents"""
+    warning: str = ""
+    """what the reference assumes"""
 
     @classmethod
-    def of(cls, design: Design, known: Mask) -> Self:
+    def of(cls, design: Design, known: Mask, warning: str = "") -> Self:
         """Return the basis of a score; ``known`` marks the documents with a reference."""
         if design.sample is None:
-            return cls("documents" if design.groups is None else "groups", design.units(known))
+            kind: Literal["documents", "groups"] = "documents" if design.groups is None else "groups"
+            return cls(kind, design.units(known), warning=warning)
         return cls("by_hand" if design.by_hand else "sample", design.sample.drawn, design.sample.population)
 
     @property
@@ -114,7 +118,7 @@ class EvaluationReport:
     def describe_basis(self) -> str:
         """Return the documents that the scores are based on and how they were selected, in words."""
         counted = coverage.describe(self.coverage, self.reference)
-        return f"{counted}; {self.basis.sentence}" if self.basis.sentence else counted
+        return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
 
     @property
     def n(self) -> int:
@@ -164,7 +168,7 @@ def evaluate(
         reference=reference,
         annotator=annotator,
         scores=score(codebook, gold, predicted, intervals=intervals, design=design),
-        basis=Basis.of(design, np.any(~np.isnan(gold), axis=1)),
+        basis=Basis.of(design, np.any(~np.isnan(gold), axis=1), latent.warning(session) if reference == LATENT else ""),
         coverage=coverage.of_run(session, run, reference),
         strict=metrics.strict_scores(codebook.kind, gold, predicted, codebook.names),
         **(_several_raters(session, run, annotator) if reference == "gold" else {}),

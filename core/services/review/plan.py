@@ -184,8 +184,9 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             names = (run.title, arrays.get_run(session, plan.other).title)
             gained = _gains(loaded.reference[rows], verdicts[rows], compared[1][rows])
             found = sequential.confidence_sequence(
-                sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0
-            )
+                sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0,
+                unsure=np.any(np.abs(verdicts[rows] - compared[1][rows]) >= 0.5, axis=1),
+            )  # fmt: skip
             if not found:
                 return replace(whole, names=names)
             value, ends = float(sample.estimates(gained).mean()), found[-1]
@@ -334,7 +335,8 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
         order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
         sample = Sample.of_draws(order, [sizes] * len(order), len(apart))
         found = sequential.confidence_sequence(
-            sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0
+            sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0,
+            unsure=np.any(apart[order], axis=1),
         )  # fmt: skip
         clear = next((place for place, one in enumerate(found) if one.low > 0), None)
         needs.append(MAX_REVIEWS + 1 if clear is None else clear + sequential.FIRST)

@@ -39,6 +39,7 @@ from core.runs import (
 )
 from core.services import capability_cache, few_shot_examples, preferences, templates
 from core.services.request_preview import simulate_asks
+from core.services.runs import jury
 from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.length_limits import context_overflows
@@ -255,13 +256,17 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     """Return the settings of a new run with the latest saved codebook and the project's own prompts.
 
     Role models and parameters that the protocol does not have are ignored. Raises CodebookError before a codebook is
-    saved, and the errors of ``build_settings``.
+    saved, and the errors of ``build_settings``. Weights of votes from reviewed documents become numbers here.
     """
     saved = session.store.codebooks.latest()
     if saved is None:
         raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
     own = templates.promoted_templates(session)
-    return build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
+    settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
+    if settings.params.get("weights") != "reviewed":
+        return settings
+    weights = jury.vote_weights(session, settings)
+    return settings.model_copy(update={"params": {**settings.params, "weights": weights}})
 
 
 def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -> None:

@@ -51,6 +51,23 @@ def test_discussion_ends_with_consensus(rounds: tuple[str, ...], label: str, how
     assert [request.round for request in requests] == [number for number in range(len(rounds)) for _ in range(3)]
 
 
+def test_weighted_votes_decide_without_a_consensus() -> None:
+    assert held(*("SPP",) * 3, weights="2.2, 0.85, 0.9")[0].values == {"label": SERVICE}
+    assert held(*("SPP",) * 3, weights="1.5, 0.85, 0.9")[0].values == {"label": PRICE}
+    assert held(*("S-P",) * 3, weights="0.8, 5, 0.9")[0].values == {"label": PRICE}, "who cannot be read has no vote"
+
+
+@pytest.mark.parametrize("weights", ["1, 2", "1, 2, x", "0, 1, 1", "-1, 1, 1", "nan, 1, 1"])
+def test_wrong_weights_are_refused(weights: str) -> None:
+    codebook = context_of(SPEC, "choice", annotators=3).codebook
+    assert "weights are equal, reviewed, or 3 numbers" in SPEC.check(
+        SPEC.parse_params({"annotators": 3, "weights": weights}), codebook
+    )
+    assert not SPEC.check(SPEC.parse_params({"weights": "1, 0.5, 2"}), codebook)
+    rating = context_of(SPEC, "rating", annotators=3).codebook
+    assert "median" in SPEC.check(SPEC.parse_params({"weights": "1, 1, 2"}), rating)
+
+
 @pytest.mark.parametrize("rounds", [("SSPP",) * 3, ("SPR",) * 3, ("SP",) * 3])
 def test_a_tie_is_unresolved(rounds: tuple[str, ...]) -> None:
     verdict, _ = held(*rounds)

@@ -18,6 +18,15 @@ def lists(*present: set[str]) -> list[dict[str, bool]]:
     return [{item: item in own for item in MULTI.items} for own in present]
 
 
+def test_weights_decide_and_equal_totals_tie() -> None:
+    said = [{SERVICE: True}, {SERVICE: False}, {SERVICE: False}]
+    assert count_votes(said, MULTI, weights=[2.2, 0.85, 0.9])[0][SERVICE] is True
+    assert count_votes(said, MULTI, weights=[1.5, 0.85, 0.9])[0][SERVICE] is False
+    values, reasons = count_votes(said, MULTI, weights=[0.3, 0.1, 0.2])
+    assert values[SERVICE] is None
+    assert reasons[SERVICE] == "a tie: 0.3 for absent and 0.3 for present"
+
+
 def test_a_consensus_on_labels_is_an_identical_list() -> None:
     assert in_consensus(lists({SERVICE}, {SERVICE}), MULTI)
     assert not in_consensus(lists({SERVICE}, {SERVICE, PRICE}), MULTI)

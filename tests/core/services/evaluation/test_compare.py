@@ -53,7 +53,7 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     assert "better" not in found["sentence"]
     assert found["equivalence"]["equivalent"] is False
     assert full_report(session, get_run(session, runs[0]))["basis"] == {
-        "design": "documents", "units": 31, "population": None, "sentence": ""
+        "design": "documents", "units": 31, "population": None, "warning": "", "sentence": ""
     }  # fmt: skip
 
 

@@ -233,7 +233,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     review.edit(session, run_id, "d5", "a", False, actor="ann")
     assert available_references(session, run_id)["reviewed"] == 0  # a draft settles nothing
     review.submit(session, run_id, ["d5"], actor="ann")
-    assert available_references(session, run_id) == {"gold": 7, "reviewed": 1}
+    assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The person says: Alpha absent, Beta present (confirmed). The verdict said both.
     found = scores.evaluate(session, get_run(session, run_id), "reviewed")
     assert found.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
@@ -467,7 +467,7 @@ def test_authors_are_a_reference_beside_the_gold_of_others(project):
         asyncio.run(hold_debate(project, run.run_id, id, {"annotator": said}, said))
     session = sample_world.session_on(project)
     known = available_references(session, run.run_id)
-    assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0}
+    assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 2}
     words = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
     assert words == ["Authors", "Authors", "Rater ann"]
     found = report_of(session, run.run_id, "author")

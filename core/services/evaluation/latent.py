@@ -1,0 +1,78 @@
+"""Latent truth as a reference: the labels that raters, reviewers and runs imply together (Dawid and Skene)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from core.formatting import join_names
+from core.services.cache import cached
+from core.services.session import ProjectSession
+from core.stats.latent import dawid_skene
+from core.store.annotators import LATENT as LATENT
+
+MIN_ANNOTATORS = 3
+"""Annotators of an item that an estimate of its latent truth needs."""
+_LEAST_ANSWERS = 2
+_CERTAIN = 0.5
+
+
+def refresh(session: ProjectSession) -> tuple[str, ...]:
+    """Estimate and store the latent labels, and return the annotators. Cheap when no answer has changed.
+
+    Annotators are the gold raters, the reviewers, and the verdicts of each run except canaries and the Lab. A document
+    has a latent label where two of them answered, and one value is more probable than all others together. Ratings and
+    items with fewer than MIN_ANNOTATORS have none.
+    """
+    basis = session.store.evaluations.basis(LATENT)
+    return cached(session, lambda: _estimate(session), "latent labels", basis=basis)
+
+
+def warning(session: ProjectSession) -> str:
+    """Return whose answers the latent truth rests on, and what it assumes."""
+    names = refresh(session)
+    return (
+        f"Latent truth of {join_names(names)} (Dawid and Skene, 1979). It assumes that they err independently. Models "
+        "that share errors confirm each other and look better than they are, and the evaluated run is one of them."
+    )
+
+
+def _estimate(session: ProjectSession) -> tuple[str, ...]:
+    runs = [run.run_id for run in session.store.runs.all() if not run.is_canary]
+    answers = session.store.latent_labels.answers(runs)
+    columns: dict[str, Any] = {
+        name: answers.column(name).dictionary_encode().combine_chunks() for name in answers.column_names
+    }
+    codes = {name: column.indices.to_numpy() for name, column in columns.items()}
+    values = columns["value"].dictionary.to_pylist()
+    labels: list[tuple[str, str, str]] = []
+    used: set[str] = set()
+    documents, annotators = (columns[name].dictionary.to_pylist() for name in ("document_id", "annotator"))
+    for place, item in enumerate(columns["item"].dictionary.to_pylist()):
+        own = codes["item"] == place
+        raters, rater = np.unique(codes["annotator"][own], return_inverse=True)
+        known, value = np.unique(codes["value"][own], return_inverse=True)
+        if len(raters) < MIN_ANNOTATORS or any(_is_number(values[one]) for one in known):
+            continue
+        rows, row = np.unique(codes["document_id"][own], return_inverse=True)
+        table = np.full((len(rows), len(raters)), -1, dtype=np.int64)
+        table[row, rater] = value
+        patterns, pattern, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+        truth = dawid_skene(patterns, len(known), counts=counts)
+        best = truth.probabilities.argmax(axis=1)
+        sure = (truth.probabilities.max(axis=1) > _CERTAIN) & ((patterns >= 0).sum(axis=1) >= _LEAST_ANSWERS)
+        for document, of in zip(rows.tolist(), pattern.reshape(-1).tolist(), strict=True):
+            if sure[of]:
+                labels.append((documents[document], item, values[known[best[of]]]))
+        used.update(annotators[one] for one in raters.tolist())
+    ids, items, found = zip(*labels, strict=True) if labels else ((), (), ())
+    text = pa.string()
+    table_of = {"document_id": pa.array(ids, text), "item": pa.array(items, text), "value": pa.array(found, text)}
+    session.store.latent_labels.replace(pa.table(table_of))
+    return tuple(sorted(used))
+
+
+def _is_number(text: str) -> bool:
+    return text not in ("true", "false") and not text.startswith('"')

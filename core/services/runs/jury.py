@@ -1,0 +1,62 @@
+"""Weights of votes in a discussion, from the accuracy of each model on reviewed documents."""
+
+from __future__ import annotations
+
+from math import log
+
+from core.errors import UsageError
+from core.runs import RunRow, RunSettings
+from core.services.session import ProjectSession
+from core.store.annotators import REVIEWED
+
+_LEAST = 0.05
+"""Smallest weight, of a model that is right no more often than by chance."""
+
+
+def vote_weights(session: ProjectSession, settings: RunSettings) -> str:
+    """Return the weights of the annotators of planned settings as text, such as "2.2, 0.85, 1.39".
+
+    The weight is log(p / (1 - p)) for the share p of correct labels of the annotator's model on reviewed documents, in
+    any run with the same labels and any role, with one right and one wrong label added. A model without reviewed
+    documents has the mean weight of the others. UsageError if none of the models has any.
+    """
+    right, n = _counts(session, settings)
+    known = {spec: log((right[spec] + 1) / (n[spec] - right[spec] + 1)) for spec in n if n[spec]}
+    found = [known.get(model.spec) for model in settings.role_models.values()]
+    weights = [max(_LEAST, weight) for weight in found if weight is not None]
+    if not weights:
+        raise UsageError(
+            "None of these models has labelled a reviewed document.",
+            "Review documents of a run with these models, or set the weights of votes to equal.",
+        )
+    mean = sum(weights) / len(weights)
+    return ", ".join(f"{mean if weight is None else max(_LEAST, weight):.3g}" for weight in found)
+
+
+def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, int], dict[str, int]]:
+    """Return the correct and all compared labels of each model on reviewed documents.
+
+    Each counts once: the queue prefers doubtful documents for all models alike, and a weight is no claim about others.
+    """
+    right: dict[str, int] = {}
+    n: dict[str, int] = {}
+    for role, spec, run in _lists(session):
+        if (run.settings.codebook.kind, run.settings.codebook.items) != (
+            settings.codebook.kind,
+            settings.codebook.items,
+        ):
+            continue
+        for cell in session.store.evaluations.counts(run.run_id, role, reference=REVIEWED).cells:
+            right[spec] = right.get(spec, 0) + cell.count * (cell.reference == cell.value)
+            n[spec] = n.get(spec, 0) + cell.count
+    return right, n
+
+
+def _lists(session: ProjectSession) -> list[tuple[str, str, RunRow]]:
+    """Return (role, model, run) for each role with lists of its own."""
+    return [
+        (role, run.settings.role_models[role].spec, run)
+        for run in session.store.runs.all()
+        for role in session.store.evaluations.annotators(run.run_id)
+        if role in run.settings.role_models
+    ]

