@@ -390,8 +390,8 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
 
 def _load_classifier(held: dict[str, Any]) -> Classifier:
     labels = int(held["task"]["labels"])
-    scales = held["task"].get("scales", [held["task"].get("scale")] * labels)  # version 2 had one scale for all
-    task = Task(held["task"]["kind"], labels, tuple((int(low), int(high)) for low, high in scales))
+    scales = tuple((int(low), int(high)) for low, high in held["task"]["scales"])
+    task = Task(held["task"]["kind"], labels, scales)
     tfidf, words, width = held["tfidf"], tuple(map(str, held["words"])), int(held["width"])
     evidence = task.labels if task.kind == "choice" else 1
     size = (len(tfidf.vocabulary_) if tfidf is not None else 0) + len(words) + width + evidence + 1
