@@ -21,6 +21,8 @@ OpenForm: TypeAlias = Literal["", "options", "word"]
 ``options``: one of several options made for the text. ``word``: one free word. Empty for a label with fixed values.
 """
 MAX_LABELS = 1_000
+MAX_STEPS = 1_001
+"""Most values of a rating scale: 0 to 1,000."""
 RESERVED_NAMES = frozenset({"none"})
 CHOICE_ITEM = "label"
 """The only item of a choice codebook; its value is a label id."""
@@ -76,6 +78,8 @@ class Scale(_Frozen):
     def _ordered(self) -> Self:
         if self.min >= self.max:
             raise ValueError("the scale's min must be below its max")
+        if self.max - self.min >= MAX_STEPS:
+            raise ValueError(f"the scale has more than {MAX_STEPS} steps")
         return self
 
 

@@ -17,6 +17,7 @@ from core.codebook import COLOUR_HEX, Codebook, Label, normalise, parse_codebook
 from core.errors import CodebookError
 
 SUFFIX = ".qdc"
+MAX_ELEMENTS, MAX_DEPTH = 20_000, 100
 NAMESPACE = "urn:QDA-XML:codebook:1.0"
 
 LISTS = ("include", "exclude")
@@ -158,7 +159,24 @@ def _name(code: xml.Element) -> str:
 
 
 class _Builder(xml.TreeBuilder):
-    """Builds the tree and refuses document type declarations, whose entities may expand without limit."""
+    """Builds a tree of bounded size. Refuses document type declarations, whose entities may expand without limit."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._elements = self._depth = 0
+
+    def start(self, tag: str, attributes: dict[str, str], /) -> xml.Element:
+        self._elements += 1
+        self._depth += 1
+        if self._elements > MAX_ELEMENTS or self._depth > MAX_DEPTH:
+            raise CodebookError(
+                f"A codebook has at most {MAX_ELEMENTS:,} elements, at most {MAX_DEPTH} in each other.", "Shorten it."
+            )
+        return super().start(tag, attributes)
+
+    def end(self, tag: str, /) -> xml.Element:
+        self._depth -= 1
+        return super().end(tag)
 
     def doctype(self, *_declared: object) -> None:
         raise CodebookError("A REFI-QDA codebook has no document type declaration.", "Export the file again.")

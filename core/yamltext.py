@@ -10,6 +10,8 @@ import yaml
 
 from core.errors import MootError
 
+MOST_CHARACTERS = 2_000_000
+"""Limit of the length of a text: PyYAML reads some hundred thousand characters a second."""
 MOST_NODES = 200_000
 """Limit of values in a text; each alias counts as often as it is used."""
 
@@ -20,9 +22,11 @@ _MALFORMED = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError
 def parse(text: str, where: str, error_type: type[MootError]) -> tuple[Any, yaml.Node | None]:
     """Return the data of a text (YAML or JSON) and its root node, which knows the lines; None twice for empty text.
 
-    Raises ``error_type``, with the line if known, for text that is not YAML, and for aliases that expand to too many
-    values or to themselves.
+    Raises ``error_type``, with the line if known, for text that is too long or not YAML, and for aliases that expand to
+    too many values or to themselves.
     """
+    if len(text) > MOST_CHARACTERS:
+        raise error_type(f"{where} has more than {MOST_CHARACTERS:,} characters.", "Shorten it.")
     try:
         loader = yaml.SafeLoader(text)
         node = loader.get_single_node()

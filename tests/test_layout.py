@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
     "annotations", "codebook", "csv_text", "documents", "errors", "formatting", "hashing", "refi_qda", "resources",
+    "text_file",
     "runs", "yamltext",
 }  # fmt: skip
 TOP_LEVEL = {
@@ -23,7 +24,7 @@ TOP_LEVEL = {
 # What each package of core may import of core, besides the values and itself. Data and imports both go one way.
 MAY_IMPORT = {
     "documents": set(), "codebook": set(), "annotations": set(), "errors": set(), "hashing": set(), "runs": set(),
-    "csv_text": set(), "refi_qda": set(), "resources": set(), "yamltext": set(), "formatting": set(),
+    "csv_text": set(), "text_file": set(), "refi_qda": set(), "resources": set(), "yamltext": set(), "formatting": set(),
     "prompts": set(),
     "stats": set(),
     "classifier": set(),

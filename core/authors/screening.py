@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal["email", "card", "phone", "name"]
 REGIONS = ("US", "GB")
 """Countries whose national phone numbers are found; international ones (+49 ...) always are."""
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+")  # each run of letters is tried once
 _CARD = re.compile(r"(?<![\d.,-])\d(?:[ -]?\d){12,18}(?![\d-])")
 _NAME = re.compile(r"\b[A-ZÀ-Þ][\w’'-]*")
 
@@ -106,12 +106,13 @@ def mask(text: str, names: Collection[str] = ()) -> Masked:
     """
     counts: Counter[str] = Counter()
     for find in (_emails, _cards, _phones, lambda found: _names(found, names)):
-        end = len(text)
+        parts, end = list[str](), len(text)  # from the end of the text to its beginning
         for first, last, kind in sorted(find(text), reverse=True):
             if last <= end and text[first - 1 : first] != "[":  # not twice, and not the name of a mask
-                text = f"{text[:first]}[{kind}]{text[last:]}"
+                parts += [text[last:end], f"[{kind}]"]
                 counts[kind] += 1
                 end = first
+        text = text[:end] + "".join(reversed(parts))
     return Masked(text, dict(counts))
 
 

@@ -11,8 +11,10 @@ from core.documents import storable
 from core.errors import InputError
 from core.ingest import child_process
 from core.ingest.decode import detect_encoding
+from core.text_file import read_bytes
 
 SUFFIXES = (".txt", ".md", ".pdf")
+MAX_BYTES = 200_000_000
 MAX_CHARACTERS = 2_000_000
 
 
@@ -26,10 +28,7 @@ def read_text_file(source: bytes | Path, name: str) -> str:
     if suffix not in SUFFIXES:
         raise InputError(f"{name} is not a supported text file.", f"Use {', '.join(SUFFIXES)}.")
     if isinstance(source, Path):
-        try:
-            source = source.read_bytes()
-        except OSError as error:
-            raise InputError(f"{name} cannot be read: {error.strerror}.", "Check the path.") from error
+        source = read_bytes(source, most=MAX_BYTES)
     return "".join(child_process.run("core.ingest.text_files:serve_text", source, {"name": name}))
 
 

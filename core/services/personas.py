@@ -25,6 +25,7 @@ from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
 from core.store.personas import PersonaSetVersion as PersonaSetVersion
+from core.text_file import read_text
 
 LIMITS = ("groups", "dimensions")
 ROLE_MODELS = (persona_extraction.SCOUT, persona_extraction.MERGER, persona_extraction.AUTHOR)
@@ -96,13 +97,7 @@ def read_personas(path: Path) -> PersonaSet:
 
     InputError for a file that cannot be read, UsageError for invalid personas.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text.", "Save the personas as UTF-8 YAML.") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --param personas.") from error
-    return personas.load_yaml(text, where=str(path))
+    return personas.load_yaml(read_text(path), where=str(path))
 
 
 def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:

@@ -109,3 +109,12 @@ def test_one_scale_for_all_dimensions_is_that_of_the_codebook() -> None:
     assert each.hash == whole.hash
     with pytest.raises(CodebookError, match="a scale belongs to kind rating"):
         parse_codebook({"labels": [{"name": "A", **own}]})
+
+
+@pytest.mark.parametrize("text", [
+    "{kind: rating, scale: {min: 0, max: 1000000000}, labels: [{name: A}]}",
+    "{kind: rating, labels: [{name: A, scale: {min: 0, max: 1000000000}}]}",
+])  # fmt: skip
+def test_scale_of_a_billion_steps_is_refused(text):
+    with pytest.raises(CodebookError, match="more than 1001 steps"):
+        load_yaml(text)

@@ -144,7 +144,7 @@ def test_unusable_file_is_explained(content: bytes, words: str) -> None:
 
 
 def test_deeply_nested_codes_are_read() -> None:
-    depth = 5_000
+    depth = 90
     nested = "<Code name='c' isCodable='false' guid='1'>" * depth + "<Code name='leaf' guid='2'/>" + "</Code>" * depth
     assert parse_qdc(f"<CodeBook><Codes>{nested}</Codes></CodeBook>".encode(), where="x").names == ("leaf",)
 
@@ -152,3 +152,14 @@ def test_deeply_nested_codes_are_read() -> None:
 def test_codebook_without_labels_cannot_be_exported() -> None:
     with pytest.raises(CodebookError, match="no labels"):
         dump_qdc(Codebook())
+
+
+CODE = '<Code guid="g" name="x" isCodable="true">'
+
+
+@pytest.mark.parametrize(
+    "codes", [(CODE + "</Code>") * 50_000, CODE * 50_000 + "</Code>" * 50_000], ids=["wide", "deep"]
+)
+def test_huge_codebook_is_refused(codes):
+    with pytest.raises(CodebookError, match="at most"):
+        parse_qdc(f"<CodeBook><Codes>{codes}</Codes></CodeBook>".encode(), where="a.qdc")

@@ -39,3 +39,8 @@ def test_small_alias_is_expanded():
 def test_invalid_yaml_is_reported(text):
     with pytest.raises(UsageError, match="not YAML"):
         parse(text, "it", UsageError)
+
+
+def test_long_text_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(CodebookError, match="characters"):
+        parse("- {name: L}\n" * 400_000, "a.yaml", CodebookError)

@@ -232,7 +232,7 @@ def _annotate(session: ProjectSession, desk: Desk) -> None:
     left, right = st.columns(2)
     by = " ".join(left.text_input("Your name or code", key="authors-annotator", max_chars=60).split())
     group = right.text_input("Group of annotators", key=with_default(GROUP, "people"), max_chars=30).strip()
-    if not by or group in ("", "author", "built-in", "models"):
+    if not by or group in files.OWN_GROUPS:
         line("Enter your name and a group, such as people or experts. You guess what the author answered.")
         return
     found = desks.next_for_annotator(desk, by, group)

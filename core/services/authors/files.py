@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from string import ascii_uppercase
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +14,7 @@ from core import resources
 from core.authors.comparison import asked_questions
 from core.authors.questions import (
     ABSTENTIONS,
+    AUTHOR,
     Abstention,
     Answer,
     Consent,
@@ -39,6 +41,7 @@ from core.services.data.sample_projects import SampleCard
 from core.services.sample_data import Sample
 from core.services.session import ProjectSession, check_output_path
 from core.services.workspace import Workspace
+from core.text_file import read_text
 
 SAMPLE = Sample(
     "author-chats", "What authors mean", "short chats with their authors' answers", "author_chats.jsonl",
@@ -52,6 +55,13 @@ COLUMNS = (
 )  # fmt: skip
 
 
+MAX_CHAT_BYTES = 100_000_000
+LAST_SECOND = 253402300799.0
+"""End of the year 9999 in Unix time, the last that a date can have."""
+OWN_GROUPS = ("", AUTHOR, "built-in", "models")
+"""Groups of annotators that Moot itself writes; a file or a person cannot answer in their name."""
+
+
 class _Row(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,12 +69,12 @@ class _Row(BaseModel):
 class _QuestionRow(_Row):
     label: str
     question: str
-    options: tuple[str, ...] = ()
+    options: tuple[str, ...] = Field(default=(), max_length=len(ascii_uppercase))
     predicted: str | None = None
     certainty: float = Field(default=0.5, ge=0, le=1)
     answer: str = ""
     seconds: float | None = Field(default=None, ge=0)
-    annotators: dict[str, str] = Field(default_factory=dict)
+    annotators: dict[str, Annotated[str, Field(max_length=1000)]] = Field(default_factory=dict, max_length=100)
 
 
 class _MessageRow(_Row):
@@ -75,7 +85,7 @@ class _MessageRow(_Row):
 class _ChatRow(_Row):
     author: str
     conversation: str
-    at: float
+    at: float = Field(ge=0, le=LAST_SECOND)
     messages: tuple[_MessageRow, ...] = Field(min_length=1)
     questions: tuple[_QuestionRow, ...] = ()
     recommended: str = ""
@@ -100,7 +110,7 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     gold: dict[tuple[str, str], Value] = {}
     known = {entry.document_id for entry in desk.log if isinstance(entry, Submission)}
     texts: dict[str, list[str]] = {}
-    for number, line in enumerate(_read(path).split("\n"), start=1):
+    for number, line in enumerate(read_text(path, most=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -122,15 +132,6 @@ def import_chats(session: ProjectSession, path: Path) -> int:
             gold |= _gold(desk, chat)
     session.store.author_log.append(entries, documents=documents, gold=gold)
     return sum(isinstance(entry, Submission) for entry in entries)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is not UTF-8 text.", "Save it as UTF-8 JSON Lines.") from error
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path.") from error
 
 
 def _entries(desk: Desk, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
@@ -189,8 +190,10 @@ def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Ans
 
 
 def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iterator[Answer]:
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(question.options)]
+    letters = ascii_uppercase[: len(question.options)]
     for group, given in row.annotators.items():
+        if group.strip() in OWN_GROUPS:
+            raise ValueError(f"'{group}' cannot be a group of annotators")
         for number, letter in enumerate(given, start=1):
             if letter != "-" and letter not in letters:
                 raise ValueError(f"'{letter}' is not an option of '{question.text}'")
@@ -203,7 +206,7 @@ def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iter
 
 def _gold(desk: Desk, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
     found: dict[tuple[str, str], Value] = {}
-    for answer in (entry for entry in chat if isinstance(entry, Answer) and entry.group == "author"):
+    for answer in (entry for entry in chat if isinstance(entry, Answer) and entry.group == AUTHOR):
         document, _, item = answer.question_id.rpartition("/")
         feature = desk.feature(item)
         if feature is not None and (value := value_of(feature, answer)) is not None:

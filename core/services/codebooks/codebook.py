@@ -28,13 +28,14 @@ from core.codebook import (
     normalise,
     parse_codebook,
 )
-from core.errors import CodebookError, InputError
+from core.errors import CodebookError
 from core.export import replacing
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
 from core.services.templates import require_usable_codebook
 from core.store.codebooks import CodebookVersion
+from core.text_file import MAX_BYTES, read_bytes
 
 __all__ = [
     "CodebookStatus",
@@ -383,10 +384,7 @@ def read_codebook(path: Path) -> Codebook:
 
     Raises InputError if the file cannot be read, and CodebookError if it is not a usable codebook.
     """
-    try:
-        return import_file(path.read_bytes(), str(path))
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", "Check the path of --codebook.") from error
+    return import_file(read_bytes(path, most=MAX_BYTES), str(path))
 
 
 def write_qdc(session: ProjectSession, path: Path) -> None:

@@ -21,7 +21,7 @@ from core.debate.turns import Role
 from core.engine.debate import request_hash
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
-from core.errors import CodebookError, InputError, MootError, UsageError
+from core.errors import CodebookError, MootError, UsageError
 from core.formatting import join_names, plural
 from core.llm.models import ModelLibrary
 from core.runs import (
@@ -44,6 +44,7 @@ from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.length_limits import context_overflows
 from core.services.session import ProjectSession
+from core.text_file import read_text
 
 Form = TypeVar("Form", bound=BaseModel)
 
@@ -453,13 +454,7 @@ def load_protocol(protocol: str) -> tuple[str, dict[str, str]]:
     """
     if not protocol.lower().endswith(PROTOCOL_SUFFIXES):
         return protocol, {}
-    try:
-        text = Path(protocol).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{protocol} is not UTF-8 text.", "Save the protocol as UTF-8 YAML.") from error
-    except OSError as error:
-        raise InputError(f"{protocol} cannot be read: {error.strerror}.", "Check the path of --protocol.") from error
-    return parse_protocol(text, protocol)
+    return parse_protocol(read_text(Path(protocol)), protocol)
 
 
 def parse_protocol(text: str, where: str) -> tuple[str, dict[str, str]]:

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.debate import protocols
-from core.errors import InputError, UsageError
+from core.errors import UsageError
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import templates
 from core.services.runs import planning
 from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
 from core.services.session import ProjectSession
+from core.text_file import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,7 @@ class RunChanges:
 
 def read_prompt(path: Path) -> str:
     """Return the text of a template file. Raises InputError for an unreadable file."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(
-            f"{path} cannot be read: {error}.", "Name a UTF-8 text file with --prompt ROLE=FILE."
-        ) from error
+    return read_text(path)
 
 
 def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) -> RunSettings:

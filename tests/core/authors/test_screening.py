@@ -62,3 +62,12 @@ def test_luhn_by_hand() -> None:
     assert passes_luhn("79927398713")
     assert not passes_luhn("79927398710")
     assert not passes_luhn("7992 7398")
+
+
+@pytest.mark.parametrize("text", ["a" * 1_000_000, "a." * 500_000, "@" * 500_000, "a@" * 300_000])
+def test_long_words_are_screened_in_linear_time(text):
+    assert mask(text).text == text
+
+
+def test_many_addresses_are_masked():
+    assert mask("to a@b.cc " * 50_000).counts == {"email": 50_000}

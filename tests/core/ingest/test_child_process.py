@@ -220,3 +220,11 @@ def test_reads_no_more_rows_than_needed(name: str, xlsx: Book) -> None:
     assert table.column("text") == ("text 0", "text 1", "text 2")
     assert table.read == 3
     assert "Only the first 3 rows were read." in table.notes
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.pdf"])
+def test_link_to_a_device_that_never_ends_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.symlink_to("/dev/zero")
+    with pytest.raises(InputError):
+        read_text_file(path, name) if name.endswith(("txt", "pdf")) else read_table(path, name=name)

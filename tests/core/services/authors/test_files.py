@@ -1,0 +1,73 @@
+"""Attacks by a file of chats: it is refused in words, and nothing of it is stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.errors import InputError
+from core.services.authors import files
+from core.services.authors.report import author_report
+from core.services.codebooks.codebook import read_codebook
+from core.services.session import ProjectSession
+from core.services.workspace import Workspace
+
+SAMPLES = Path(__file__).parents[4] / "sample_data"
+CHATS = [json.loads(line) for line in (SAMPLES / "author_chats.jsonl").read_text(encoding="utf-8").splitlines()]
+YES_NO = next(
+    {**question, "answer": "", "annotators": {}}
+    for chat in CHATS
+    for question in chat.get("questions", [])
+    if set(question.get("options", ())) == {"Yes", "No"}
+)
+Import: Any = Callable[..., int]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Iterator[ProjectSession]:
+    workspace = Workspace()
+    opened = workspace.open(tmp_path / "p.duckdb")
+    opened.store.codebooks.save(read_codebook(SAMPLES / "author_chats.yaml"))
+    yield opened
+    workspace.close()
+
+
+def import_one(session: ProjectSession, **changes: object) -> int:
+    path = session.path.with_name("chats.jsonl")
+    path.write_text(json.dumps({**CHATS[0], "questions": [], **changes}), encoding="utf-8")
+    return files.import_chats(session, path)
+
+
+@pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e300, -1e300, 1e18, -1])
+def test_time_that_is_no_date_is_refused(session: ProjectSession, at: float) -> None:
+    with pytest.raises(InputError, match="line 1: at"):
+        import_one(session, at=at, recommended="Tent")
+    assert author_report(session).collection.texts == 0
+
+
+@pytest.mark.parametrize("group", ["author", " author ", "", "built-in", "models"])
+def test_annotators_cannot_answer_in_the_name_of_the_author(session: ProjectSession, group: str) -> None:
+    with pytest.raises(InputError, match="cannot be a group of annotators"):
+        import_one(session, questions=[YES_NO | {"annotators": {group: "A"}}])
+    assert session.store.documents.ids() == []
+
+
+def test_number_of_answers_is_limited(session: ProjectSession) -> None:
+    with pytest.raises(InputError, match="at most 1000"):
+        import_one(session, questions=[YES_NO | {"annotators": {"people": "A" * 1001}}])
+    with pytest.raises(InputError, match="at most 100"):
+        import_one(session, questions=[YES_NO | {"annotators": {f"g{n}": "A" for n in range(101)}}])
+
+
+def test_formulas_are_escaped_in_the_export(session: ProjectSession) -> None:
+    question = YES_NO | {"annotators": {"=1+1": "A"}}
+    import_one(session, author='=HYPERLINK("http://evil")', conversation="@SUM(1)", questions=[question])
+    text = files.export_labels(session, ".csv").decode("utf-8-sig")
+    assert "'=1+1" in text
+    assert "'=HYPERLINK" in text
+    assert ",=" not in text
+    assert ",@" not in text
