@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from html import escape
 
@@ -32,6 +33,14 @@ def saved(at: float | None, what: str = "Saved") -> None:
 def line(text: str, tone: str = "") -> None:
     """Draw a line of small text, escaped."""
     st.html(f'<div class="moot-line {tone}">{escape(text)}</div>')
+
+
+def literal(text: str) -> str:
+    """Return a text for a label of Streamlit, which reads Markdown, so that it is shown as it is.
+
+    For names, options and words that come from a model, a file or another person.
+    """
+    return re.sub(r"[!-/:-@\[-`{-~]", r"\\\g<0>", " ".join(text.split()))
 
 
 def heading(text: str) -> None:

@@ -13,6 +13,7 @@ import streamlit as st
 
 from app.components import component
 from app.state import state, with_value
+from app.widgets.common import literal
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count
@@ -259,7 +260,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
 
     with st.container(key="offered"):
         st.pills(
-            "Suggested keywords", offered, key=key, format_func=lambda word: f"+ {word}".replace("$", "\\$"),
+            "Suggested keywords", offered, key=key, format_func=lambda word: literal(f"+ {word}"),
             on_change=add, label_visibility="collapsed",
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import layout
+from app.widgets.common import literal
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
@@ -80,7 +81,13 @@ def reference_picker(known: Mapping[Reference, int], *, key: str) -> Reference:
 
     if len(names) <= MOST_SIDE_BY_SIDE:
         chosen = st.segmented_control(
-            "Reference", names, default=wanted, format_func=title, label_visibility="collapsed", required=True, key=key
+            "Reference",
+            names,
+            default=wanted,
+            format_func=lambda name: literal(title(name)),
+            label_visibility="collapsed",
+            required=True,
+            key=key,
         )
     else:
         chosen = st.selectbox(

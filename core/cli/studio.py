@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import multiprocessing
 import os
+import re
 import signal
 import socket
 import sys
@@ -169,13 +170,18 @@ def write_desktop_entry() -> Path:
     """Add Moot to the application menu of a Linux desktop and return the entry's path.
 
     The entry follows the Desktop Entry Specification of freedesktop.org. It opens a window if pywebview is installed,
-    otherwise the browser and a terminal in which Moot can be stopped. Raises UsageError on other systems.
+    otherwise the browser and a terminal in which Moot can be stopped. Raises UsageError on other systems, and for a
+    path with control characters.
     """
     if not sys.platform.startswith("linux"):
         raise UsageError("A desktop entry needs Linux.", "Create a shortcut to the command moot.")
     import app
 
-    command = str(Path(sysconfig.get_path("scripts")) / "moot").replace("%", "%%")
+    command = str(Path(sysconfig.get_path("scripts")) / "moot")
+    if not command.isprintable():
+        raise UsageError(f"{command!r} cannot be named in a desktop entry.", "Install Moot in another folder.")
+    # The specification quotes twice: the command, then the value, where % and the backslash have a meaning too.
+    command = re.sub(r'["`$\\]', r"\\\g<0>", command).replace("\\", "\\\\").replace("%", "%%")
     window = _has_webview()
     entry = platformdirs.user_data_path() / "applications" / "moot.desktop"
     entry.parent.mkdir(parents=True, exist_ok=True)

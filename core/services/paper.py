@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal, TypeAlias
+from urllib.parse import urlencode
 
 import numpy as np
 
@@ -85,7 +86,7 @@ class Paper:
 def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Paper:
     """Return what a paper says about a run and its scores against a reference. UsageError for an unknown reference."""
     found = evaluate(session, run, reference)
-    view = f"evaluate?run={run.run_id}&reference={reference}"
+    view = f"evaluate?{urlencode({'run': run.run_id, 'reference': reference})}"
     claim, claimed = _claim(session, run)
     known = found.n > 0
     analyses = _analyses(session, run)
@@ -410,26 +411,28 @@ def _bibliography(
 
 
 def _markdown(found: Paper, base: str) -> Iterable[str]:
-    yield f"# {found.title}"
+    yield f"# {_md(found.title)}"
     for title, blocks in found.sections.items():
-        yield f"## {title}"
+        yield f"## {_md(title)}"
         for block in blocks:
             match block:
                 case str():
-                    yield block
+                    yield "\n\n".join(map(_md, block.split("\n\n")))
                 case Listing():
                     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", block.text)), default=0))
-                    yield f"### {block.title}\n\n{fence}text\n{block.text}\n{fence}"
+                    yield f"### {_md(block.title)}\n\n{fence}text\n{block.text}\n{fence}"
                 case Table():
-                    cells = [block.head, tuple("---" for _ in block.head), *block.rows]
-                    lines = ["| " + " | ".join(_markdown_cell(cell) for cell in row) + " |" for row in cells]
+                    rule = "|" + " --- |" * len(block.head)
+                    head, *rows = ("| " + " | ".join(map(_md, row)) + " |" for row in (block.head, *block.rows))
+                    lines = [head, rule, *rows]
                     link = f" ([view]({base}{block.view}))" if block.view else ""
-                    yield f"{block.caption}{link}:\n\n" + "\n".join(lines)
+                    yield f"{_md(block.caption)}{link}:\n\n" + "\n".join(lines)
     yield f"## References\n\n```bibtex\n{found.bibtex}```"
 
 
-def _markdown_cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").split())
+def _md(text: str) -> str:
+    """Return a text as one line of Markdown that is shown as it is: names come from files, versions from servers."""
+    return re.sub(r"[\\`*_\[\]<>|$~&]|^(?=[#+-])", r"\\\g<0>", " ".join(text.split()))
 
 
 def _html(found: Paper, base: str) -> Iterable[str]:
@@ -467,16 +470,18 @@ def html_table(block: Table, base: str = "", *, css: str = "") -> str:
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "[": "{[}", "]": "{]}", "*": "{*}",
 }  # fmt: skip
+"""LaTeX of special characters. Brackets and asterisks after the end of a row would be options of the line break."""
 
 
 def _tex(text: str) -> str:
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return "".join(_LATEX.get(letter, letter) for letter in text if letter.isprintable() or letter in " \n\t")
 
 
 def _latex(found: Paper) -> Iterable[str]:
-    yield f"% {found.title.replace(chr(10), ' ')}\n% needs \\usepackage{{booktabs}}"
+    title = " ".join(found.title.split())  # TeX ends a line, and with it a comment, at a carriage return too
+    yield f"% {title}\n% needs \\usepackage{{booktabs}}"
     for title, blocks in found.sections.items():
         yield f"\\section*{{{_tex(title)}}}"
         for block in blocks:

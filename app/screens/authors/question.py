@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets.alerts import error_notices
-from app.widgets.common import line
+from app.widgets.common import line, literal
 from core.authors.questions import ABSTENTIONS, AUTHOR, Abstention, Question
 from core.formatting import format_count
 from core.services.authors import desk as desks
@@ -51,7 +51,7 @@ def _draw(session: ProjectSession, question: Question, by: str, group: str, show
     waiting = left > 0
     for number, option in enumerate(question.options, start=1):
         st.button(
-            option, key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=str(number),
+            literal(option), key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=str(number),
             on_click=give, args=(option,),
         )  # fmt: skip
     if not question.options:

@@ -9,7 +9,7 @@ import streamlit as st
 from app.pages import open_page
 from app.state import state
 from app.widgets import confusion, layout, plots
-from app.widgets.common import facts
+from app.widgets.common import facts, literal
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.formatting import format_count
@@ -57,7 +57,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             session, run, chosen, reference, side=side, consistent=only == CONSISTENT, word=word, limit=SHOWN
         )
         if not rows:
-            st.caption(f"No such errors on {labels[chosen]}.")
+            st.caption(f"No such errors on {literal(labels[chosen])}.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
         confusion.document_list(

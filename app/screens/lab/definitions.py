@@ -11,7 +11,7 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import changes, pieces
-from app.widgets.common import heading, saved
+from app.widgets.common import heading, literal, saved
 from app.widgets.label_editor import Fields
 from app.widgets.labels import swatch_html
 from app.widgets.layout import panel
@@ -69,7 +69,7 @@ def _editor(session: ProjectSession, now: CodebookStatus) -> None:
     if state.lab.label not in names:
         LabState.label.reset()
     label_id = st.pills(
-        "Label", list(names), format_func=names.__getitem__, label_visibility="collapsed", required=True,
+        "Label", list(names), format_func=lambda id: literal(names[id]), label_visibility="collapsed", required=True,
         key=with_default(LabState.label.key, next(iter(names))),
     )  # fmt: skip
     label_editor.label_fields(fields, book, book.label(label_id or next(iter(names))))

@@ -11,7 +11,7 @@ from app.pages import open_page
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.common import facts, line
+from app.widgets.common import facts, line, literal
 from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
@@ -139,7 +139,7 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         base = rerun.base_run(session, plan)
         models = configuration.model_names((plan.default_model, *plan.role_models.values()))
         named = base.title if base is not None else ", ".join(models)
-        with st.popover(f"Base: {named}", help="Models, parameters and prompts that changes are tested with"):
+        with st.popover(f"Base: {literal(named)}", help="Models, parameters and prompts that changes are tested with"):
             choose_base(session, base)
         with st.popover("Test one document"):
             one(session, plan, slot)
@@ -228,7 +228,9 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
         "Tests use the word-list baseline instead of a language model",
         f"These results say nothing about {models}, which {latest.title} used.",
     )
-    st.button(f"Use the models of {latest.title}", on_click=use_run, args=(session, latest), key="lab-use-models")
+    st.button(
+        f"Use the models of {literal(latest.title)}", on_click=use_run, args=(session, latest), key="lab-use-models"
+    )
 
 
 def is_builtin(run: RunRow) -> bool:

@@ -11,6 +11,7 @@ from app import context
 from app.pages import open_page
 from app.screens.paper import regression
 from app.widgets import empty_state, layout
+from app.widgets.common import literal
 from app.widgets.run_picker import reference_picker, run_picker
 from core.services import paper
 from core.services.evaluation import drift
@@ -75,7 +76,7 @@ def _preview(found: Paper) -> None:
                 case str():
                     st.html(f'<p class="moot-paper">{escape(block)}</p>')
                 case Listing():
-                    with st.expander(block.title):
+                    with st.expander(literal(block.title)):
                         st.code(block.text, language=None, wrap_lines=True)
                 case Table():
                     st.html(paper.html_table(block, css="moot-estimate"))

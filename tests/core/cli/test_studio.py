@@ -86,3 +86,14 @@ def test_desktop_entry_starts_the_installed_command(tmp_path: Path, monkeypatch:
     command = shlex.split(entry["Desktop Entry"]["Exec"])
     assert command[1:] == ["studio"]
     assert Path(command[0]) == Path(sysconfig.get_path("scripts")) / "moot"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="desktop entries need Linux")
+def test_desktop_entry_quotes_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: '/opt/a "b" `id` $HOME \\ 5%')
+    moot("desktop-entry")
+    text = (tmp_path / "applications" / "moot.desktop").read_text(encoding="utf-8")
+    assert r'Exec="/opt/a \\"b\\" \\`id\\` \\$HOME \\\\ 5%%/moot" studio' in text
+    monkeypatch.setattr(sysconfig, "get_path", lambda _name: "/opt/a\nExec=evil")
+    assert "cannot be named" in moot("desktop-entry", code=2).stderr

@@ -118,3 +118,31 @@ def test_the_design_file_weighs_the_reviewed_documents(world: tuple[ProjectSessi
     assert given == pytest.approx(60), "weights are calibrated to the verdicts"
     assert all((row["human_Staff"] in "01") and row["human_Staff"] for row in reviewed)
     assert all(not row["human_Staff"] and not row["weight"] for row in rows if not row["order"])
+
+
+EVIL = "x\r\\input{/etc/passwd}\n![x](http://evil/x.png) <script>alert(1)</script>"
+
+
+def hostile_paper() -> paper.Paper:
+    table = paper.Table(("label", "definition"), (("[5cm]", "a | b"), ("*", EVIL)), EVIL, "view")
+    listing = paper.Listing(EVIL, "a\n\\end{verbatim}\n\\input{/etc/passwd}\n```\nb")
+    return paper.Paper(EVIL, {"Methods": (EVIL, table, listing)}, {"moot": "@x{}"})
+
+
+def test_names_cannot_run_latex() -> None:
+    text = paper.write(hostile_paper(), "latex")
+    before, _, rest = text.partition("\\begin{verbatim}")
+    listing, _, after = rest.partition("\\end{verbatim}")
+    assert "\\input{/etc/passwd}" in listing, "a listing shows it as it is"
+    lines = re.split(r"[\r\n]+", before + after)
+    assert not [line for line in lines if "\\input" in line and not line.startswith("%")]
+    assert not re.search(r"\\\\\s*[\[*]", text), "no cell is an option of the line break before it"
+
+
+def test_names_are_shown_as_they_are_in_markdown() -> None:
+    text = paper.write(hostile_paper(), "markdown")
+    shown = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.S | re.M)
+    assert not re.search(r"(?<!\\)<script|(?<!\\)\]\(http", shown)
+    assert r"!\[x\](http://evil/x.png) \<script\>" in shown
+    assert r"| \[5cm\] | a \| b |" in shown
+    assert "| --- | --- |" in shown
