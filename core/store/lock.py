@@ -44,7 +44,9 @@ class Ownership:
         """Record the address at which this process shows the project. A note that cannot be written is left out."""
         draft = self._note.with_name(self._note.name + ".new")
         with suppress(OSError):
-            draft.write_text(json.dumps({"pid": os.getpid(), "url": url}), encoding="utf-8")
+            draft.unlink(missing_ok=True)
+            with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+                json.dump({"pid": os.getpid(), "url": url}, file)
             os.replace(draft, self._note)
 
     def release(self) -> None:

@@ -16,6 +16,8 @@ from core.debate.turns import Reply
 from core.engine.reply_folder import decode, encode
 from core.store.connection import translate_error
 
+_FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""A link with the name of the log could lead to any other file of the user."""
 MAX_BYTES = 4_000_000
 """Size at which the file is rewritten with only the replies that are still waiting."""
 
@@ -76,7 +78,7 @@ class ReplyLog:
 
     def _open(self) -> int:
         if self._file is None:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o644)
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _FLAGS, 0o600)
             if os.fstat(self._file).st_size:
                 os.write(self._file, b"\n")  # the last line may have been cut off
             self._size = os.fstat(self._file).st_size
@@ -89,7 +91,9 @@ class ReplyLog:
 
     def _rewrite(self) -> None:
         draft = self._path.with_name(self._path.name + ".new")
-        draft.write_bytes(b"".join(map(encode, self._waiting.values())))
+        draft.unlink(missing_ok=True)
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FLAGS, 0o600), "wb") as file:
+            file.write(b"".join(map(encode, self._waiting.values())))
         self._close()
         os.replace(draft, self._path)
         self._size = self._path.stat().st_size
