@@ -55,7 +55,7 @@ if (wanted := SessionState.next_page.pop()) is not None:
 try:
     frame.show_notice(SessionState.notice.pop())
     if session is not None:
-        frame.project_gone(session)
+        frame.file_problem(session)
     current.run()
     if overview is not None and current.url_path not in ("", "home") and context.pending_import() is None:
         next_step(overview, current.url_path)

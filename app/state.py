@@ -487,7 +487,12 @@ def with_value(key: str, value: Any) -> str:
 
 def bound(key: str, value: Any, save: Callable[[Any], None]) -> dict[str, Any]:
     """Return the arguments that bind a widget to a stored value. ``save`` is called with each value that is chosen."""
-    return {"key": with_value(key, value), "on_change": lambda: save(st.session_state[key])}
+
+    def changed() -> None:
+        if key in st.session_state:  # Streamlit reports a change of a widget that an interrupted run did not draw
+            save(st.session_state[key])
+
+    return {"key": with_value(key, value), "on_change": changed}
 
 
 def with_default(key: str, value: Any) -> str:

@@ -20,7 +20,6 @@ from app.widgets import layout
 from app.widgets.alerts import error_box, notice
 from core.errors import ProjectError
 from core.formatting import format_clock, format_eta, format_money
-from core.services import projects
 from core.services.session import ProjectSession
 
 if TYPE_CHECKING:
@@ -80,14 +79,18 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
         return None
 
 
-def project_gone(session: ProjectSession) -> None:
-    """Draw an error with a button that saves a copy, if the project file was deleted, moved or replaced."""
+def file_problem(session: ProjectSession) -> None:
+    """Draw an error with a button that saves a copy, if nothing can be saved in the project file any more."""
     problem = session.file_problem
     if problem is None:
         return
     error_box(problem)
     if st.button("Save a copy and continue with it", key="save-copy", type="primary"):
-        copy = projects.rescue_project(context.workspace(), session)
+        try:
+            copy = context.workspace().rescue(session).path
+        except ProjectError as error:
+            error_box(error)
+            return
         state.select_project(copy)
         state.set_notice("ok", f"The project was saved as {copy}", "Resume its runs on the Run page.")
         st.rerun()

@@ -8,13 +8,12 @@ import subprocess
 import sys
 import unicodedata
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from core.errors import ProjectError, ProjectGone, ProjectLocked, UsageError
+from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import RunRow, State
 from core.services import bundle, preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
@@ -197,16 +196,6 @@ def duplicate_project(workspace: Workspace, path: Path) -> Path:
     if was_open:
         workspace.open(path, create=False)
     return target
-
-
-def rescue_project(workspace: Workspace, session: ProjectSession) -> Path:
-    """Save a copy of an open project whose file is gone, open the copy instead, and return its path."""
-    with suppress(ProjectGone):
-        workspace.close_project(session.path)
-    copy = session.project.copy
-    if copy is None:
-        raise ProjectError(f"No copy of {session.name} could be saved.", "Free some space and try again.")
-    return workspace.open(copy, create=False).path
 
 
 def delete_project(workspace: Workspace, path: Path) -> DeletedProject:

@@ -14,7 +14,7 @@ from core.debate.events import Event, RunStatus
 from core.documents import Document
 from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
-from core.errors import ExportError, ProjectGone, UsageError
+from core.errors import ExportError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
@@ -89,8 +89,8 @@ class ProjectSession:
         return self.path.stem
 
     @property
-    def file_problem(self) -> ProjectGone | None:
-        """An error if the project file was deleted, moved or replaced since it was opened, else None."""
+    def file_problem(self) -> ProjectError | None:
+        """An error if nothing can be saved any more, because of the project file or its disk, else None."""
         return self.project.file_problem
 
     # -- active runs
@@ -170,6 +170,19 @@ class ProjectSession:
 
     def close(self) -> None:
         """Pause active runs, wait for calls in flight, and close the file."""
+        self._end_work()
+        self.project.close()
+
+    def rescue(self) -> Path:
+        """Pause active runs and close the file, which cannot be written; return a copy of everything in the project.
+
+        Raises ProjectError without room for a copy; the project then stays open.
+        """
+        self.project.check_room()
+        self._end_work()
+        return self.project.rescue()
+
+    def _end_work(self) -> None:
         for run_id in self._open_runs():
             self._notify(run_id, Engine.interrupt)
         with self._guard:
@@ -179,7 +192,6 @@ class ProjectSession:
         self.models.classifiers.remove(self.trainer.find)
         self.trainer.close()
         self.prefetcher.close()
-        self.project.close()
 
     # -- for the live route
 

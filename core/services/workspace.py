@@ -63,6 +63,16 @@ class Workspace:
         if session is not None:
             session.close()
 
+    def rescue(self, session: ProjectSession) -> ProjectSession:
+        """Close a project whose file cannot be written any more, and open a copy of everything in it.
+
+        Raises ProjectError without room for a copy; the project then stays open.
+        """
+        copy = session.rescue()
+        with self._guard:
+            self._sessions.pop(session.path, None)
+        return self.open(copy, create=False)
+
     def recent(self) -> tuple[Path, ...]:
         """Return the recently opened projects that still exist and are not archived, the latest first."""
         kept = preferences.load()

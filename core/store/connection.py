@@ -122,17 +122,21 @@ class Connection:
             "The run is paused and everything is still in memory of this Moot: save a copy before you close it.",
         )
 
-    @property
-    def is_read_only(self) -> bool:
-        """True if the file system became read-only, as Linux does after an error of the disk.
+    def read_only_problem(self) -> ProjectGone | None:
+        """Return an error if the file system became read-only, as Linux does after an error of the disk.
 
-        Tried by a change of the file's time, because recent kernels do not report the state of such a file system.
+        Tried by writing the file's own times, because recent kernels do not report the state of such a file system.
         """
         try:
-            os.utime(self.path)
+            found = self.path.stat()
+            os.utime(self.path, ns=(found.st_atime_ns, found.st_mtime_ns))
         except OSError as error:
-            return error.errno == errno.EROFS
-        return False
+            if error.errno == errno.EROFS:
+                return ProjectGone(
+                    f"{self.path} became read-only while it was open.",
+                    "Everything confirmed as saved is safe: save a copy on another disk and continue with it.",
+                )
+        return None
 
     def cursor(self) -> Cursor:
         """Return a new cursor, to be closed by the caller. Raises ProjectError if the project is closed."""

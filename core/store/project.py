@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
-from core.errors import ProjectError, ProjectGone
+from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import dump
 from core.store.connection import open_file
 from core.store.jobs import BatchJobStore
@@ -65,9 +65,14 @@ class Project:
         self._connection.note_url(url)
 
     @property
-    def file_problem(self) -> ProjectGone | None:
-        """An error if the file was deleted, moved or replaced since it was opened, else None."""
-        return self._connection.file_problem()
+    def file_problem(self) -> ProjectGone | StorageFull | None:
+        """An error if nothing can be saved, else None.
+
+        The file was deleted, moved or replaced since it was opened, its disk became read-only, or the disk refused the
+        last transaction.
+        """
+        problem = self._connection.file_problem() or self._connection.read_only_problem()
+        return problem or (self._writer.refusal if self._writer is not None else None)
 
     def save_copy(self) -> Path:
         """Write a copy of the whole project beside the file, or if that fails into the home folder; return its path."""
@@ -86,40 +91,64 @@ class Project:
     def close(self) -> None:
         """Write everything queued, checkpoint and release the file. Harmless if repeated.
 
-        If the file was deleted, moved or replaced, save a copy of the project, unless it was saved before, and raise
-        ProjectGone with its path. If it became read-only, the copy is made of the files, replies on disk included,
-        because DuckDB gives up a database that it cannot write to.
+        If the file was deleted, moved or replaced, or its disk became read-only, ``rescue`` the project and raise
+        ProjectGone with the path of the copy.
         """
-        read_only = self._connection.is_open and self._connection.is_read_only
-        gone = ProjectGone(f"{self.path} became read-only while it was open.") if read_only else None
-        unwritable = suppress(ProjectError) if read_only else nullcontext()
         try:
-            with unwritable:
-                if self._writer is not None:
-                    self._writer.close()
-                    gone = gone or (self.file_problem if self._connection.is_open else None)
-            if gone is not None and not read_only:
-                copy = self.copy or self.save_copy()
+            if self._connection.is_open and (problem := self._connection.read_only_problem()):
+                self._raise_rescued(problem)
+            if self._writer is not None:
+                self._writer.close()
+            if self._connection.is_open and (problem := self._connection.file_problem()):
+                self._raise_rescued(problem)
             if self._replies is not None:
                 self._replies.close()
         finally:
-            with unwritable:
-                self._connection.close()
-        if read_only:
-            try:
-                copy = self._copy_files()
-            except OSError as error:
-                raise ProjectGone(f"{self.path} became read-only.", f"No copy could be saved: {error}.") from error
-        if gone is not None:
-            raise ProjectGone(gone.message, f"Everything that was saved is in the copy {copy}.")
+            self._connection.close()
+
+    def rescue(self) -> Path:
+        """Close the project, whose file cannot be written any more, and return a copy of everything in it.
+
+        If the file is still in its place, the copy is made of the files and lies in the home folder, because DuckDB
+        gives up a database that it cannot write to. Otherwise ``save_copy`` makes it, unless it was saved before.
+        Raises ProjectError if no copy can be saved.
+        """
+        is_in_place = self._connection.file_problem() is None
+        if self._writer is not None:
+            self._writer.close()
+        copy = self.copy if is_in_place else self.copy or self.save_copy()
+        if self._replies is not None:
+            self._replies.close()
+        with suppress(ProjectError):
+            self._connection.close()
+        return copy or self._copy_files()
+
+    def check_room(self) -> None:
+        """Raise ProjectError if the home folder has no room for a copy of the files."""
+        size = sum(path.stat().st_size for path in self._files())
+        if shutil.disk_usage(Path.home()).free < 2 * size:
+            raise ProjectError(
+                f"The home folder has no room for a copy of {self.path}.", "Free some space and try again."
+            )
+
+    def _raise_rescued(self, problem: ProjectGone) -> NoReturn:
+        copy = self.rescue()
+        raise ProjectGone(problem.message, f"Everything that was saved is in the copy {copy}.")
+
+    def _files(self) -> list[Path]:
+        """Return the project's files: the database, its write-ahead log and its replies."""
+        paths = (self.path.with_name(self.path.name + suffix) for suffix in ("", ".wal", ".replies"))
+        return [path for path in paths if path.exists()]
 
     def _copy_files(self) -> Path:
-        """Copy the closed file, its write-ahead log and its replies into the home folder; return the file's path."""
+        """Copy the files of the closed project into the home folder; return the path of the database."""
         copy = self._free_name(Path.home())
-        for suffix in ("", ".wal", ".replies"):
-            source = self.path.with_name(self.path.name + suffix)
-            if source.exists():
-                shutil.copyfile(source, copy.with_name(copy.name + suffix))
+        try:
+            for source in self._files():
+                shutil.copyfile(source, copy.with_name(copy.name + source.name.removeprefix(self.path.name)))
+        except OSError as error:
+            raise ProjectError(f"No copy of {self.path} could be saved: {error}.") from error
+        self.copy = copy
         return copy
 
     def _free_name(self, folder: Path) -> Path:

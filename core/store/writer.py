@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import duckdb
 
-from core.errors import ProjectError
+from core.errors import ProjectError, StorageFull
 from core.store.connection import Connection, Cursor, translate_error
 
 T = TypeVar("T")
@@ -66,6 +66,8 @@ class Writer:
         self._closed = False
         self.committed_at: float | None = None
         """Time of the last commit (Unix seconds); different after each commit."""
+        self.refusal: StorageFull | None = None
+        """The error of the last transaction if the disk refused it, else None."""
         self._cursor = connection.cursor()
         self._thread = threading.Thread(target=self._work, name="moot-writer", daemon=True)
         self._thread.start()
@@ -141,8 +143,11 @@ class Writer:
                 for item in group:
                     self._write([item], careful=True)
             else:
-                _acknowledge(group, [None], translate_error(error, self._connection.path))
+                problem = translate_error(error, self._connection.path)
+                self.refusal = problem if isinstance(problem, StorageFull) else None
+                _acknowledge(group, [None], problem)
             return
+        self.refusal = None
         # A file that is gone still takes every write, but nobody could open it again.
         _acknowledge(group, results, self._connection.file_problem())
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,8 @@ from core.engine import rate_limit, retries
 from core.errors import StorageFull
 from core.store.connection import Connection
 from tests.core.cli.invoking import annotate, moot, rows, write
+from tests.servers import disks
+from tests.servers.disks import empty, fill, make_read_only
 from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
 from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, piece
@@ -240,33 +240,11 @@ def test_project_file_removed_during_a_run_is_recovered(folder: Path, attack: st
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A small ext4 file system of its own, which becomes read-only at its first error."""
-    image, place = tmp_path / "image", tmp_path / "disk"
-    place.mkdir()
-    with image.open("wb") as file:
-        file.truncate(48 << 20)
     try:
-        subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
-        subprocess.run(["mount", "-o", "loop,errors=remount-ro", image, place], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"needs root, mkfs.ext4 and loop devices: {error}")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
-
-
-def make_read_only(disk: Path) -> None:
-    device = next(line.split()[0] for line in Path("/proc/mounts").read_text().splitlines() if f" {disk} " in line)
-    (Path("/sys/fs/ext4") / Path(device).name / "trigger_fs_error").write_text("1")
-
-
-def fill(disk: Path) -> None:
-    with contextlib.suppress(OSError), (disk / "other").open("wb", buffering=0) as file:
-        while True:
-            file.write(b"x" * 4096)
-
-
-def empty(disk: Path) -> None:
-    (disk / "other").unlink()
+        with disks.small_disk(tmp_path) as place:
+            yield place
+    except disks.NoDisk as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.parametrize("attack", [make_read_only, fill])

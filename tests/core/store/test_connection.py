@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import SimpleNamespace
 
 import duckdb
 import pytest
 from filelock import FileLock
 
+from core.debate.turns import Reply
 from core.errors import ProjectError, ProjectGone, ProjectLocked, StorageFull
 from core.store import connection
 from core.store.connection import open_file, translate_error
 from core.store.project import Project
+from core.store.reply_log import ReplyLog
+from tests.servers import disks
 
 OPEN_ELSEWHERE = """
 import sys
@@ -331,3 +337,83 @@ def test_copy_is_saved_once_and_elsewhere_if_the_folder_is_gone(path, tmp_path, 
     with pytest.raises(ProjectGone, match="home"):
         project.close()
     assert len(list(home.glob("*.duckdb"))) == 1
+
+
+@pytest.fixture
+def victim(tmp_path):
+    path = tmp_path / "other.txt"
+    path.write_text("precious\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["project.duckdb.lock", "project.duckdb.lock.json.new", "project.duckdb.lock.json"])
+def test_links_beside_a_project_do_not_lead_its_notes_elsewhere(path, victim, name):
+    path.with_name(name).symlink_to(victim)
+    with suppress(ProjectError):
+        Project.open(path).close()
+    assert victim.read_text() == "precious\n"
+
+
+def test_links_beside_a_project_do_not_lead_its_replies_elsewhere(path, victim):
+    reply = Reply("a reply", key="k" * 32)
+    with Project.open(path) as project:
+        log = path.with_name(path.name + ".replies")
+        log.symlink_to(victim)
+        with pytest.raises(ProjectError):
+            asyncio.run(project.turn_store.commit(reply))
+        log.unlink()
+        log.with_name(log.name + ".new").symlink_to(victim)
+        writer = ReplyLog(log)
+        writer.append(reply)
+        writer._rewrite()
+        writer.close()
+        log.unlink()
+    assert victim.read_text() == "precious\n"
+
+
+@pytest.fixture
+def disk(tmp_path, monkeypatch):
+    (tmp_path / "home").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    try:
+        with disks.small_disk(tmp_path) as place:
+            yield place
+    except disks.NoDisk as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize(
+    ("attack", "words"), [(disks.fill, "disk is full"), (disks.make_read_only, "became read-only")]
+)
+def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack, words, tmp_path):
+    project = Project.open(disk / "p.duckdb")
+    project.store.settings.set("a", 1)
+    assert project.file_problem is None
+    attack(disk)
+    with pytest.raises(StorageFull):
+        project.store.settings.set("b", "x" * 200_000)
+    assert words in str(project.file_problem)
+    project.check_room()
+    copy = project.rescue()
+    project.close()
+    assert copy == tmp_path / "home" / "p-recovered.duckdb"
+    assert len(list(copy.parent.glob("*.duckdb"))) == 1
+    with Project.open(copy) as found:
+        assert found.store.settings.all() == {"a": 1}
+
+
+def test_full_disk_with_room_again_needs_no_rescue(disk):
+    with Project.open(disk / "p.duckdb") as project:
+        disks.fill(disk)
+        with pytest.raises(StorageFull):
+            project.store.settings.set("b", "x" * 200_000)
+        disks.empty(disk)
+        project.store.settings.set("b", "x" * 200_000)
+        assert project.file_problem is None
+
+
+def test_rescue_needs_room_in_the_home_folder(path, monkeypatch):
+    with Project.open(path) as project:
+        monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=10))
+        with pytest.raises(ProjectError, match="no room for a copy"):
+            project.check_room()
