@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +24,12 @@ ROOT = Path(__file__).parents[2]
 class Studio:
     """``moot`` under way; ``entrance`` is the address that it printed, ``address`` the one without the token."""
 
-    def __init__(self, folder: Path, *options: str, browser: str = "") -> None:
-        self._folder = folder
+    def __init__(
+        self, folder: Path, *options: str, browser: str = "", environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._log = folder / "said.txt"
         self._options = options if browser else ("--no-browser", *options)
-        self._browser = browser
+        self._environment = {**os.environ, **own_settings(folder), "BROWSER": browser, **(environment or {})}
         self.port = free_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.entrance = ""
@@ -35,17 +37,27 @@ class Studio:
 
     def start(self) -> None:
         """Start it and wait until it answers."""
-        environment = {**os.environ, **own_settings(self._folder), "BROWSER": self._browser}
-        said = self._folder / "said.txt"
         command = [sys.executable, "-c", "from core.cli import main; main()", "--port", str(self.port)]
-        with said.open("wb") as file:
+        with self._log.open("ab") as file:
+            before = file.tell()
             self._process = subprocess.Popen(
-                [*command, *self._options], cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT
+                [*command, *self._options], cwd=ROOT, env=self._environment, stdout=file, stderr=subprocess.STDOUT
             )
         wait_for(f"{self.address}/_stcore/health", self._process, 180)
-        found = re.search(r"http\S+/moot/enter\S+", said.read_text())
-        assert found is not None, said.read_text()
-        self.entrance = found[0]
+        found = re.search(rb"http\S+/moot/enter\S+", self._log.read_bytes()[before:])
+        assert found is not None, self.log
+        self.entrance = found[0].decode()
+
+    @property
+    def log(self) -> str:
+        """Everything that it wrote to its terminal, earlier starts included."""
+        return self._log.read_text()
+
+    @property
+    def pid(self) -> int:
+        """Id of the process."""
+        assert self._process is not None
+        return self._process.pid
 
     def kill(self) -> None:
         """End it without a word, as a crash does."""

@@ -52,6 +52,7 @@ import asyncio
 import collections
 import hashlib
 import json
+import os
 import random
 import re
 import resource
@@ -199,6 +200,7 @@ class Server:
         ru = resource.getrusage(resource.RUSAGE_SELF)
         answered = sum(st.seen.values())
         return {
+            "pid": os.getpid(),
             "calls": st.calls,
             "ok": st.ok,
             "faults": dict(st.faults),
