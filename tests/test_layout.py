@@ -24,8 +24,8 @@ TOP_LEVEL = {
 # What each package of core may import of core, besides the values and itself. Data and imports both go one way.
 MAY_IMPORT = {
     "documents": set(), "codebook": set(), "annotations": set(), "errors": set(), "hashing": set(), "runs": set(),
-    "csv_text": set(), "text_file": set(), "refi_qda": set(), "resources": set(), "yamltext": set(), "formatting": set(),
-    "prompts": set(),
+    "csv_text": set(), "text_file": set(), "refi_qda": set(), "resources": set(), "yamltext": set(),
+    "formatting": set(), "prompts": set(),
     "stats": set(),
     "classifier": set(),
     "ingest": set(),
