@@ -279,9 +279,9 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
         state.codebook.added_keywords = ()
 
     for one in own:
-        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proposal-{one.word}"):
-            st.html(_proposal_html(one), width="stretch")
-            st.button("Add", key=f"propose-{label.id}-{one.word}", type="tertiary", on_click=add, args=([one],),
+        shown, action = st.columns((5, 1), vertical_alignment="center", gap="small", wrap=False)
+        shown.html(_proposal_html(one))
+        action.button("Add", key=f"propose-{label.id}-{one.word}", type="tertiary", on_click=add, args=([one],),
                       help=f"Add {one.word} to the keywords")  # fmt: skip
     if not own:
         words = "Your texts suggest no further keyword."
@@ -301,7 +301,11 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
         st.html(f'<div class="moot-line q xs">All together: {escape(str(found.net))}.</div>')
 
 
-_PROPOSAL_SOURCES = {"definition": "in the definition", "common": "a common word of such a label"}
+_PROPOSAL_SOURCES = {
+    "definition": "in the description",
+    "example": "in an include example",
+    "common": "a common word of such a label",
+}
 
 
 def _proposal_html(one: KeywordProposal) -> str:

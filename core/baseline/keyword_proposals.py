@@ -1,12 +1,12 @@
 """Keywords proposed for a codebook from the user's own texts. Pure.
 
-A proposal has one of three sources. Words of the label's definition, and common words of an aspect of its name, are
-proposed if they carry the label already and occur in the texts. Other words are proposed if they occur almost only
-together with the label's own words: the unit is a clause, the association is a z-value of the log-odds ratio with one
-half added to each count (Haldane 1956), and the lower end of Wilson's interval of the share of the word's clauses that
-have another word of the label must exceed one half, which no word reaches in fewer than four clauses. Without labelled
-texts nothing weaker is safe: on 800 restaurant sentences, words with a share of one half to four fifths were right in
-only a fifth of the texts that they added to a label.
+A proposal has one of four sources. Words of the label's description, of its include examples, and common words of an
+aspect of its name are proposed if they carry the label already and occur in the texts. Other words are proposed if
+they occur almost only together with the label's own words: the unit is a clause, the association is a z-value of the
+log-odds ratio with one half added to each count (Haldane 1956), and the lower end of Wilson's interval of the share
+of the word's clauses that have another word of the label must exceed one half, which no word reaches in fewer than
+four clauses. Without labelled texts nothing weaker is safe: on 800 restaurant sentences, words with a share of one
+half to four fifths were right in only a fifth of the texts that they added to a label.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from core.baseline.evidence import THRESHOLD, Lexicon, Term, find_evidence, lexicon_of
+from core.baseline.evidence import THRESHOLD, Lexicon, Source, Term, find_evidence, lexicon_of
 from core.baseline.words import FUNCTION_WORDS, GENERIC_WORDS, forms, tokens
 from core.classifier.keyword_mining import log_odds_z, sentence_with
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 
-ProposalSource: TypeAlias = Literal["definition", "common", "texts"]
+ProposalSource: TypeAlias = Literal["definition", "example", "common", "texts"]
 LEAST_DOCUMENTS = 2
 """Documents that a proposed word must occur in; a word of one text says little about the others."""
 LEAST_Z = 1.96
@@ -97,6 +97,7 @@ def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
         yield _Clause(document, frozenset(own), {number: frozenset(each) for number, each in held.items()})
 
 
+_SOURCES: Mapping[Source, ProposalSource] = {"common": "common", "include": "example"}
 _Found: TypeAlias = tuple[int, str, ProposalSource, set[int], set[int]]
 
 
@@ -112,8 +113,7 @@ def _defined(clauses: Iterable[_Clause]) -> Iterator[_Found]:
                     if any(other.key.isdisjoint(term.key) for other in terms):
                         together[term].add(clause.document)
     for term, found in documents.items():
-        source: ProposalSource = "common" if term.source == "common" else "definition"
-        yield term.label, term.text, source, found, together[term]
+        yield term.label, term.text, _SOURCES.get(term.source, "definition"), found, together[term]
 
 
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:

@@ -166,13 +166,13 @@ def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: Pr
     )
     texts = ["A finch.", "Two finches.", "A sparrow.", "Sparrows.", "A gull.", "Gulls <b>here</b>."]
     saved.store.documents.add([Document(f"n{number}", {"text": text}) for number, text in enumerate(texts)])
-    (label,) = codebooks.standing(saved).codebook.labels
+    (label,) = codebooks.codebook_status(saved).codebook.labels
     at = open_page("codebook")
     assert "<b>here" not in html(at)
-    assert codebooks.standing(saved).codebook.labels[0].keywords == (), "nothing is added silently"
+    assert codebooks.codebook_status(saved).codebook.labels[0].keywords == (), "nothing is added silently"
     at.button(key=f"propose-{label.id}-gulls").click().run()
-    assert codebooks.standing(saved).codebook.labels[0].keywords == ("gulls",)
+    assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ("gulls",)
     at.button(key="propose-all").click().run()
-    assert set(codebooks.standing(saved).codebook.labels[0].keywords) == {"gulls", "finches", "sparrows"}
+    assert set(codebooks.codebook_status(saved).codebook.labels[0].keywords) == {"gulls", "finches", "sparrows"}
     at.button(key="propose-undo").click().run()
-    assert codebooks.standing(saved).codebook.labels[0].keywords == ("gulls",)
+    assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ("gulls",)
