@@ -191,7 +191,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
     by_label = any(source.kind == "label" for source in draft.mapping.gold)
     problem = "outside the rating scale" if rating else "neither present nor absent" if by_label else "not a label"
     st.html(
-        f'<div class="moot-fieldname">Values that are {problem} <small>{len(built.unknown_gold):,} '
+        f'<div class="moot-fieldname">Values that are {problem} <small>{len(groups):,} '
         "left; without a meaning they are not used as gold</small></div>"
     )
 
