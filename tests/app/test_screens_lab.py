@@ -108,6 +108,19 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
     assert filled.store.lab.trials() == []
 
 
+def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_saved(filled: ProjectSession) -> None:
+    slot = judge_slot()
+    now = templates.template_status(filled, slot, "ecj")
+    filled.store.documents.add([Document("odd", {"text": "no word of it"})])
+    templates.save_draft(filled, slot, f"{now.text}{{{{ ['friendly'] | select('in', document) | first }}}}", now.base)
+    at = open_page("lab")
+    at.session_state["lab_subject"] = slot.slot
+    at.run()
+    at.button(key="lab-keep").click().run()
+    assert "Rendered on document odd." in html(at)
+    assert len(templates.versions(filled, slot, "ecj")) == 1
+
+
 def test_held_out_score_is_counted_and_lists_no_documents(filled: ProjectSession) -> None:
     book = codebooks.codebook_status(filled).codebook
     codebooks.save_draft(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))

@@ -16,7 +16,7 @@ from app.widgets.empty_state import empty
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
 from core.debate import protocols
-from core.errors import MootError
+from core.errors import MootError, PromptError
 from core.formatting import format_count
 from core.runs import BUILTIN, RunRow
 from core.services import templates
@@ -45,8 +45,7 @@ def main() -> None:
     top(session, plan, slot)
     warn_of_baseline(session, plan)
     subjects(slots)
-    if trouble := state.lab.problem:
-        error_box(trouble)
+    above = st.container()
     left, right = st.columns([1, 1.06], gap="small")
     with left:
         if slot is None:
@@ -55,6 +54,9 @@ def main() -> None:
             prompt.prompt(session, plan, slot, go=lambda: attempt(session, plan, slot))
     if instant(plan) and state.lab.test_while_typing and ready(session, plan, slot):
         attempt(session, plan, slot, quietly=True)
+    if trouble := state.lab.problem:
+        with above:
+            error_box(trouble)
     with right:
         results.outcome(session, plan, slot, instant=instant(plan))
     sweep.draw(session, plan, slots)
@@ -96,27 +98,30 @@ def instant(plan: Plan) -> bool:
 def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Return True if there is a change that can be tested."""
     if slot is None:
-        return codebooks.codebook_status(session).dirty and not state.lab.problem
+        return codebooks.codebook_status(session).dirty
     now = templates.template_status(session, slot, plan.protocol)
     return now.changed and now.usable
 
 
 def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: bool = False) -> None:
-    """Test the change on the sample and show the trial. Errors are shown at the top, unless ``quietly`` is set."""
-    LabState.problem.reset()
+    """Test the change on the sample and show the trial.
+
+    Errors are shown at the top; if ``quietly`` is set, only those of prompts that cannot be rendered.
+    """
     try:
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
         sample = samples.project_sample(session, size, state.lab.seed)
         news = state.lab.is_new_trial(f"{change.key} {size}")
         if quietly and (change.unchanged or not news):
-            return  # keep the current view (one document, or the held-out score)
+            return  # keep the current view (one document, the held-out score, or an error)
+        LabState.problem.reset()
         trial = trials.start_trial(session, change, sample)
         state.lab.show_trial(change.subject, trial.trial)
         if instant(plan):
             trials.wait_for_trial(session, trial, seconds=1.5)
     except MootError as error:
-        if not quietly:
+        if not quietly or isinstance(error, PromptError):
             state.lab.problem = error
 
 
