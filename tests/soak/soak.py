@@ -55,6 +55,8 @@ PATIENCE = 300_000
 """Longest wait for the page in milliseconds: the machine may be busy."""
 STUCK_SECONDS = 300
 """Longest time without a finished debate."""
+MAX_SLOPE = 12.0
+"""Most growth of memory in MB per 1,000 debates. The studio keeps scores and lists in proportion to its project."""
 COMPILER = shutil.which("cc")
 EXPECTED_LINE = re.compile(
     r"moot: |  You can now view your Streamlit app|  URL: |.*The fragment with id \w+ does not exist anymore"
@@ -366,6 +368,10 @@ class Soak:
             wrong = [key for key, value in self._companions.decided.items() if values.get(key) != value]
             expect("decisions with another value", len(wrong), 0)
             stored = one("SELECT count(*) FROM replies")
+        if (slope := report.memory_slope()) is not None and slope > MAX_SLOPE:
+            report.problems.append(f"the studio grows by {slope:.1f} MB per 1,000 debates")
+        if (slope := report.heap_slope()) is not None and slope > MAX_SLOPE:
+            report.problems.append(f"the page grows by {slope:.1f} MB per 1,000 debates")
         late = sum(report.attempts.get(kind, 0) for kind in ("stalled", "timed out", "cut stream", "cancelled"))
         most = sum(report.lost_at_kills) + report.lost_at_faults + late
         if report.repeated > most:
