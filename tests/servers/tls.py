@@ -65,7 +65,8 @@ class TlsFront:
         left = asyncio.all_tasks(self._loop)
         for task in left:
             task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        if left:
+            self._loop.run_until_complete(asyncio.wait(left))
         self._loop.close()
 
     async def _start(self) -> asyncio.Server:
