@@ -142,11 +142,13 @@ class ProjectSession:
 
         Raises UsageError for an unknown run.
         """
-        if self.is_active(run_id):
-            status = self._live_runs[run_id].status
-            if status is not None:
-                return status.state
-        return self.run(run_id).state
+        live_run = self._live_runs.get(run_id)
+        status = live_run.status if live_run is not None else None
+        if status is not None and self.is_active(run_id):
+            return status.state
+        stored = self.run(run_id).state
+        # A full disk refuses the state in which a run ends: without its engine, no run is running.
+        return status.state if status is not None and stored == "running" else stored
 
     def pending_state(self, run_id: str) -> State | None:
         """Return the state in which an active run was requested to end, None without a request."""
