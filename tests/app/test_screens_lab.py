@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.documents import Document
+from core.errors import UsageError
 from core.runs import RoleModel
 from core.services import projects, templates
 from core.services.codebooks import codebook as codebooks
@@ -73,6 +74,18 @@ def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> Non
     assert "Definitions v2 are the project" in html(at)
     assert codebooks.history(filled)[0].note == "only rudeness"
     assert at.button(key="lab-promote").disabled
+
+
+def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.session_state["lab_label"] = BOOK.labels[1].id
+    at.run()
+    at.multiselect(key=f"label-keywords-{BOOK.labels[1].id}").set_value(["rude"]).run()
+    at.session_state["lab_problem"] = UsageError("The draft does not fit.", "Change it.")
+    at.run()
+    assert "The draft does not fit." in html(at)
+    at.button(key="lab-discard").click().run()
+    assert "The draft does not fit." not in html(at)
 
 
 def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:

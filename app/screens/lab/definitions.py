@@ -85,13 +85,18 @@ def _foot(session: ProjectSession, now: CodebookStatus) -> None:
         with st.container(width="stretch"):
             saved(state.codebook.draft_saved_at, "Draft saved")
         back = f"Reset to v{now.saved.version}" if now.saved else "Reset"
-        st.button(back, type="tertiary", key="lab-discard", on_click=codebooks.discard, args=(session,))
+        st.button(back, type="tertiary", key="lab-discard", on_click=_discard, args=(session,))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom", key="lab-save"):
         number = now.next_version
         st.text_input(
             f"Note for v{number}", key=LabState.note.key, label_visibility="collapsed",
             placeholder=f"Note for v{number}: what changed, in a few words",
         )  # fmt: skip
+
+
+def _discard(session: ProjectSession) -> None:
+    codebooks.discard(session)
+    LabState.problem.reset()
 
 
 def promote_button(session: ProjectSession) -> None:
