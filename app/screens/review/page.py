@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import streamlit as st
 
 from app import context
+from app.components import component
 from app.pages import open_page
-from app.screens.review import agreement, focus, grid, progress, settings
+from app.screens.review import agreement, grid, progress, settings
 from app.state import ReviewState, reset_widgets, state, with_default
 from app.widgets import empty_state, layout
+from app.widgets.live_run import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
 from core.runs import RunRow
@@ -19,6 +22,7 @@ from core.services.evaluation import drift
 from core.services.review import queue, review
 from core.services.session import ProjectSession
 
+_FOCUS = component("review_focus")
 SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
     f"review-{name}" for name in ("search", "label", "reason", "status", "length", "others")
 )
@@ -78,26 +82,42 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
 
 
 def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.QueueFilter) -> None:
-    key = f"review-focus-{run.run_id}"
+    """Draw one document at a time, decided by keyboard. The component saves decisions by ``app.api.review``.
+
+    The component reloads only if run, reviewer, filters, settings or the requested document change.
+    """
+    key, codebook = f"review-focus-{run.run_id}", run.settings.codebook
 
     def settled() -> None:
         """Store the document that was just left, so that its correction can be suggested as an example."""
         document = st.session_state[key].get("settled")
         state.review.corrected_document = document if isinstance(document, str) else None
 
-    shown = focus.focus(
-        context.live_name(session, run.run_id),
-        run.settings.codebook,
-        review.role_titles(run),
-        wanted,
-        queue.review_settings(session),
-        actor=actor,
-        asked=state.review.start_document,
-        height="calc(100vh - 204px)",  # leaves room for the line below it
-        on_settled=settled,
+    filters = asdict(wanted)
+    for own in ("sort", "number", "size"):  # the queue has its own order
+        del filters[own]
+    scales = {item: codebook.scale_of(item).model_dump() for item in codebook.items if codebook.kind == "rating"}
+    result = _FOCUS(
         key=key,
+        data={
+            "run": context.live_name(session, run.run_id),
+            "actor": actor,
+            "labels": label_data(codebook),
+            "roles": role_data(review.role_titles(run)),
+            "kind": codebook.kind,
+            "scales": scales,
+            "filters": filters,
+            "settings": asdict(queue.review_settings(session)),
+            "tags": list(review.ERROR_TAGS),
+            "document": state.review.start_document,
+            "height": "calc(100vh - 204px)",  # leaves room for the line below it
+        },
+        on_document_change=lambda: None,
+        on_blind_change=lambda: None,
+        on_settled_change=settled,
     )
-    if shown is not None:
+    shown = result.get("document")
+    if isinstance(shown, str):  # the component reports with a short delay
         state.review.document = shown
         if shown == state.review.start_document:
             state.review.start_document = None
