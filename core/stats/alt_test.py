@@ -39,7 +39,7 @@ class LeftOut:
     person_wins: float | None
     """the reverse; both count a tie"""
     p: float | None
-    """one-sided, for the model being worse by epsilon or more; None for fewer than two documents"""
+    """one-sided, for the model being worse by epsilon or more; None for fewer than two documents (or groups)"""
     replaceable: bool
     """rejected at q after the correction for several people"""
 
@@ -81,6 +81,7 @@ def alternative_test(
     epsilon: float = EPSILONS["trained"],
     q: float = 0.05,
     measured: bool = False,
+    groups: npt.NDArray[np.int64] | None = None,
 ) -> Alternative:
     """Return the test result from values ``[document, item]``, NaN for none.
 
@@ -90,8 +91,10 @@ def alternative_test(
     that both labelled, so leaving hard items open gains nothing. For each person j over documents, W_f is 1 if the
     model agrees with the others at least as well as j, and W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is
     tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's for fewer than 30 documents). The false discovery
-    rate over people is limited to q (Benjamini and Yekutieli 2001). Deviation: labels of a document are pooled into one
-    agreement, where the authors have one label per document. Raises ValueError for shapes that differ.
+    rate over people is limited to q (Benjamini and Yekutieli 2001). Raises ValueError for shapes that differ.
+
+    Deviations: labels of a document are pooled into one agreement, where the authors have one label per document.
+    Documents with equal codes in ``groups``, ``[document]``, depend on each other: the means of the groups are tested.
     """
     from scipy.stats import false_discovery_control
 
@@ -106,7 +109,7 @@ def alternative_test(
             "It leaves each person out in turn and needs others to compare with."
         )
         return Alternative(epsilon, (), None, None, False, why)
-    tested = [_left_out(name, model_ratings, grids, epsilon, measured) for name in grids]
+    tested = [_left_out(name, model_ratings, grids, epsilon, measured, groups) for name in grids]
     known = [one for one in tested if one.p is not None]
     if not known:
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
@@ -120,7 +123,12 @@ def alternative_test(
 
 
 def _left_out(
-    name: str, model_ratings: Ratings, grids: Mapping[str, Ratings], epsilon: float, measured: bool
+    name: str,
+    model_ratings: Ratings,
+    grids: Mapping[str, Ratings],
+    epsilon: float,
+    measured: bool,
+    groups: npt.NDArray[np.int64] | None,
 ) -> LeftOut:
     own = grids[name]
     others = [grid for other, grid in grids.items() if other != name]
@@ -132,7 +140,11 @@ def _left_out(
         return LeftOut(name, 0, None, None, None, False)
     gap = by_model[known] - by_person[known]
     model_wins, person_wins = gap >= -1e-12, gap <= 1e-12
-    p = _short_by(person_wins.astype(np.float64) - model_wins, epsilon) if n >= 2 else None
+    lead = person_wins.astype(np.float64) - model_wins
+    if groups is not None:
+        _, unit, sizes = np.unique(groups[known], return_inverse=True, return_counts=True)
+        lead = np.bincount(unit, weights=lead) / sizes
+    p = _short_by(lead, epsilon) if len(lead) >= 2 else None
     return LeftOut(name, n, float(model_wins.mean()), float(person_wins.mean()), p, False)
 
 
@@ -154,7 +166,7 @@ def _agreement(own: Ratings, others: Sequence[Ratings], measured: bool) -> Ratin
 
 
 def _short_by(lead: Ratings, epsilon: float) -> float:
-    """Return p of H0: the mean lead of the person is epsilon or more."""
+    """Return p of H0: the mean lead of the person, ``[document]`` or ``[group]``, is epsilon or more."""
     from scipy import stats
 
     n = len(lead)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.intervals import Estimate, wilson
+from core.stats.estimation import Design, ratio
+from core.stats.intervals import Estimate
 
 WORDS = 12
 """Maximum number of cue words."""
@@ -72,10 +73,13 @@ def cues(errors: Sequence[str], hits: Sequence[str], most: int = WORDS) -> tuple
     return tuple(found)
 
 
-def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5) -> tuple[Band, ...]:
+def by_number(
+    numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5, *, groups: npt.NDArray[np.int64] | None = None
+) -> tuple[Band, ...]:
     """Return the share of wrong documents by a number of each document (words, labels), ``[document]`` each.
 
     At most ``bands`` of about equal size; documents with the same number stay together. Empty without documents.
+    Documents with equal codes in ``groups`` depend on each other, which their intervals take into account.
     """
     sizes, failed = np.asarray(numbers, dtype=np.int64), np.asarray(wrong, dtype=np.bool_)
     if sizes.shape != failed.shape or sizes.ndim != 1:
@@ -89,8 +93,7 @@ def by_number(numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5) -> t
     found = []
     for band in np.unique(place):
         own = place == band
-        n, count = int(own.sum()), int(failed[own].sum())
-        found.append(
-            Band(int(sizes[own].min()), int(sizes[own].max()), n, count, Estimate(count / n, wilson(count, n)))
-        )
+        n = int(own.sum())
+        share = ratio(failed[own], np.ones(n), Design(groups=None if groups is None else groups[own]))
+        found.append(Band(int(sizes[own].min()), int(sizes[own].max()), n, int(failed[own].sum()), share))
     return tuple(found)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from core.documents import Value
 from core.store.connection import Connection
 from core.store.reviews import IS_SUBMISSION
 from core.store.rows import load
+
+Numbers: TypeAlias = npt.NDArray[np.float64]
 
 _OWN = """
 WITH own AS (
@@ -38,18 +44,20 @@ WITH before AS (
     SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
     WHERE kind = 'review' AND value IS NOT NULL AND run_id = $run
 ), beside AS (
-    SELECT current.value AS now, verdict.value AS verdict,
+    SELECT CASE coalesce(group_name, '') WHEN '' THEN 'd' || current.document_id ELSE 'g' || group_name END AS unit,
+           current.value AS now, verdict.value AS verdict,
            -- A JSON pointer: an id from somebody's own codebook may hold quotes and dots.
            json_extract(before.given, '/' || replace(replace(current.item, '~', '~0'), '/', '~1'))::VARCHAR AS blind
     FROM current JOIN (SELECT document_id, item, value FROM annotations
                     WHERE run_id = $run AND annotator = 'verdict' AND value IS NOT NULL) AS verdict
         ON verdict.document_id = current.document_id AND verdict.item = current.item
+    LEFT JOIN documents ON documents.id = current.document_id
     LEFT JOIN before ON before.document_id = current.document_id AND before.actor = current.actor
 )
 SELECT count(*) FILTER (blind IS NOT NULL), count(*) FILTER (blind = verdict), count(*) FILTER (now <> blind),
        count(*) FILTER (now <> blind AND now = verdict),
        count(*) FILTER (blind IS NULL), count(*) FILTER (blind IS NULL AND now = verdict)
-FROM beside
+FROM beside GROUP BY unit ORDER BY unit
 """
 
 
@@ -67,21 +75,21 @@ class ReviewerValues:
     independent: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Anchoring:
-    """Counts of submitted values on items with a verdict.
+    """Counts of submitted values on items with a verdict, each by document or group of documents, ``[unit]``.
 
     ``blind`` values were given before the reveal. ``blind_agreed`` of them equal the verdict, ``changed`` were changed
     afterwards, ``towards`` were changed to the verdict. ``shown`` values were given with the verdict visible, and
     ``shown_agreed`` of them equal the verdict.
     """
 
-    blind: int
-    blind_agreed: int
-    changed: int
-    towards: int
-    shown: int
-    shown_agreed: int
+    blind: Numbers
+    blind_agreed: Numbers
+    changed: Numbers
+    towards: Numbers
+    shown: Numbers
+    shown_agreed: Numbers
 
 
 class ReviewerAgreement:
@@ -122,4 +130,5 @@ class ReviewerAgreement:
 
     def anchoring(self, run_id: str) -> Anchoring:
         """Return how far decisions follow the verdict, blind and with the verdict visible."""
-        return Anchoring(*self._connection.rows(_BLIND, {"run": run_id})[0])
+        rows = self._connection.rows(_BLIND, {"run": run_id})
+        return Anchoring(*np.array(rows, dtype=np.float64).reshape(len(rows), len(fields(Anchoring))).T)

@@ -60,7 +60,8 @@ def _blind_report(session: ProjectSession, run: RunRow) -> None:
 
 
 def _words(share: Share) -> str:
-    if share.value is None or share.interval is None:
+    found = share.share
+    if found.value is None:
         return "none"
-    low, high = share.interval.low, share.interval.high
-    return f"{share.value:.0%} of {share.n:,} ({low:.0%} to {high:.0%})"
+    interval = "" if found.interval is None else f" ({found.interval.low:.0%} to {found.interval.high:.0%})"
+    return f"{found.value:.0%} of {share.n:,}{interval}"

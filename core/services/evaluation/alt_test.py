@@ -35,6 +35,7 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
         {_name(name): loaded.of(name) for name in chosen},
         epsilon=epsilon,
         measured=run.settings.codebook.kind == "rating",
+        groups=arrays.group_codes(session, run),
     )
 
 

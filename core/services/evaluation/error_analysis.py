@@ -112,6 +112,8 @@ def of_label(
     lengths = session.store.evaluations.words(run.run_id)
     several = codebook.kind == "multilabel"
     present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
+    groups = arrays.group_codes(session, run)
+    groups = None if groups is None else groups[found.judged]
     tagged = session.store.evaluations.tags(run.run_id)
     places = {document: row for row, document in enumerate(found.documents)}
     tags = Counter(tag for document, tag in tagged if document in places and wrong[places[document]])
@@ -129,8 +131,8 @@ def of_label(
             )
             for side, mask in found.sides.items()
         ),
-        by_length=by_number(lengths[found.judged], wrong[found.judged]),
-        by_labels=by_number(present[found.judged], wrong[found.judged]) if several else (),
+        by_length=by_number(lengths[found.judged], wrong[found.judged], groups=groups),
+        by_labels=by_number(present[found.judged], wrong[found.judged], groups=groups) if several else (),
         tags=dict(tags.most_common()),
         counted=coverage.among(session, run, reference, found.judged),
     )

@@ -17,7 +17,9 @@ from core.services.evaluation import arrays
 from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
-from core.stats.intervals import Interval, wilson
+from core.stats.arrays import Ratings
+from core.stats.estimation import Design, ratio
+from core.stats.intervals import Estimate
 from core.stats.latent import dawid_skene
 from core.store.agreement import ReviewerValues
 from core.store.annotators import AnnotationSource
@@ -86,20 +88,11 @@ class AgreementReport:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A share with its counts and 95% interval; None for both without counts."""
+    """``count`` of ``n`` values, and their share with its 95% interval; None without values."""
 
     count: int
     n: int
-
-    @property
-    def value(self) -> float | None:
-        """The share, 0 to 1."""
-        return self.count / self.n if self.n else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Wilson's interval."""
-        return wilson(self.count, self.n)
+    share: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +157,16 @@ def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:
     """Return how far decisions follow the verdict, blind and with the verdict visible."""
     found = session.store.agreement.anchoring(run.run_id)
     return BlindReport(
-        changed=Share(found.changed, found.blind),
-        towards=found.towards,
-        blind=Share(found.blind_agreed, found.blind),
-        shown=Share(found.shown_agreed, found.shown),
+        changed=_share(found.changed, found.blind),
+        towards=int(found.towards.sum()),
+        blind=_share(found.blind_agreed, found.blind),
+        shown=_share(found.shown_agreed, found.shown),
     )
+
+
+def _share(part: Ratings, whole: Ratings) -> Share:
+    """Return a share over units, ``[unit]``: the values of a document or of a group depend on each other."""
+    return Share(int(part.sum()), int(whole.sum()), ratio(part, whole, Design()))
 
 
 def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: Codebook) -> ItemAgreement:

@@ -45,6 +45,19 @@ def test_p_agrees_with_scipy() -> None:
     assert found.people[0].p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
 
 
+def test_copies_of_documents_in_groups_add_no_evidence() -> None:
+    rng = np.random.default_rng(3)
+    reference, annotations = people(rng, 60, 0.25)
+    model = np.where(rng.random(reference.shape) < 0.3, 1 - reference, reference)
+    once = alternative_test(model, annotations)
+    copies = {name: np.repeat(values, 4, axis=0) for name, values in annotations.items()}
+    groups = np.repeat(np.arange(60), 4)
+    grouped = alternative_test(np.repeat(model, 4, axis=0), copies, groups=groups)
+    assert [one.p for one in grouped.people] == pytest.approx([one.p for one in once.people])
+    assert [one.n for one in grouped.people] == [240] * 3
+    assert alternative_test(np.repeat(model, 4, axis=0), copies).people[0].p < once.people[0].p
+
+
 def test_ratings_agree_by_distance() -> None:
     annotations = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
     near = alternative_test([[2.0], [4.0]], annotations, measured=True).people[0]

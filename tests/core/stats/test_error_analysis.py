@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from core.stats.error_analysis import by_number, cues
@@ -30,3 +31,12 @@ def test_error_rate_by_number_in_bands() -> None:
     assert by_number([], []) == ()
     with pytest.raises(ValueError, match="shapes differ"):
         by_number([1], [])
+
+
+def test_documents_of_one_group_widen_the_intervals_of_bands() -> None:
+    wrong = np.repeat([True, False, False, True, False, False], 4)
+    (alone,), (grouped,) = (by_number(np.ones(24), wrong, groups=groups) for groups in (None, np.repeat(range(6), 4)))
+    assert (alone.share.value, grouped.share.value) == (1 / 3, 1 / 3)
+    assert (
+        grouped.share.interval.low < alone.share.interval.low < alone.share.interval.high < grouped.share.interval.high
+    )

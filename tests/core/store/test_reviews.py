@@ -195,4 +195,4 @@ def test_blind_decisions_are_counted_for_ids_with_special_characters(project, re
     reviews.record([Decision("d0", changes, marks=(Mark("blind", None, said),))], actor="ann", run_id=run_id)
     reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
     found = project.store.agreement.anchoring(run_id)
-    assert (found.blind, found.blind_agreed, found.changed) == (3, 3, 0)
+    assert (found.blind.tolist(), found.blind_agreed.tolist(), found.changed.tolist()) == ([3], [3], [0])

@@ -112,8 +112,9 @@ def test_blind_decisions_measure_anchoring(session, run):
     assert (report.changed.count, report.changed.n, report.towards) == (1, 4, 1)
     assert (report.blind.count, report.blind.n) == (3, 4)
     assert (report.shown.count, report.shown.n) == (1, 2)
-    assert report.changed.value == 0.25
-    assert report.changed.interval is not None
+    assert report.changed.share.value == 0.25
+    assert report.changed.share.interval is not None
+    assert report.shown.share.interval is None  # of one document
 
 
 def test_review_is_stale_after_definition_change_until_confirmed(session, run):
