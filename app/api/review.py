@@ -48,6 +48,8 @@ def routes(find: Find) -> list[BaseRoute]:
             content = await run_in_threadpool(_answer, find, message)
         except (ValueError, TypeError, KeyError, RecursionError):
             return PlainTextResponse("Not a message of this protocol.", 400)
+        except MootError as error:  # a full disk, for example: queries store samples
+            return PlainTextResponse(str(error), 503)
         # Use json instead of orjson: json escapes lone surrogates.
         return Response(json.dumps(content, separators=(",", ":"), default=str), media_type="application/json")
 

@@ -10,7 +10,8 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app.api import review, security
-from core.services.review import queue
+from core.errors import StorageFull
+from core.services.review import focus, queue
 from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services import sample_world
@@ -278,3 +279,12 @@ def test_the_drawer_gets_the_document_and_the_guideline(client):
     assert [column["by"] for column in answer["document"]["annotations"]] == ["gold", "role", "role", "verdict"]
     assert [label["id"] for label in answer["guideline"]["labels"]] == ["a", "b"]
     assert ask(client, "view", document="d99", runs=[RUN])["document"] is None
+
+
+def test_query_on_a_full_disk_is_answered_in_words(client, monkeypatch):
+    def refuse(*_args, **_options):
+        raise StorageFull("The disk is full.", "Free some space.")
+
+    monkeypatch.setattr(focus, "queue_rows", refuse)
+    answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "query": "queue", "filters": {}})
+    assert (answer.status_code, answer.text) == (503, "The disk is full. Free some space.")

@@ -200,7 +200,8 @@ class Soak:
         self.page.goto(self.studio.entrance)
         self.page.get_by_role("link", name="Run", exact=True).click()
         self.page.get_by_role("button", name="Resume", exact=True).first.click()
-        self.page.get_by_role("button", name="Pause", exact=True).wait_for()
+        moving = self.page.get_by_role("button", name="Pause", exact=True)
+        moving.or_(self.page.get_by_text("All debates have finished.")).first.wait_for()
 
     def until(self, ended: int) -> None:
         """Wait until so many debates have finished. Raises Unexpected if the run pauses or nothing moves."""
