@@ -57,6 +57,8 @@ STUCK_SECONDS = 300
 """Longest time without a finished debate."""
 MAX_SLOPE = 12.0
 """Most growth of memory in MB per 1,000 debates. The studio keeps scores and lists in proportion to its project."""
+SETTLING_SECONDS = 20
+"""Time for the watcher to learn that a run was resumed."""
 COMPILER = shutil.which("cc")
 EXPECTED_LINE = re.compile(
     r"moot: |  You can now view your Streamlit app|  URL: |.*The fragment with id \w+ does not exist anymore"
@@ -206,10 +208,13 @@ class Soak:
     def until(self, ended: int) -> None:
         """Wait until so many debates have finished. Raises Unexpected if the run pauses or nothing moves."""
         best, moved = -1, time.monotonic()
+        running = moved
         while (now := self._companions.ended) < ended:
             self._sample()
             status = self._companions.status
-            if status.get("state") in ("paused", "failed", "stopped"):
+            if status.get("state") not in ("paused", "failed", "stopped"):
+                running = time.monotonic()
+            elif time.monotonic() - running > SETTLING_SECONDS:
                 raise Unexpected(f"the run is {status['state']}: {status['message']}\n{self.studio.log[-3000:]}")
             if now > best:
                 best, moved = now, time.monotonic()
@@ -319,9 +324,8 @@ class Soak:
     def _check_page(self) -> None:
         """Compare the page with the number of debates."""
         self.page.get_by_text("All debates have finished.").wait_for()
-        shown = self.page.locator(".moot-run-status [role=progressbar]")
-        if (count := shown.get_attribute("aria-valuenow")) != str(self.debates):
-            self.report.problems.append(f"the page shows {count} of {self.debates} finished debates")
+        done = self.page.locator(f".moot-run-status [role=progressbar][aria-valuenow='{self.debates}']")
+        done.wait_for()
         self.report.unseen = self.debates - len(self._companions.seen)
 
     def check(self) -> None:
