@@ -290,6 +290,7 @@ class Soak:
         saved = self.page.get_by_text("The project was saved as")
         saved.wait_for(timeout=PATIENCE)
         self.project = Path(saved.inner_text().split("saved as ")[1].strip())
+        self._companions.reconnect()  # as the page does, which shows another project now
         self.resume()
 
     # -- measurements
@@ -453,6 +454,7 @@ class Companions:
         self.refused = 0
         self.problems: list[str] = []
         self._studio = studio
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._waiting: deque[str] = deque(maxlen=200)
         self._random = random.Random(1)
         self._loop = asyncio.new_event_loop()
@@ -467,6 +469,11 @@ class Companions:
     def start(self) -> None:
         """Begin."""
         self._thread.start()
+
+    def reconnect(self) -> None:
+        """Watch the run of the project that is open now."""
+        if (socket := self._socket) is not None:
+            asyncio.run_coroutine_threadsafe(socket.close(), self._loop).result()
 
     def stop(self) -> None:
         """End. Harmless if repeated."""
@@ -512,6 +519,7 @@ class Companions:
 
     async def _watch(self, session: aiohttp.ClientSession) -> None:
         async with session.ws_connect(f"{self._studio.address}/moot/live", max_msg_size=0) as socket:
+            self._socket = socket
             await socket.send_json({"type": "watch", "run": RUN, "focus": None, "cursors": {}})
             async for message in socket:
                 for event in orjson.loads(message.data).get("events", ()):
