@@ -52,8 +52,9 @@ with st.sidebar:
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
+notice = state.notice
 try:
-    frame.show_notice(SessionState.notice.pop())
+    frame.show_notice(notice)
     if session is not None:
         frame.file_problem(session)
     current.run()
@@ -61,6 +62,8 @@ try:
         next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)
+if state.notice == notice:  # a page that reruns itself does not come this far: the notice is shown again
+    SessionState.notice.reset()
 if session is not None and current.url_path in ("", "run", "review"):
     preload.prefetch_evaluation(session)
 preload.note_page()

@@ -438,7 +438,7 @@ class SessionState:
         self.run_id = run_id
 
     def set_notice(self, kind: Literal["error", "warn", "ok", "info"], head: str, text: str = "") -> None:
-        """Set a message that the next rerun shows once at the top.
+        """Set a message that the next complete run of a page shows at the top.
 
         Use this before ``st.rerun`` or a page switch.
         """

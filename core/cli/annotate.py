@@ -30,9 +30,9 @@ from core.cli.console import (
 )
 from core.codebook import Codebook
 from core.debate.events import RunStatus
-from core.errors import MootError, UsageError
+from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_count, join_names, plural
-from core.runs import RoleModel, RunRow, RunSettings, State
+from core.runs import RoleModel, RunRow, RunSettings
 from core.services import engines, few_shot_examples, personas, pipeline
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
@@ -227,7 +227,8 @@ def _drive(
     session: ProjectSession, run_ids: list[str], *, retry_failed: bool = False, retry_unresolved: bool = False
 ) -> Outcome:
     session.listen(ProgressLines())
-    states: dict[str, State] = {}
+    stored = [session.store.runs.known(run_id) for run_id in run_ids]
+    reported: dict[str, RunStatus] = {}
     problem = ""
     interrupted = 0
 
@@ -254,13 +255,21 @@ def _drive(
             problem = str(error)
             print_error(error)
             break
-        states[run_id] = status.state
+        reported[run_id] = status
         if status.state != "done":
             _print_stop(status)
             break
-    found = (session.store.runs.get(run_id) for run_id in run_ids)
     # A disk that refuses writes keeps the state that was stored before.
-    rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found if row)
+    try:
+        found = [session.store.runs.known(run_id) for run_id in run_ids]
+    except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
+        known = [pipeline.with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
+        if not known:
+            raise
+        print_error(error)
+        return Outcome(session, (), pipeline.totals(known, {}), INCOMPLETE)
+    states = {run_id: status.state for run_id, status in reported.items()}
+    rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
         if warning := describe_truncation(row, session.store.finished_debates.truncated_replies(row.run_id)):
             print_message(f"moot: {row.run_id}: {warning}")

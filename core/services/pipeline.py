@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.codebook import Codebook
+from core.debate.events import RunStatus
 from core.documents import Document
 from core.errors import UsageError
 from core.formatting import format_count, plural
@@ -75,7 +76,22 @@ def result(session: ProjectSession, rows: Sequence[RunRow]) -> dict[str, Any]:
     For several iterations: their sums under the first run's id, with each run under ``runs``. ``cost_usd`` is None if
     any price is unknown.
     """
-    each = [_totals(session, row) for row in rows]
+    found = ((row.run_id, costs.adaptive_savings(session, row)) for row in rows)
+    return totals(rows, {run_id: saved.to_json() for run_id, saved in found if saved is not None})
+
+
+def totals(rows: Sequence[RunRow], savings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``result`` from the rows, with the savings of adaptive runs by run id."""
+    each = [
+        ({"adaptive": savings[row.run_id]} if row.run_id in savings else {})
+        | {
+            "run_id": row.run_id,
+            **row.model_dump(include={*_SUMMED, "rejected"}),
+            "seconds": round(row.seconds, 3),
+            "status": row.state,
+        }
+        for row in rows
+    ]
     if len(each) == 1:
         return each[0]
     summed = {
@@ -91,14 +107,9 @@ _SUMMED = (
 )  # fmt: skip
 
 
-def _totals(session: ProjectSession, row: RunRow) -> dict[str, Any]:
-    savings = costs.adaptive_savings(session, row)
-    return ({} if savings is None else {"adaptive": savings.to_json()}) | {
-        "run_id": row.run_id,
-        **row.model_dump(include={*_SUMMED, "rejected"}),
-        "seconds": round(row.seconds, 3),
-        "status": row.state,
-    }
+def with_status(row: RunRow, status: RunStatus) -> RunRow:
+    """Return a run with the state and the totals that its engine reported."""
+    return row.model_copy(update={"state": status.state, **{name: getattr(status, name) for name in _SUMMED}})
 
 
 def listing(row: RunRow) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
 
     # before anything is reviewed, the gold is the truth
     visit(page, "Evaluate")
-    page.get_by_text("Macro F1").wait_for()
+    page.get_by_text("Macro F1", exact=True).wait_for()
 
     # what the debate changed, as a picture that needs no style sheet, and as numbers
     ribbons = page.locator(".flip-sankey")

@@ -298,5 +298,5 @@ def test_grid_sends_nothing_while_its_page_is_left(browser, entrance):
     away = False
     for message in held:
         lines[-1].send(message)
-    page.get_by_text("Macro F1").wait_for()
+    page.get_by_text("Macro F1", exact=True).wait_for()
     context.close()

@@ -127,7 +127,7 @@ def test_a_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow])
     found = paper.paper(session, run, "reviewed")
     assert any("prediction-powered inference" in str(block) for block in found.sections["Methods"])
     text = paper.write(found, "markdown")
-    assert "Linear regression Clean ~ region: 160 documents" in text
+    assert "Linear regression Clean \\~ region: 160 documents" in text
     assert "| region: south |" in text
     assert "@article{angelopoulos2023" in text
     regression.keep(session, run, [Formula("Clean", ("id",))])
