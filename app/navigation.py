@@ -11,6 +11,7 @@ from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import frame
 from app.widgets.alerts import error_box
+from app.widgets.empty_state import empty_page
 from app.widgets.next_step import next_step, path_card
 from core.errors import MootError
 from core.services.guided_path import Overview
@@ -57,7 +58,12 @@ try:
     frame.show_notice(notice)
     if session is not None:
         frame.file_problem(session)
-    current.run()
+    if session is not None or current.url_path in ("", "home") or context.pending_import() is not None:
+        current.run()
+    else:
+        empty_page(
+            current.title, "No project is open", "Open or create one on Home.", {"Open Home": "home"}, sign="lines"
+        )
     if overview is not None and current.url_path not in ("", "home") and context.pending_import() is None:
         next_step(overview, current.url_path)
 except MootError as error:

@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Literal, TypeAlias
 
 import streamlit as st
 
+from app.pages import PageName, open_page
+from app.widgets import layout
+
 Sign: TypeAlias = Literal["rings", "check", "bars", "lines"]
+NO_PAGES: Mapping[str, PageName] = {}
 
 
-def empty(head: str, text: str, buttons: Sequence[str] = (), *, sign: Sign = "rings", key: str) -> str | None:
-    """Draw an empty state and return the label of the button that was pressed, else None.
+def empty(
+    head: str, text: str, pages: Mapping[str, PageName] = NO_PAGES, *, action: str = "", sign: Sign = "rings", key: str
+) -> bool:
+    """Draw an empty state and return True if its ``action`` was pressed.
 
-    The first button is the primary button. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to
-    compare) or lines (no data).
+    ``pages`` are the labels of further buttons and the page that each opens. The first button of all is the primary
+    one. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
     """
-    pressed = None
     with st.container(key=f"{key}-empty", gap="small"):
         st.html(f'<div class="moot-empty"><i class="{sign}"></i><b>{escape(head)}</b><p>{escape(text)}</p></div>')
-        if buttons:
-            with st.container(horizontal=True, gap="small"):
-                for number, label in enumerate(buttons):
-                    if st.button(label, type="secondary" if number else "primary", key=f"{key}-{number}"):
-                        pressed = label
-    return pressed
+        labels = [action, *pages] if action else list(pages)
+        if not labels:
+            return False
+        with st.container(horizontal=True, gap="small"):
+            for number, label in enumerate(labels):
+                if st.button(label, type="secondary" if number else "primary", key=f"{key}-{number}"):
+                    if label in pages:
+                        open_page(pages[label])
+                    return True
+    return False
+
+
+def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName], *, sign: Sign = "rings") -> None:
+    """Draw a page that lacks what it shows: its header and an empty state."""
+    layout.header(title)
+    empty(head, text, pages, sign=sign, key="none")

@@ -140,15 +140,16 @@ def test_widgets_escape_their_values() -> None:
     assert HOSTILE not in html(app)
 
 
-def test_empty_state_returns_the_pressed_button() -> None:
+def test_empty_state_says_if_its_action_was_pressed() -> None:
     def page() -> None:
         import streamlit as st
 
         from app.widgets.empty_state import empty
 
-        st.text(str(empty("No verdicts yet", "84 documents.", ["Start with 10", "Start all"], key="run")))
+        st.text(str(empty("No verdicts yet", "84 documents.", {"Open Data": "data"}, action="Start 10", key="run")))
 
     app = AppTest.from_function(page, default_timeout=20).run()
-    assert app.text[0].value == "None"
-    app.button[1].click().run()
-    assert app.text[0].value == "Start all"
+    assert app.text[0].value == "False"
+    assert [button.label for button in app.button] == ["Start 10", "Open Data"]
+    app.button[0].click().run()
+    assert app.text[0].value == "True"

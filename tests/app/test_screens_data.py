@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.pages import PAGES
 from core.codebook import load_yaml
 from core.services import projects
 from core.services.session import ProjectSession
@@ -185,9 +186,10 @@ def test_gold_is_remapped(session: ProjectSession) -> None:
     assert session.store.documents.with_gold() == 5
 
 
-def test_data_page_without_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_without_a_project_lead_to_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with studio(tmp_path, monkeypatch):
-        assert "No project is open" in html(open_page("data"))
+        for name in PAGES:
+            assert ("No project is open" in html(open_page(name))) is (name != "home")
 
 
 def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -62,17 +61,6 @@ def texts(app):
 )
 def test_pages_without_a_run(screen, name, head):
     assert head in texts(screen(name))
-
-
-@pytest.mark.parametrize("name", ["review", "evaluate", "export", "paper"])
-def test_pages_without_a_project(name):
-    context.install(SimpleNamespace(sessions=tuple, recent=tuple))
-    try:
-        app = AppTest.from_file(str(SCREENS / name / "page.py"), default_timeout=30).run()
-        assert not app.exception
-        assert "moot-empty" in texts(app)
-    finally:
-        context.install(None)
 
 
 def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, session):

@@ -8,7 +8,6 @@ from html import escape
 import streamlit as st
 
 from app import context
-from app.pages import open_page
 from app.screens.authors import results, settings
 from app.screens.authors.question import ask
 from app.state import AuthorsState, bound, state, with_default
@@ -60,16 +59,14 @@ def main() -> None:
 
 def _no_codebook() -> None:
     header("Authors", "authors label their own texts")
-    pressed = empty(
+    opens_sample = empty(
         "No codebook yet",
         "Authors are asked about the labels of a codebook. Save one first, or open the sample: 40 short chats with "
         "their authors' answers, and a codebook with open labels.",
-        ("Open the sample chats", "Open the Codebook page"), sign="lines", key="authors-none",
+        {"Open Codebook": "codebook"}, action="Open the sample chats", sign="lines", key="authors-none",
     )  # fmt: skip
-    if pressed == "Open the sample chats":
+    if opens_sample:
         _open_sample()
-    elif pressed:
-        open_page("codebook")
 
 
 def _open_sample() -> None:

@@ -9,11 +9,11 @@ from typing import cast
 import streamlit as st
 
 from app import context
-from app.pages import open_page
 from app.screens.compare import sections
 from app.state import state
-from app.widgets import confusion, empty_state, layout
+from app.widgets import confusion, layout
 from app.widgets.document_drawer import document_drawer
+from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
@@ -30,20 +30,18 @@ CHANGED: tuple[Outcome, ...] = ("regressed", "mixed", "corrected")
 
 def main() -> None:
     """Draw the screen."""
-    session = context.current_project()
-    known = drift.ranked_runs(session) if session is not None else []
+    session = context.require_project()
+    known = drift.ranked_runs(session)
     runs = [run for run in known if run.verdicts]
-    if session is None or len(runs) < 2:
-        layout.header("Compare")
-        barren = f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
-        if empty_state.empty(
+    if len(runs) < 2:
+        without_verdicts = f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
+        empty_page(
+            "Compare",
             "Nothing to compare yet",
-            f"Two runs on the same documents can be compared: another protocol, model or prompt.{barren}",
-            ["Open Run"],
+            f"Two runs on the same documents can be compared: another protocol, model or prompt.{without_verdicts}",
+            {"Open Run": "run"},
             sign="bars",
-            key="compare-none",
-        ):
-            open_page("run")
+        )
         return
     with layout.header("Compare", "all runs are compared with the first one", key="compare-head"):
         chosen = _runs(runs)

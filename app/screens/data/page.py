@@ -8,13 +8,11 @@ from pathlib import Path
 import streamlit as st
 
 from app import context
-from app.pages import open_page
 from app.screens.data import column_mapping, overview
 from app.screens.data.import_preview import ImportPage, pending_import_notices, show_job
 from app.state import DataState, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, notice
-from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
 from core.errors import MootError
 from core.formatting import format_count
@@ -27,20 +25,15 @@ from core.services.session import ProjectSession
 
 def main() -> None:
     """Draw the page."""
-    session = context.current_project()
     pending = context.pending_import()
     if pending is not None and pending.job is not None:
         show_job(pending.job)
         return
     if pending is not None:
-        ImportPage(session, pending).show()
+        ImportPage(context.current_project(), pending).show()
         return
     layout.write_url(import_id=None)
-    if session is None:
-        header("Data")
-        if empty("No project is open", "Open or create one on Home.", ["Go to Home"], sign="lines", key="data"):
-            open_page("home")
-        return
+    session = context.require_project()
     pending_import_notices(context.pending_imports().of_project(session.path))
     read(session, [(file.name, file.getvalue()) for file in file_import.dropped_files()])
     if state.data.gold_draft is not None:

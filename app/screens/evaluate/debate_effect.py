@@ -10,9 +10,9 @@ from typing import Any
 
 import streamlit as st
 
-from app.pages import open_page
-from app.widgets import empty_state, layout, plots
+from app.widgets import layout, plots
 from app.widgets.common import facts, table
+from app.widgets.empty_state import empty
 from core.annotations import Reference
 from core.formatting import (
     MISSING,
@@ -63,13 +63,12 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 
 def _no_debate() -> None:
-    if empty_state.empty(
+    empty(
         "No debate in this run",
         "A single agent answered. Compare this run with one that debates to see the effect of a debate.",
-        ["Open Compare"],
-        key="worth-none",
-    ):
-        open_page("compare")
+        {"Open Compare": "compare"},
+        key="no-debate",
+    )
 
 
 def _steps(result: DebateEffect, noun: str, on: str) -> None:

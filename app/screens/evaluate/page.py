@@ -7,11 +7,11 @@ import json
 import streamlit as st
 
 from app import context
-from app.pages import open_page
 from app.screens.evaluate import annotators, charts, debate_effect, error_analysis, panel_ablation, ratings, stability
 from app.state import EvaluateState, with_default
-from app.widgets import confusion_drilldown, debate_flow, empty_state, layout
+from app.widgets import confusion_drilldown, debate_flow, layout
 from app.widgets.document_drawer import document_drawer
+from app.widgets.empty_state import empty, empty_page
 from app.widgets.metrics import Metric, MetricNote, agreement, metric_strip, score_metric, score_tables
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
@@ -29,18 +29,16 @@ from core.stats.metrics import MAIN, metrics
 
 def main() -> None:
     """Draw the page."""
-    session = context.current_project()
-    runs = drift.ranked_runs(session) if session is not None else []
-    if session is None or not runs:
-        layout.header("Evaluate")
-        if empty_state.empty(
+    session = context.require_project()
+    runs = drift.ranked_runs(session)
+    if not runs:
+        empty_page(
+            "Evaluate",
             "No run to evaluate",
             "When a run has verdicts, this page shows its scores and the effect of the debate.",
-            ["Open Run"],
+            {"Open Run": "run"},
             sign="bars",
-            key="evaluate-none",
-        ):
-            open_page("run")
+        )
         return
     run = selected_run(runs, key="evaluate-run")
     version = f", codebook v{run.settings.codebook_version}" if run.settings.codebook_version else ""
@@ -90,32 +88,26 @@ def main() -> None:
 
 def _no_reference(known: dict[Reference, int]) -> None:
     other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
-    pressed = empty_state.empty(
+    empty(
         "No reference to compare with",
         f"The file has no gold column for these documents and {other}. About 30 reviewed documents give first scores.",
-        ["Review 30", "Map a gold column"],
+        {"Review 30": "review", "Map a gold column": "data"},
         sign="bars",
         key="evaluate-no-reference",
     )
-    if pressed == "Review 30":
-        open_page("review")
-    elif pressed:
-        open_page("data")
 
 
 def _no_scored_documents(found: EvaluationReport) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
     noun = reference_names(found.reference).noun
-    pressed = empty_state.empty(
+    empty(
         "No verdict to score",
         f"No document of this run has both a verdict and {noun}. Decide unresolved documents in Review, or start a run "
         "with other models or definitions.",
-        ["Open Review", "Open Run"],
+        {"Open Review": "review", "Open Run": "run"},
         sign="bars",
         key="evaluate-nothing",
     )
-    if pressed:
-        open_page("review" if pressed == "Open Review" else "run")
 
 
 def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import streamlit as st
 
 from app import context
-from app.pages import open_page
-from app.widgets import empty_state, layout
+from app.widgets import layout
 from app.widgets.common import facts
+from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import run_date, run_picker
 from core.formatting import format_count, join_names
 from core.runs import RunRow
@@ -19,18 +19,16 @@ from core.services.session import ProjectSession
 
 def main() -> None:
     """Draw the page."""
-    session = context.current_project()
-    runs = drift.ranked_runs(session) if session is not None else []
-    if session is None or not runs:
-        layout.header("Export")
-        if empty_state.empty(
+    session = context.require_project()
+    runs = drift.ranked_runs(session)
+    if not runs:
+        empty_page(
+            "Export",
             "Nothing to export yet",
             "Start a run first. Then you can export labels, quotes, transcripts and your corrections.",
-            ["Open Run"],
+            {"Open Run": "run"},
             sign="lines",
-            key="export-none",
-        ):
-            open_page("run")
+        )
         return
     with layout.header("Export", key="export-head"):
         run = run_picker(runs, key="export-run")

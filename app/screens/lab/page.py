@@ -7,12 +7,11 @@ from dataclasses import replace
 import streamlit as st
 
 from app import context
-from app.pages import open_page
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
 from app.widgets.common import facts, line, literal
-from app.widgets.empty_state import empty
+from app.widgets.empty_state import empty_page
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words
 from core.debate import protocols
@@ -65,20 +64,24 @@ def main() -> None:
 def begun(session: ProjectSession) -> bool:
     """Return True if changes can be tested. Otherwise draw the missing step."""
     if not count_documents(session):
-        missing = (
+        empty_page(
+            "Lab",
             "No documents yet",
             "A change is tested on documents, preferably with gold or reviewed labels.",
-            "Open Data",
+            {"Open Data": "data"},
+            sign="lines",
         )
-    elif codebooks.current(session) is None:
-        missing = ("No codebook is saved yet", "Prompts contain its definitions. Save it first.", "Open Codebook")
-    else:
-        return True
-    header("Lab", "test changes of prompts and definitions")
-    head, text, button = missing
-    if empty(head, text, [button], sign="lines", key="lab-none"):
-        open_page("data" if button == "Open Data" else "codebook")
-    return False
+        return False
+    if codebooks.current(session) is None:
+        empty_page(
+            "Lab",
+            "No codebook is saved yet",
+            "Prompts contain its definitions. Save it first.",
+            {"Open Codebook": "codebook"},
+            sign="lines",
+        )
+        return False
+    return True
 
 
 def plan_of(session: ProjectSession) -> Plan:

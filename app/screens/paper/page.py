@@ -8,10 +8,10 @@ from html import escape
 import streamlit as st
 
 from app import context
-from app.pages import open_page
 from app.screens.paper import regression
-from app.widgets import empty_state, layout
+from app.widgets import layout
 from app.widgets.common import literal
+from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_picker
 from core.services import paper
 from core.services.evaluation import drift
@@ -25,18 +25,16 @@ _MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "la
 
 def main() -> None:
     """Draw the page."""
-    session = context.current_project()
-    runs = drift.ranked_runs(session) if session is not None else []
-    if session is None or not runs:
-        layout.header("For your paper")
-        if empty_state.empty(
+    session = context.require_project()
+    runs = drift.ranked_runs(session)
+    if not runs:
+        empty_page(
+            "For your paper",
             "Nothing to write about yet",
             "Start a run first. This page then writes the methods paragraph, the tables and the appendix.",
-            ["Open Run"],
+            {"Open Run": "run"},
             sign="lines",
-            key="paper-none",
-        ):
-            open_page("run")
+        )
         return
     with layout.header("For your paper", key="paper-head"):
         run = run_picker(runs, key="paper-run")

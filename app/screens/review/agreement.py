@@ -7,7 +7,8 @@ from html import escape
 import streamlit as st
 
 from app.state import state
-from app.widgets import empty_state, highlighted_text, layout
+from app.widgets import highlighted_text, layout
+from app.widgets.empty_state import empty
 from core.codebook import Codebook
 from core.errors import MootError
 from core.formatting import format_count, format_percent
@@ -27,7 +28,7 @@ def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     _latent(session, run)
     if found.documents == 0:
         others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"
-        empty_state.empty(
+        empty(
             "No document has two reviewers yet",
             f"Submitted so far by: {others}. A second reviewer enters another name under Settings. "
             "The filter “reviewed by others” shows what others have submitted.",
@@ -45,7 +46,7 @@ def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
         st.html(f'<div class="moot-legend"><span>{left}</span></div>')
     disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)
     if not disagreements:
-        empty_state.empty(
+        empty(
             "No disagreements", "Items on which reviewers disagree are listed here.", sign="check", key="agreement-done"
         )
         return

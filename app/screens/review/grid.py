@@ -16,9 +16,10 @@ from app.api.review import REVIEW, cells_of, speakers
 from app.components import review_grid_loader
 from app.screens.review.grid_options import LINE, SCROLLBAR, css, disarmed, head, options_of
 from app.state import ReviewState, reset_widgets, state
-from app.widgets import empty_state, layout
+from app.widgets import layout
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
+from app.widgets.empty_state import empty
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
@@ -138,13 +139,13 @@ def _button(
 
 def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
     if page.total == 0 and not run.verdicts + run.unresolved + run.failed:
-        empty_state.empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
+        empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return
-    pressed = empty_state.empty(
-        "No documents found", "No document matches the search and the filters.", ["Show all"], sign="check",
+    shows_all = empty(
+        "No documents found", "No document matches the search and the filters.", action="Show all", sign="check",
         key="review-nothing",
     )  # fmt: skip
-    if pressed:
+    if shows_all:
         show_all()
         st.rerun()
 

@@ -10,10 +10,10 @@ import streamlit as st
 
 from app import context
 from app.components import component
-from app.pages import open_page
 from app.screens.review import agreement, grid, progress, settings
 from app.state import ReviewState, reset_widgets, state, with_default
-from app.widgets import empty_state, layout
+from app.widgets import layout
+from app.widgets.empty_state import empty_page
 from app.widgets.live_run import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
@@ -30,17 +30,15 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
 
 def main() -> None:
     """Draw the page."""
-    session = context.current_project()
-    runs = drift.ranked_runs(session) if session is not None else []
-    if session is None or not runs:
-        layout.header("Review")
-        if empty_state.empty(
+    session = context.require_project()
+    runs = drift.ranked_runs(session)
+    if not runs:
+        empty_page(
+            "Review",
             "Nothing to review yet",
             "Start a run. Its verdicts are listed here, and your decisions become the reviewed reference.",
-            ["Open Run"],
-            key="review-none",
-        ):
-            open_page("run")
+            {"Open Run": "run"},
+        )
         return
     asked = ReviewState.requested_document.pop()
     if asked is not None:

@@ -44,13 +44,12 @@ def draw(session: ProjectSession, *, first: bool) -> None:
     """Draw the setup of a run. ``first`` is True if the project has no runs."""
     version = codebooks.codebook_status(session).saved
     if not count_documents(session):
-        if empty("No documents yet", "A run needs documents: import a file with one text per row.", ("Open Data",),
-                 sign="lines", key="no-documents"):  # fmt: skip
-            open_page("data")
+        empty("No documents yet", "A run needs documents: import a file with one text per row.",
+              {"Open Data": "data"}, sign="lines", key="no-documents")  # fmt: skip
         return
     if version is None or not version.codebook.labels:
-        if empty("No labels yet", "Add at least one label to the codebook.", ("Open Codebook",), key="no-labels"):
-            open_page("codebook")
+        empty("No labels yet", "Add at least one label to the codebook.",
+              {"Open Codebook": "codebook"}, key="no-labels")  # fmt: skip
         return
     plan = planning.load_plan(session)
 

@@ -10,12 +10,12 @@ import streamlit as st
 
 from app import context
 from app.components import component
-from app.pages import open_page
 from app.screens.runs import table
 from app.state import RunsState, state
-from app.widgets import empty_state, layout, plots
+from app.widgets import layout, plots
 from app.widgets.alerts import error_notices
 from app.widgets.common import facts, line
+from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_date
 from core.annotations import Reference
 from core.formatting import format_count
@@ -33,21 +33,19 @@ MOST_COMPARED = 6
 
 def main() -> None:
     """Draw the page."""
-    session = context.current_project()
-    references = leaderboard_references(session) if session is not None else {}
-    if session is None or not session.runs():
-        layout.header("Runs")
-        if empty_state.empty(
+    session = context.require_project()
+    runs = session.runs()
+    if not runs:
+        empty_page(
+            "Runs",
             "No runs yet",
             "A run is one debate setting on a set of documents. Start one, then compare it here with others.",
-            ["New run"],
+            {"New run": "run"},
             sign="bars",
-            key="runs-none",
-        ):
-            _new_run()
+        )
         _undo_bar(session)
         return
-    runs = session.runs()
+    references = leaderboard_references(session)
     experiments = len({run.experiment_id for run in runs})
     head = layout.header(
         "Runs", f"{format_count(len(runs), 'run')}, {format_count(experiments, 'experiment')}", key="runs-head"
@@ -65,11 +63,6 @@ def main() -> None:
         _frontier(shown)
     with right:
         _details(session, chosen, reference)
-
-
-def _new_run() -> None:
-    state.run.show_setup(True)
-    open_page("run")
 
 
 def _new_run_next() -> None:
@@ -192,8 +185,8 @@ def _comparable(runs: Sequence[RunRow]) -> bool:
     return len({compare.label_key(run.settings.codebook) for run in runs}) == 1
 
 
-def _undo_bar(session: ProjectSession | None) -> None:
-    if session is not None and state.runs.undo:
+def _undo_bar(session: ProjectSession) -> None:
+    if state.runs.undo:
         st.html(f'<div class="moot-line">{escape(state.runs.undo)}</div>', width="content")
         st.button("Undo", icon=":material/undo:", on_click=_undo, args=(session,), key="runs-undo")
 
