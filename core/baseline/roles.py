@@ -3,8 +3,8 @@
 It is not a language model. It never sees the prompt; its replies depend on the role, the request's inputs, the codebook
 and the document's fields (on labels only the first), and on nothing else. Each role uses its own part of the evidence:
 who proposes names the labels that words carry, without doubts; who challenges raises the doubts (exceptions, set
-phrases, other places, negations); who decides weighs both. An objection is accepted unless an undoubted word stands
-against it.
+phrases, other places, negations); who decides weighs both. An objection is accepted unless an undoubted word
+contradicts it.
 
 A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1 - c).
 
@@ -14,8 +14,8 @@ A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1
 
 No word at all is the lower end, as it means absent for multiple labels.
 
-A choice on a text without any word of the codebook goes to the label whose prototype is nearest, where vectors are to
-be had; without vectors it stays open.
+A choice on a text without any word of the codebook is the label with the nearest prototype if vectors are available;
+without vectors the text stays undecided.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
-VERSION = "7"
+VERSION = "8"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -162,16 +162,16 @@ class _Roles(ABC):
         named = parse.mentions(position, self.lexicon.codebook)
         number = next((n for n, label in enumerate(self.labels) if label.id in named), None)
         if number is None:
-            return "The word-list baseline knows no word for that answer."
+            return "The word-list baseline has no words for that answer."
         name, found = self.name(number), self.evidence.hits[number]
         if position.rstrip(" .").endswith((" not present", " absent", " not there")):
             if not found:
                 return f"No word of {name} is in the text."
-            return f"For {name} there is nothing but {self.support(number)[1]}, and {self.objection(number)}."
+            return f"The only support for {name} is {self.support(number)[1]}, and {self.objection(number)}."
         if not found:
-            return f"No word of {name} is in the text, which leaves little to say for it."
+            return f"No word of {name} is in the text, so the support for it is weak."
         quote, words = self.support(number)
-        return f"For {name} speaks {quote}, by the words {words}."
+        return f"{quote} supports {name} ({words})."
 
     def reply(self, opening: str, lines: Iterable[str], *decision: str) -> str:
         foreign = ["This text does not look English: only keywords and names were looked for."]
@@ -197,7 +197,7 @@ class _MultilabelRoles(_Roles):
     def challenge(self, reply: Reply) -> str:
         certain = [n for n in self.usable if self.evidence.score(n) >= THRESHOLD]
         if not _is_readable(reply):
-            opening = "the list before me could not be read; this is what the words say."
+            opening = "the previous list could not be read, so this list only counts words."
             return self._list(opening, [self._line(n) for n in certain], certain)
         claimed = [n for n in self._named(reply) if self.lexicon.usable[n]]
         kept = [n for n in claimed if not self._is_doubtful(n)]
@@ -207,7 +207,7 @@ class _MultilabelRoles(_Roles):
             name = self.name(number)
             if number in kept:
                 quote, words = self.support(number)
-                lines.append(f"- #{name} holds: {quote} has {words}.")
+                lines.append(f"- #{name} is supported: {quote} contains {words}.")
             elif self.evidence.hits[number]:
                 lines.append(f"- #{name} is doubtful: in {self._doubted_quote(number)}, {self.objection(number)}.")
             else:
@@ -218,7 +218,7 @@ class _MultilabelRoles(_Roles):
     def decide(self, replies: Sequence[Reply]) -> str:
         """Keep the labels that all name, and those that some name if an undoubted word carries them. Add none.
 
-        Who decides raises no doubts: what nobody contests stays, so a debate without its critic ends differently.
+        A deciding role raises no doubts: uncontested labels are kept, so a debate without its critic ends differently.
         """
         lists = [set(self._named(reply)) for reply in replies if _is_readable(reply)]
         if not lists:
@@ -228,18 +228,18 @@ class _MultilabelRoles(_Roles):
         lines = []
         if kept:
             both = {1: "Nobody contests", 2: "Both sides name"}.get(len(lists), "All name")
-            lines.append(f"- {both} {_join([self.name(n) for n in kept])}{self._borne_out(kept)}")
+            lines.append(f"- {both} {_join([self.name(n) for n in kept])}{self._support_for_agreed(kept)}")
         for number in [n for n in named if n not in kept]:
             name = self.name(number)
             if not self.evidence.hits[number]:
-                lines.append(f"- {name} goes: none of its words is in the text.")
+                lines.append(f"- {name} is removed: none of its words is in the text.")
             elif self.evidence.score(number) >= THRESHOLD:
                 kept.append(number)
                 quote, words = self.support(number)
-                lines.append(f"- {name} stays: {quote} has {words}, and nothing weighs more against it.")
+                lines.append(f"- {name} is kept: {quote} contains {words}, and no objection outweighs it.")
             else:
-                lines.append(f"- {name} goes: in {self._doubted_quote(number)}, {self.objection(number)}.")
-        opening = "weighing the sides." if named else "nothing was named, so there is nothing to weigh."
+                lines.append(f"- {name} is removed: in {self._doubted_quote(number)}, {self.objection(number)}.")
+        opening = "weighing the sides." if named else "no reply names a label."
         return self._list(opening, lines, sorted(kept), final=True)
 
     @property
@@ -265,11 +265,11 @@ class _MultilabelRoles(_Roles):
         quotes, words = self.support(number, MAX_QUOTES, doubts=doubts)
         return f"- #{self.name(number)}{remark}: {quotes} ({words})"
 
-    def _borne_out(self, agreed: Sequence[int]) -> str:
+    def _support_for_agreed(self, agreed: Sequence[int]) -> str:
         hit = sum(bool(self.evidence.hits[number]) for number in agreed)
         if hit == len(agreed):
-            return ", and words of the text bear it out."
-        return ", and I leave it at that, though I find words for only some." if hit else ", so I leave it at that."
+            return ", and words of the text support this."
+        return ", although the words of the text support only some." if hit else ", although no word supports this."
 
     def _list(self, opening: str, lines: Iterable[str], present: Sequence[int], *, final: bool = False) -> str:
         names = [self.name(number) for number in present]
@@ -301,14 +301,16 @@ class _ChoiceRoles(_Roles):
             return self._without_decision()
         best = ranked[0]
         if chosen is None:
-            return self._choose("no choice before me could be read.", [f"- {self._line(best)}"], best)
+            return self._choose("no previous choice could be read.", [f"- {self._line(best)}"], best)
         if chosen == best:
             lines = [f"- {self._line(best)}", *(f"- {self._rival(best, second)}" for second in ranked[1:2])]
-            return self._choose(f"I find no ground against {self.name(best)}.", lines, best)
+            return self._choose(f"I have no objection to {self.name(best)}.", lines, best)
         against = f"- {self.name(chosen)}: none of its words is in the text."
         if chosen in ranked:
             doubted = any(hit.doubt for hit in self.evidence.hits[chosen])
-            against = f"- {self._line(chosen)}, {f'but {self.objection(chosen)}' if doubted else 'which is less'}."
+            against = (
+                f"- {self._line(chosen)}, {f'but {self.objection(chosen)}' if doubted else 'which is weaker support'}."
+            )
         return self._choose(f"{self.name(chosen)} is doubtful.", [against, f"- {self._line(best)}"], best)
 
     def decide(self, replies: Sequence[Reply]) -> str:
@@ -318,14 +320,14 @@ class _ChoiceRoles(_Roles):
             return self.propose(final=True)
         if len(set(chosen)) == 1:
             found = self.evidence.hits[chosen[0]]
-            borne = f", and {self.support(chosen[0])[0]} bears it out" if found else ""
+            support = f", supported by {self.support(chosen[0])[0]}" if found else ""
             opening = "the sides agree." if len(chosen) > 1 else "one choice to weigh."
-            return self._choose(opening, [f"- It is {self.name(chosen[0])}{borne}."], chosen[0])
+            return self._choose(opening, [f"- It is {self.name(chosen[0])}{support}."], chosen[0])
         ranked = [number for number in self._ranked() if number in chosen]
         if not ranked:
             return self._without_decision("The sides differ. ")
         others = _join([self.name(number) for number in sorted(set(chosen) - {ranked[0]})])
-        lines = [f"- {self._line(ranked[0])}", f"- Less speaks for {others}."]
+        lines = [f"- {self._line(ranked[0])}", f"- The words support {others} less."]
         return self._choose("the sides differ, so the words decide.", lines, ranked[0])
 
     def _ranked(self, *, doubts: bool = True) -> list[int]:
@@ -346,7 +348,7 @@ class _ChoiceRoles(_Roles):
 
     def _rival(self, best: int, second: int, *, doubts: bool = True) -> str:
         lead = self.evidence.weight(best, doubts=doubts) - self.evidence.weight(second, doubts=doubts)
-        place = "close behind" if lead < CLOSE else "next, with less"
+        place = "close behind" if lead < CLOSE else "next, with weaker support"
         return f"{self.name(second)} is {place}: {self.support(second, doubts=doubts)[1]}."
 
     def _choose(self, opening: str, lines: Sequence[str], number: int) -> str:
@@ -372,12 +374,12 @@ class _RatingRoles(_Roles):
         if not self.evidence.text.strip():
             return self._rate("the text is empty, so there is nothing to rate.", [], {})
         rated = self._rated()
-        return self._rate("words counted, nothing judged.", [self._because(n) for n in rated], rated)
+        return self._rate("these ratings only count words.", [self._because(n) for n in rated], rated)
 
     def challenge(self, reply: Reply) -> str:
         own, theirs = self._rated(), self._ratings_of(reply)
         if not theirs:
-            opening = "no rating before me could be read; this is what the words say."
+            opening = "no previous rating could be read, so these ratings only count words."
             return self._rate(opening, [self._because(n) for n in own], own)
         lines = []
         for number, rating in own.items():
@@ -385,12 +387,12 @@ class _RatingRoles(_Roles):
             if other is None:
                 lines.append(f"- {name} was left out. {self._because(number)[2:]}")
             elif abs(other - rating) < 1:
-                lines.append(f"- {name}: I find no ground against {other:g}.")
+                lines.append(f"- {name}: I have no objection to {other:g}.")
             else:
                 side = "high" if other > rating else "low"
                 lines.append(f"- {name}: {other:g} seems too {side}. {self._because(number)[2:]}")
         differ = sum(abs(theirs.get(n, rating) - rating) >= 1 for n, rating in own.items())
-        opening = f"I differ on {differ} of {len(own)} dimensions." if differ else "I find no ground to differ."
+        opening = f"I differ on {differ} of {len(own)} dimensions." if differ else "I agree with every rating."
         return self._rate(opening, lines, own)
 
     def decide(self, replies: Sequence[Reply]) -> str:
@@ -408,8 +410,8 @@ class _RatingRoles(_Roles):
             low, high = given[(len(given) - 1) // 2], given[len(given) // 2]
             words = own.get(number, low)
             ruled[number] = low if abs(low - words) <= abs(high - words) else high
-            between = f"of {low:g} and {high:g} the words are nearer to {ruled[number]:g}."
-            lines.append(f"- {self.name(number)}: {between if low != high else f'{low:g} is what they say.'}")
+            between = f"between {low:g} and {high:g}, the words are nearer to {ruled[number]:g}."
+            lines.append(f"- {self.name(number)}: {between if low != high else f'{low:g} is the median.'}")
         return self._rate("weighing the ratings.", lines, ruled)
 
     def _shares(self) -> tuple[float | None, float | None]:
@@ -439,12 +441,12 @@ class _RatingRoles(_Roles):
 
     def _because(self, number: int) -> str:
         quotes, words = self.support(number) if self.evidence.hits[number] else ("", "")
-        grounds = [f"{quotes} has {words}" if words else "none of its words is there"]
+        grounds = [f"{quotes} contains {words}" if words else "none of its words is in the text"]
         shared, concern = self._shares()
         if shared is not None:
-            grounds.append(f"{shared:.0%} of the words stand in the other fields too")
+            grounds.append(f"the other fields contain {shared:.0%} of the words")
         if concern is not None:
-            grounds.append(f"{concern:.0%} of the words of my concern are there")
+            grounds.append(f"{concern:.0%} of the words of my focus occur")
         return f"- {self.name(number)}: {'; '.join(grounds)}."
 
     def _rate(self, opening: str, lines: Sequence[str], rated: Mapping[int, int | float]) -> str:
@@ -469,7 +471,7 @@ def _persona_reply(request: Request, roles: _Roles) -> str:
             and each.reply.reading.readable}  # fmt: skip
     against = [each for each in last.values() if own is not None and _differ(own, each.reply)]
     if against and sum(each.role == request.role for each in history) <= 1:
-        return f"{against[0].speaker} says otherwise.\n{roles.challenge(against[0].reply)}"
+        return f"I disagree with {against[0].speaker}.\n{roles.challenge(against[0].reply)}"
     return f"{NO_MORE}\n{roles.propose(final=True)}"
 
 
@@ -490,9 +492,9 @@ def _aggregator_reply(request: Request) -> str | None:
     apart = [each.speaker for each in finals if any(_differ(each.reply, other.reply) for other in finals)]
     agreement = "all of them end with the same decision."
     if apart:
-        agreement = f"these end apart from somebody: {', '.join(dict.fromkeys(apart))}."
+        agreement = f"these end with a decision that differs from another: {', '.join(dict.fromkeys(apart))}."
     lines = (f"- {line}" for line in averages)
-    return "\n".join([f"{BASELINE_NAME}, which lists and does not weigh: {agreement}", *lines])
+    return "\n".join([f"{BASELINE_NAME}, which only lists the results: {agreement}", *lines])
 
 
 def _differ(one: Reply, other: Reply) -> bool:
@@ -512,9 +514,9 @@ def _findings(claimed: int, kept: int, missed: int) -> str:
     if not claimed:
         opening = "nothing was claimed"
     elif kept == claimed:
-        opening = f"I find no ground against {'the claim' if claimed == 1 else f'the {claimed} claims'}"
+        opening = f"I have no objection to {'the claim' if claimed == 1 else f'the {claimed} claims'}"
     else:
-        opening = f"{kept} of {claimed} claims hold" if kept else "no claim holds"
+        opening = f"I have no objection to {kept} of {claimed} claims" if kept else "I object to every claim"
     return f"{opening}, but {missed} {'is' if missed == 1 else 'are'} missing." if missed else f"{opening}."
 
 

@@ -186,8 +186,8 @@ class TestCritic:
     def test_critic_agrees_without_grounds_for_objection(self) -> None:
         made = reply("critic", "Breakfast was fine.", extraction=claims("Food"))
         assert made.text.splitlines() == [
-            "Word-list baseline: I find no ground against the claim.",
-            '- #Food holds: "Breakfast was fine" has breakfast.',
+            "Word-list baseline: I have no objection to the claim.",
+            '- #Food is supported: "Breakfast was fine" contains breakfast.',
             "The aspects present in this hotel review are: #Food",
         ]
 
@@ -230,14 +230,14 @@ class TestJudge:
         )
         assert made.text.splitlines() == [
             "Word-list baseline: weighing the sides.",
-            "- Both sides name Service and Food, and I leave it at that, though I find words for only some.",
-            "- Bar goes: none of its words is in the text.",
+            "- Both sides name Service and Food, although the words of the text support only some.",
+            "- Bar is removed: none of its words is in the text.",
             "Final Decision: The present aspects are: Service, Food",
         ]
 
     def test_judge_overrules_a_critic_contradicted_by_the_words(self) -> None:
         made = reply("judge", "Breakfast was fine.", extraction=claims("Food"), critique=claims())
-        assert '- Food stays: "Breakfast was fine" has breakfast' in made.text
+        assert '- Food is kept: "Breakfast was fine" contains breakfast' in made.text
         assert present(made) == ["Food"]
 
     def test_judge_adds_no_label(self) -> None:
@@ -326,7 +326,7 @@ class TestCommonWords:
 
 
 class TestDoubts:
-    """An objection is accepted unless an undoubted word stands against it."""
+    """An objection is accepted unless an undoubted word contradicts it."""
 
     @pytest.mark.parametrize(
         ("text", "objection"),
@@ -418,7 +418,7 @@ class TestChoice:
         for made in (extraction, critique, ruling):
             assert made.text.splitlines()[-1] == "The label is Politics"
             assert made.reading.values == {"label": politics}
-        assert "Sport is next, with less: match." in extraction.text
+        assert "Sport is next, with weaker support: match." in extraction.text
 
     def test_without_a_hit_there_is_no_choice(self) -> None:
         for made in debate("Nothing of the kind.", CHOICE):
@@ -479,7 +479,7 @@ class TestRating:
     def test_a_critic_compares_and_a_judge_takes_the_median(self) -> None:
         document = Document("1", {"text": "It is fluent."})
         assert "5 seems too high" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(5))
-        assert "no ground" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3))
+        assert "no objection" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3))
         said = {name: self.parsed_reply(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
         assert self.rated("judge", document, **said) == {"Fluency": 4}
         assert self.rated("judge", document, a=self.parsed_reply(2), b=self.parsed_reply(5)) == {"Fluency": 2}, (
@@ -513,11 +513,11 @@ class TestRoles:
     @pytest.mark.parametrize(
         ("position", "argument"),
         [
-            ("the aspect #Cleanliness is present", 'For Cleanliness speaks "Clean room", by the words clean.'),
-            ("the aspect #Cleanliness is not present", "For Cleanliness there is nothing but clean, and"),
-            ("the aspect #Bar is present", "No word of Bar is in the text, which leaves little to say for it."),
+            ("the aspect #Cleanliness is present", '"Clean room" supports Cleanliness (clean).'),
+            ("the aspect #Cleanliness is not present", "The only support for Cleanliness is clean, and"),
+            ("the aspect #Bar is present", "No word of Bar is in the text, so the support for it is weak."),
             ("the aspect #Bar is not present", "No word of Bar is in the text."),
-            ("the sky is blue", "knows no word for that answer"),
+            ("the sky is blue", "has no words for that answer"),
         ],
     )
     def test_counsel_argues_for_its_label_in_one_sentence(self, position: str, argument: str) -> None:
