@@ -61,7 +61,7 @@ def prefetch_evaluation(session: ProjectSession) -> None:
     """
 
     def compute() -> None:
-        from app.screens.evaluate import charts
+        from app.screens.evaluate import score_bars
         from core.services.evaluation.debate_effect import debate_effect
         from core.services.evaluation.prefetch import prefetch_scores
         from core.services.evaluation.scores import role_scores
@@ -69,6 +69,6 @@ def prefetch_evaluation(session: ProjectSession) -> None:
         found = prefetch_scores(session)
         if found is not None:
             roles = role_scores(session, found.run, found.reference)
-            charts.preload(found, roles, debate_effect(session, found.run, found.reference))
+            score_bars.preload(found, roles, debate_effect(session, found.run, found.reference))
 
     session.prefetcher.submit_latest(compute)

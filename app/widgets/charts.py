@@ -1,4 +1,8 @@
-"""Rendering of charts: cache, common style, selection, and download as SVG and CSV."""
+"""Charts that several pages draw, in Altair: the kinds of chart, and the cache, style and downloads of every chart.
+
+Charts have explicit domains, intervals, and values beside the marks. Each chart can be downloaded as SVG and its rows
+as CSV.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
+from functools import partial
 from html import escape
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeAlias, cast
@@ -20,20 +25,27 @@ ROW = 26
 READ_ROWS = 200
 """Most rows of the table behind a chart."""
 
-KEPT = 200
+CACHED_CHARTS = 200
 """Maximum number of cached charts, over all browser sessions."""
 
 P = ParamSpec("P")
 Spec: TypeAlias = dict[str, Any]
 """Complete Vega-Lite chart with its data, in colours for both themes."""
 
+Rows = Sequence[Mapping[str, Any]]
+MOST_WORDED = 20
+"""Maximum number of matrix columns with text in the cells. Wider matrices show it in a tooltip."""
 
-def kept(make: Callable[P, Spec]) -> Callable[P, Spec]:
+MAX_WITH_COUNTS = 6
+"""Maximum number of columns of a confusion matrix whose cells show counts beside shares."""
+
+
+def cached(make: Callable[P, Spec]) -> Callable[P, Spec]:
     """Cache a chart function by its arguments. Building a chart in Altair takes 0.05 to 0.2 s."""
-    return st.cache_data(show_spinner=False, max_entries=KEPT)(make)
+    return st.cache_data(show_spinner=False, max_entries=CACHED_CHARTS)(make)
 
 
-def table(rows: Iterable[Mapping[str, Any]]) -> Any:
+def inline_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows as chart data.
 
     A DataFrame is not used, because Altair would infer the type of its columns for each chart.
@@ -43,14 +55,14 @@ def table(rows: Iterable[Mapping[str, Any]]) -> Any:
     return alt.InlineData(values=[dict(row) for row in rows])
 
 
-def beside(width: int, domain: Sequence[float]) -> Any:
-    """Return the scale of an x axis that leaves ``width`` pixels at the right of the plot for ``texts``."""
+def scale_beside_text(width: int, domain: Sequence[float]) -> Any:
+    """Return the scale of an x axis that leaves ``width`` pixels at the right of the plot for ``text_layer``."""
     import altair as alt
 
     return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {width}")])
 
 
-def texts(base: Any, width: int, **channels: Any) -> Any:
+def text_layer(base: Any, width: int, **channels: Any) -> Any:
     """Return the layer that writes the ``words`` of each row into ``width`` pixels at the right of the plot."""
     import altair as alt
 
@@ -59,11 +71,11 @@ def texts(base: Any, width: int, **channels: Any) -> Any:
 
 
 def text_width(rows: Iterable[Mapping[str, Any]]) -> int:
-    """Return the width in pixels of the column that ``texts`` needs, by the longest text."""
+    """Return the width in pixels of the column that ``text_layer`` needs, by the longest text."""
     return 14 + round(6.2 * max((len(row["words"]) for row in rows), default=0))
 
 
-def finished(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
+def styled(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
     """Return a chart as a specification in the common style.
 
     ``height`` is in pixels. The width is that of the container.
@@ -155,3 +167,456 @@ def svg(spec: Spec, dark: bool) -> str:
     whole = {**spec, "width": 640, "background": palette.colours()["bg"]}
     alt.Chart.from_dict(json.loads(palette.plain(json.dumps(whole), dark))).save(out, format="svg")
     return out.getvalue()
+
+
+def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
+    """Draw differences with their intervals, one row each, and return the selected name.
+
+    Rows are ``{name, value, low, high, words, tone}``. ``tone`` is right, wrong or empty. The name is empty without a
+    selection, or if ``select`` is False.
+    """
+    spec = _forest(rows, unit, select)
+    return draw(spec, rows, key=key, select="label" if select else "").get("name", "")
+
+
+@cached
+def _forest(rows: Rows, unit: str, select: bool) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    names = [row["name"] for row in rows]
+    ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
+    most = max([*ends, 0.02]) * 1.12
+    frame = inline_data([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
+    room = text_width(rows)
+    across = scale_beside_text(room, (-most, most))
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format="+.2f", tickCount=5, grid=True))
+    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    colour = alt.Color("colour:N", scale=None)
+    tip = [
+        alt.Tooltip("name:N", title="Label"),
+        alt.Tooltip("value:Q", title="Difference", format="+.3f"),
+        alt.Tooltip("low:Q", title="Interval from", format="+.3f"),
+        alt.Tooltip("high:Q", title="to", format="+.3f"),
+    ]
+    chosen = alt.selection_point(fields=["name"], name="label")
+    faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
+    base = alt.Chart(frame)
+    zero = alt.Chart(inline_data([{"at": 0.0}])).mark_rule(color=shade["tx3"]).encode(x=alt.X("at:Q", scale=across))
+    spans = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
+        x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=colour, tooltip=tip
+    )
+    dots = base.mark_point(filled=True, size=95, cursor="pointer" if select else "default").encode(
+        x=x, y=y, color=colour, tooltip=tip, opacity=faint if select else alt.value(1.0)
+    )
+    if select:
+        dots = dots.add_params(chosen)
+    return styled(alt.layer(zero, spans, dots, text_layer(base, room, y=y)), ROW * len(rows) + 46)
+
+
+def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
+    """Draw shares over ordered steps as lines.
+
+    Rows are ``{step, series, value}``. ``series`` maps each name to its colour token.
+    """
+    draw(_lines(rows, series, title), rows, key=key)
+
+
+@cached
+def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    frame = inline_data([row for row in rows if row["value"] is not None])
+    steps = list(dict.fromkeys(row["step"] for row in rows))
+    known = [name for name in series if any(row["series"] == name for row in rows)]
+    axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
+    x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
+    y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, format=".0%", tickCount=5))
+    colour = alt.Color(
+        "series:N",
+        scale=alt.Scale(domain=known, range=[shade[series[name]] for name in known]),
+        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+    )
+    tip = [
+        alt.Tooltip("step:N", title="Step"),
+        alt.Tooltip("series:N", title="What"),
+        alt.Tooltip("value:Q", title="Share", format=".1%"),
+    ]
+    base = alt.Chart(frame)
+    chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
+        x=x, y=y, color=colour, tooltip=tip
+    )
+    return styled(chart, 240)
+
+
+def reliability(rows: Rows, *, key: str, certainty: str) -> None:
+    """Draw a reliability diagram: certainty against the share of correct cases.
+
+    Rows are ``{certainty, right, low, high, n}``. The diagonal is perfect calibration. ``certainty`` is the title of
+    the x-axis.
+    """
+    draw(_reliability(rows, certainty), rows, key=key)
+
+
+@cached
+def _reliability(rows: Rows, certainty: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    unit = alt.Scale(domain=[0, 1], nice=False)
+    diagonal = (
+        alt.Chart(inline_data([{"certainty": 0.0, "right": 0.0}, {"certainty": 1.0, "right": 1.0}]))
+        .mark_line(color=shade["line2"], strokeDash=[4, 4])
+        .encode(x=alt.X("certainty:Q", scale=unit), y=alt.Y("right:Q", scale=unit))
+    )
+    base = alt.Chart(inline_data(rows))
+    x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
+    y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
+    tip = [
+        alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),
+        alt.Tooltip("right:Q", title="Right", format=".1%"),
+        alt.Tooltip("n:Q", title="Cases", format=","),
+    ]
+    spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
+        x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"
+    )
+    dots = base.mark_point(filled=True, color=shade["bar"], size=80).encode(x=x, y=y, tooltip=tip)
+    words = base.mark_text(dx=9, align="left", fontSize=11, color=shade["tx3"]).encode(
+        x=x, y=y, text=alt.Text("n:Q", format=",")
+    )
+    return styled(diagonal + spans + dots + words, 260)
+
+
+def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = False) -> str:
+    """Draw bars, with intervals if the rows have them, and return the selected name.
+
+    Rows are ``{name, value, low, high, words, colour}``. ``colour`` is a token. The name is empty without a selection.
+    """
+    spec = _bars(rows, unit, share, select)
+    return draw(spec, rows, key=key, select="name" if select else "").get("name", "")
+
+
+@cached
+def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    names = [row["name"] for row in rows]
+    frame = inline_data([{**row, "fill": shade[row["colour"]]} for row in rows])
+    most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
+    room = text_width(rows)
+    across = scale_beside_text(room, (0, most * 1.02))
+    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
+    chosen = alt.selection_point(fields=["name"], name="name")
+    base = alt.Chart(frame)
+    tip = [alt.Tooltip("name:N", title="What"), alt.Tooltip("words:N", title="Value")]
+    marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
+        x=x,
+        y=y,
+        color=alt.Color("fill:N", scale=None),
+        tooltip=tip,
+        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.35)) if select else alt.value(1.0),
+    )
+    if select:
+        marks = marks.add_params(chosen)
+    layers = [marks]
+    if any(row.get("high") is not None for row in rows):
+        layers.append(
+            base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
+        )
+    return styled(alt.layer(*layers, text_layer(base, room, y=y)), ROW * max(1, len(rows)) + 46)
+
+
+def consistency_bars(rows: Rows, *, key: str) -> None:
+    """Draw the share of documents by their status over all iterations, one bar per label.
+
+    Rows are ``{name, consistency, count}``.
+    """
+    draw(_consistency_bars(rows), rows, key=key)
+
+
+@cached
+def _consistency_bars(rows: Rows) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    known = ["right", "inconsistent", "wrong", "unresolved"]
+    chart = (
+        alt.Chart(inline_data([{**row, "place": known.index(row["consistency"])} for row in rows]))
+        .mark_bar(size=15)
+        .encode(
+            x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
+            y=alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
+            order="place:Q",
+            color=alt.Color(
+                "consistency:N",
+                scale=alt.Scale(domain=known, range=[shade["right"], shade["unres"], shade["wrong"], shade["line2"]]),
+                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
+            ),
+            tooltip=[
+                alt.Tooltip("name:N", title="Label"),
+                alt.Tooltip("consistency:N", title="In every iteration"),
+                alt.Tooltip("count:Q", title="Documents", format=","),
+            ],
+        )
+    )
+    return styled(chart, ROW * len(names) + 70)
+
+
+def confusion_heatmap(
+    matrix: Sequence[Sequence[int]], names: Sequence[str], *, key: str, x_title: str, y_title: str
+) -> tuple[str, str]:
+    """Draw a confusion matrix ``[row][column]``, shaded by the share of the row, which its cells show.
+
+    A line marks the diagonal. Returns the selected (row, column). Both are empty before a click.
+    """
+    rows = [
+        {
+            "row": name,
+            "column": other,
+            "count": count,
+            "share": count / sum(line) if sum(line) else 0.0,
+            "words": _cell_words(count, sum(line), short=len(names) > MAX_WITH_COUNTS),
+            "marked": name == other,
+        }
+        for name, line in zip(names, matrix, strict=True)
+        for other, count in zip(names, line, strict=True)
+    ]
+    return heat(rows, names, names, key=key, x_title=x_title, y_title=y_title, slanted=len(names) > 6)
+
+
+def _cell_words(count: int, total: int, *, short: bool) -> str:
+    """Return the share of the row, and the count above it unless there are many cells."""
+    if not count:
+        return ""
+    return f"{count / total:.0%}" if short else f"{count:,}\n{count / total:.0%}"
+
+
+def heat(
+    rows: Rows,
+    names: Sequence[str],
+    across: Sequence[str],
+    *,
+    key: str,
+    x_title: str,
+    y_title: str,
+    slanted: bool = False,
+) -> tuple[str, str]:
+    """Draw a matrix and return (row, column) of the selected cell. Both are empty before a click.
+
+    Rows are ``{row, column, count, share, words, marked}``. Cells are shaded by ``share`` (0 to 1). ``marked`` cells
+    have a line around them.
+    """
+    spec = _heat(rows, names, across, x_title, y_title, slanted)
+    picked = draw(spec, rows, key=key, select="cell")
+    return picked.get("row", ""), picked.get("column", "")
+
+
+@cached
+def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    shaded = [
+        {
+            **one,
+            "fill": palette.both(partial(_fill, one["share"])),
+            "ink": palette.both(partial(_ink, one["share"])),
+            "shift": -7 if "\n" in one["words"] else 0,
+        }
+        for one in rows
+    ]
+    frame = inline_data(shaded)
+    x = alt.X(
+        "column:N",
+        sort=list(across),
+        axis=alt.Axis(title=x_title or None, orient="top", labelAngle=-40 if slanted else 0, grid=False),
+    )
+    y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
+    chosen = alt.selection_point(fields=["row", "column"], name="cell")
+    tip = [
+        alt.Tooltip("row:N", title=y_title or "Of those with"),
+        alt.Tooltip("column:N", title=x_title or "have"),
+        alt.Tooltip("count:Q", title="Documents", format=","),
+        alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
+    ]
+    cells = (
+        alt.Chart(frame)
+        .mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("fill:N", scale=None),
+            opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.55)),
+            tooltip=tip,
+        )
+        .add_params(chosen)
+    )
+    words = (
+        alt.Chart(frame)
+        .mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=alt.ExprRef("datum.shift"))
+        .encode(
+            x=x,
+            y=y,
+            text="words:N",
+            color=alt.Color("ink:N", scale=None),
+        )
+    )
+    marked = inline_data([row for row in rows if row.get("marked")])
+    lines = alt.Chart(marked).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5).encode(x=x, y=y)
+    layers = [cells, *([lines] if any(row.get("marked") for row in rows) else [])]
+    return styled(
+        alt.layer(*layers, words) if len(across) <= MOST_WORDED else alt.layer(*layers),
+        (18 if len(across) > MOST_WORDED else 32 if slanted else 44) * len(names) + (90 if slanted else 50),
+    )
+
+
+def _fill(share: float, shades: Mapping[str, str]) -> str:
+    return palette.blend(shades["bg2"], shades["bar"], share)
+
+
+def _ink(share: float, shades: Mapping[str, str]) -> str:
+    return palette.legible(_fill(share, shades), shades)
+
+
+def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
+    """Draw cost against quality, with the efficient front as a line.
+
+    Rows are ``{name, cost, quality, efficient, words}``. Rows without a cost or a quality are left out.
+    """
+    known = [row for row in rows if row["cost"] is not None and row["quality"] is not None]
+    if not known:
+        st.caption("No run has both a cost and a score.")
+        return
+    draw(_frontier(known, cost, quality), rows, key=key)
+
+
+@cached
+def _frontier(known: Rows, cost: str, quality: str) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    frame = inline_data(known)
+    most = max(row["cost"] for row in known) or 1.0
+    low = min(row["quality"] for row in known)
+    high = max(row["quality"] for row in known)
+    room = max((high - low) * 0.25, 0.02)
+    up = max(0.0, low - room), min(1.0, high + room)
+    across = _beside_names((0, most * 1.06))
+    x = alt.X("cost:Q", scale=across, axis=alt.Axis(title=cost, tickCount=4))
+    y = alt.Y(
+        "quality:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title=quality, format=".3f", tickCount=6)
+    )
+    colour = alt.Color(
+        "efficient:N",
+        scale=alt.Scale(domain=[True, False], range=[shade["right"], shade["tx3"]]),
+        legend=None,
+    )
+    front = inline_data(sorted((row for row in known if row["efficient"]), key=lambda row: row["cost"]))
+    chart = (
+        alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
+        + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
+            x=x, y=y, color=colour,
+            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="What"),
+                     alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
+        )
+    )  # fmt: skip
+    return _named(chart, known, "cost", "quality", across, up)
+
+
+def scatter(rows: Rows, *, key: str) -> None:
+    """Draw precision against recall of models by role.
+
+    Rows are ``{name, role, precision, recall, n}``.
+    """
+    draw(_scatter(rows), rows, key=key)
+
+
+@cached
+def _scatter(rows: Rows) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    roles = list(dict.fromkeys(row["role"] for row in rows))
+    reach, up = (_reach([row[name] for row in rows]) for name in ("recall", "precision"))
+    across = _beside_names(reach)
+    axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
+    x = alt.X("recall:Q", scale=across, axis=alt.Axis(title="recall", **axis))
+    y = alt.Y("precision:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title="precision", **axis))
+    dots = (
+        alt.Chart(inline_data(rows))
+        .mark_point(filled=True, size=110, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color(
+                "role:N",
+                scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
+                legend=None,
+            ),
+            tooltip=[
+                alt.Tooltip("name:N", title="Model"),
+                alt.Tooltip("role:N", title="Role"),
+                alt.Tooltip("precision:Q", title="Precision", format=".3f"),
+                alt.Tooltip("recall:Q", title="Recall", format=".3f"),
+                alt.Tooltip("n:Q", title="Cells", format=","),
+            ],
+        )
+    )
+    named = [{**row, "name": f"{row['name']}, {row['role']}"} for row in rows]
+    return _named(dots, named, "recall", "precision", across, up)
+
+
+def _reach(shares: Sequence[float]) -> tuple[float, float]:
+    """Return the part of an axis of shares that holds the points, with some room around them."""
+    low, high = min(shares), max(shares)
+    room = max(0.25 * (high - low), 0.05)
+    return max(0.0, low - room), min(1.02, high + room)
+
+
+_NAMES = "min(230, width * 0.45)"
+"""Width of the column of names beside a plot, in pixels, as a Vega expression."""
+_LINE = 17
+"""Height of a name, in pixels."""
+
+
+def _beside_names(reach: Sequence[float]) -> Any:
+    import altair as alt
+
+    return alt.Scale(domain=list(reach), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
+
+
+def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tuple[float, float]) -> Spec:
+    """Return a chart of ``marks`` with the names of ``rows`` at the right, each joined to its point by a line.
+
+    Names are at the height of their points as far as they do not overlap, in the order of the points. This is one-sided
+    boundary labelling (Bekos, Kaufmann, Symvonis and Wolff 2007) with straight leaders.
+    """
+    import altair as alt
+
+    shade = palette.colours()
+    height = max(190, _LINE * len(rows))
+    ordered = sorted(rows, key=lambda row: (-row[up], -row[across]))
+    places = _apart([row[up] for row in ordered], reach, _LINE * (reach[1] - reach[0]) / height)
+    named = alt.Chart(inline_data({**row, "place": place} for row, place in zip(ordered, places, strict=True)))
+    y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=list(reach), nice=False))
+    leaders = named.mark_rule(color=shade["line2"]).encode(
+        x=alt.X(f"{across}:Q", scale=scale), y=y, x2=alt.value(alt.ExprRef(f"width - {_NAMES} + 14")), y2="place:Q"
+    )
+    names = named.mark_text(align="left", fontSize=11.5, color=shade["tx"], limit=alt.ExprRef(f"{_NAMES} - 20")).encode(
+        x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N"
+    )
+    return styled(alt.layer(leaders, marks, names), height + 70)
+
+
+def _apart(places: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:
+    """Return descending places at least ``gap`` apart and within ``reach``, as near to the given ones as possible."""
+    found: list[float] = []
+    for number, place in enumerate(places):
+        lowest = reach[0] + gap * (len(places) - number - 0.5)  # leaves room for those below
+        above = found[-1] - gap if found else reach[1] - gap / 2
+        found.append(min(above, max(place, lowest)))
+    return found

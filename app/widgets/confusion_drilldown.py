@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.state import state
-from app.widgets import confusion, debate_flow, layout, plots
+from app.widgets import charts, confusion, debate_flow, layout
 from core.formatting import format_count
 from core.services.evaluation import coverage, scores
 from core.services.evaluation.debate_effect import DebateEffect, noun
@@ -58,7 +58,7 @@ def _cell_clicked() -> None:
 def _choice_matrix(found: EvaluationReport, reference: str) -> None:
     """Draw the matrix of all labels. A click selects a cell."""
     labels = {label.name: label.id for label in found.run.settings.codebook.labels}
-    true, said = plots.confusion_heatmap(
+    true, said = charts.confusion_heatmap(
         found.scores.confusion, list(labels), key="evaluate-matrix", x_title="verdict", y_title=reference
     )
     if true and said and state.evaluate.cell != (labels[true], labels[said]):

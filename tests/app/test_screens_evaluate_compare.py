@@ -188,7 +188,7 @@ def test_chart_is_downloadable_as_svg():
     from app.widgets import charts, palette
 
     chart = alt.Chart(pd.DataFrame({"share": [0.5]})).mark_bar().encode(x="share:Q")
-    spec = charts.finished(chart, 100)
+    spec = charts.styled(chart, 100)
     for dark in (True, False):
         drawn = charts.svg(spec, dark)
         assert drawn.startswith("<svg")
@@ -219,12 +219,12 @@ CHARTS = {
 def test_every_chart_can_be_drawn(monkeypatch, name):
     """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
     pytest.importorskip("vl_convert")
-    from app.widgets import charts, plots
+    from app.widgets import charts
 
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, True)) or {})
+    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, True)) or {})
     rows, options = CHARTS[name]
-    getattr(plots, name)(rows, key="k", **options)
+    getattr(charts, name)(rows, key="k", **options)
     assert drawn[0].startswith("<svg")
 
 
@@ -233,26 +233,26 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     pytest.importorskip("vl_convert")
     import re
 
-    from app.widgets import charts, plots
+    from app.widgets import charts
 
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
+    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
     rows = [
         {"name": f"r000{n}", "cost": 1.0 + n / 1000, "quality": 0.5 + n / 1000, "efficient": False, "words": "w"}
         for n in range(4)
     ]
-    plots.frontier(rows, key="k", cost="c", quality="q")
+    charts.frontier(rows, key="k", cost="c", quality="q")
     marks = re.findall(r'<text [^>]*text-anchor="(\w+)"[^>]*translate\(([^)]*)\)[^>]*>r000\d<', drawn[0])
     assert len(set(marks)) == 4
 
 
 def test_the_confusion_matrix_prints_what_shades_it_and_marks_the_diagonal(monkeypatch):
     pytest.importorskip("vl_convert")
-    from app.widgets import charts, plots
+    from app.widgets import charts
 
     drawn = []
-    monkeypatch.setattr(plots, "draw", lambda spec, rows, **_: drawn.append((rows, charts.svg(spec, False))) or {})
-    plots.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], key="k", x_title="verdict", y_title="gold")
+    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append((rows, charts.svg(spec, False))) or {})
+    charts.confusion_heatmap([[3, 1], [0, 4]], ["a", "b"], key="k", x_title="verdict", y_title="gold")
     rows, picture = drawn[0]
     assert [row["words"] for row in rows] == ["3\n75%", "1\n25%", "", "4\n100%"]
     assert [row["marked"] for row in rows] == [True, False, False, True]
@@ -260,10 +260,10 @@ def test_the_confusion_matrix_prints_what_shades_it_and_marks_the_diagonal(monke
 
 
 def test_recall_against_precision_shows_the_part_with_the_points():
-    from app.widgets import plots
+    from app.widgets import charts
 
-    assert plots._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
-    assert plots._reach([0.0, 1.0]) == (0.0, 1.02)
+    assert charts._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
+    assert charts._reach([0.0, 1.0]) == (0.0, 1.02)
 
 
 def test_panel_groups_chart_can_be_drawn(monkeypatch):

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.widgets import layout, plots
+from app.widgets import charts, layout
 from app.widgets.common import facts, line, table
 from core.formatting import MISSING, format_number, format_p_value, format_percent, format_points, format_price
 from core.runs import RunRow
@@ -91,7 +91,7 @@ def cost(found: Comparison, on: str) -> None:
     main = next(metric for metric in metrics(kind) if metric.key == MAIN[kind])
     sub = "green: no other run is as good at a lower cost"
     with layout.panel("Cost and quality", sub, counted=on, key="compare-cost"):
-        plots.frontier(
+        charts.frontier(
             [
                 {
                     "name": column.run.title,
@@ -140,7 +140,7 @@ def labels(pair: Pair, kind: str, on: str, title: str) -> str:
         if not drawn:
             st.caption("No label is present in the reference of the shared documents.")
             return ""
-        picked = plots.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}", select=True)
+        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}", select=True)
         st.caption(
             "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
             f"correction over the labels. Labels with fewer than {MIN_POSITIVES} positives have neither."

@@ -11,9 +11,9 @@ from typing import Any
 import streamlit as st
 
 from app.state import DataState, reset_widgets, state
-from app.widgets import confusion, palette, plots
+from app.widgets import charts, confusion, palette
 from app.widgets.alerts import notice
-from app.widgets.charts import ROW, Spec, beside, draw, finished, kept, table, text_width
+from app.widgets.charts import ROW, Spec, cached, draw, inline_data, scale_beside_text, styled, text_width
 from app.widgets.document_drawer import document_drawer
 from app.widgets.labels import colour
 from app.widgets.layout import panel
@@ -140,7 +140,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
             }
             for pair in pairs
         ]
-        plots.heat(rows, names, names, key="data-together", x_title="", y_title="", slanted=True)
+        charts.heat(rows, names, names, key="data-together", x_title="", y_title="", slanted=True)
 
 
 def _languages(session: ProjectSession) -> None:
@@ -154,7 +154,7 @@ def _languages(session: ProjectSession) -> None:
             {"name": name, "value": count / total, "words": f"{count:,}", "colour": "bar"}
             for name, count in counts.items()
         ]
-        plots.bars(bars, key="data-languages", unit="share of texts")
+        charts.bars(bars, key="data-languages", unit="share of texts")
 
 
 def _imports(session: ProjectSession, imports: Sequence[ImportSummary]) -> None:
@@ -219,33 +219,33 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
     draw((_gold_of_raters if several else _gold)(rows, colours), rows, key=key)
 
 
-@kept
+@cached
 def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
     import altair as alt
 
     most = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]
-    across = beside(text_width(data), (0, most))
+    across = scale_beside_text(text_width(data), (0, most))
     tip = [
         alt.Tooltip("name:N", title="Label"),
         alt.Tooltip("count:Q", title="Documents", format=","),
         alt.Tooltip("known:Q", title="of those with gold", format=","),
         alt.Tooltip("share:Q", title="Share", format=".1%"),
     ]
-    return finished(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
+    return styled(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
 
 
-@kept
+@cached
 def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
     most = max(row["share"] for row in rows) or 1
     data = [rater_mean(name, rows) for name in colours]
-    across = beside(text_width(data), (0, most))
+    across = scale_beside_text(text_width(data), (0, most))
     tip = [alt.Tooltip("name:N", title="Label"), alt.Tooltip("mean:Q", title="Mean of the raters", format=".1%")]
     marks = (
-        alt.Chart(table(rows))
+        alt.Chart(inline_data(rows))
         .mark_tick(thickness=2, size=17, color=shade["tx"])
         .encode(
             x=alt.X("share:Q", scale=across, axis=None),
@@ -259,7 +259,7 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
             ],
         )
     )
-    return finished(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
+    return styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
 
 
 def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
     import altair as alt
 
     shade = palette.colours()
-    base = alt.Chart(table([{**row, "at": row.get("most", row["end"])} for row in rows]))
+    base = alt.Chart(inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
     own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
     down = _down(colours)
     bars = base.mark_bar(size=min(15, _row(colours) - 4), cornerRadiusEnd=2).encode(
@@ -308,14 +308,14 @@ def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
     draw(_lengths(rows), rows, key=key)
 
 
-@kept
+@cached
 def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
     low, high = min(row["from"] for row in rows), max(row["to"] for row in rows)
     chart = (
-        alt.Chart(table(rows))
+        alt.Chart(inline_data(rows))
         .mark_rect(color=shade["bar"])
         .encode(
             x=alt.X(
@@ -333,7 +333,7 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
             ],
         )
     )
-    return finished(chart, 168)
+    return styled(chart, 168)
 
 
 def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:

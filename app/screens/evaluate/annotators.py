@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from app.state import state
-from app.widgets import layout, plots
+from app.widgets import charts, layout
 from app.widgets.common import facts
 from core.annotations import Reference
 from core.formatting import format_count
@@ -75,7 +75,7 @@ def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendat
             if one.counts.precision is not None and one.counts.recall is not None
         ]
         if rows:
-            plots.scatter(rows, key="models-profiles")
+            charts.scatter(rows, key="models-profiles")
         lines = "".join(f"<span><b>{escape(one.title)}:</b> {escape(one.sentence)}</span>" for one in advised)
         st.html(f'<div class="moot-sentences">{lines}</div>')
 

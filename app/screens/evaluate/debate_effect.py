@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.widgets import layout, plots
+from app.widgets import charts, layout
 from app.widgets.common import facts, table
 from app.widgets.empty_state import empty
 from core.annotations import Reference
@@ -129,7 +129,7 @@ def _bound(bound: Bound, on: str) -> None:
                 ("the verdict", bound.reached, "bar"),
             )
         ]
-        plots.bars(rows, key="worth-bound-chart", unit="right")
+        charts.bars(rows, key="worth-bound-chart", unit="right")
         gap = bound.gap or 0.0
         st.caption(
             f"{format_percent(gap, 1)} more would be right if the verdict always followed the right first answer."
@@ -146,7 +146,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         for name, value in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
             rows.append({"step": one.name, "series": name, "value": value})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="worth-rounds"):
-        plots.lines(rows, SERIES, key="worth-rounds-chart")
+        charts.lines(rows, SERIES, key="worth-rounds-chart")
         import pandas as pd
 
         table = [

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.pages import open_page
 from app.state import state
-from app.widgets import confusion, layout, plots
+from app.widgets import charts, confusion, layout
 from app.widgets.common import facts, literal
 from app.widgets.labels import pick
 from core.annotations import Reference
@@ -111,7 +111,7 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
                 }
                 for cue in found.cues
             ]
-            word = plots.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
+            word = charts.bars(rows, key=f"errors-words-{side}", unit="TF-IDF difference", share=False, select=True)
         else:
             st.caption(
                 "No word occurs in two of these errors and in a larger share of them than of the correct documents."
@@ -151,4 +151,4 @@ def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
         }
         for band in bands
     ]
-    plots.bars(rows, key=key, unit=f"error rate, by {unit}")
+    charts.bars(rows, key=key, unit=f"error rate, by {unit}")

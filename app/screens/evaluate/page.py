@@ -7,7 +7,15 @@ import json
 import streamlit as st
 
 from app import context
-from app.screens.evaluate import annotators, charts, debate_effect, error_analysis, panel_ablation, ratings, stability
+from app.screens.evaluate import (
+    annotators,
+    debate_effect,
+    error_analysis,
+    panel_ablation,
+    ratings,
+    score_bars,
+    stability,
+)
 from app.state import EvaluateState, with_default
 from app.widgets import confusion_drilldown, debate_flow, layout
 from app.widgets.document_drawer import document_drawer
@@ -177,8 +185,8 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
         ) as head,
     ):
         with head:
-            layout.role_legend({role: debate.titles.get(role, role) for role in charts.other_roles(roles, debate)})
-        charts.score_bars(found, roles, debate, key="evaluate-scores")
+            layout.role_legend({role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)})
+        score_bars.draw_score_bars(found, roles, debate, key="evaluate-scores")
     if right is not None:
         with right:
             _flow(session, found, debate)
@@ -194,7 +202,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
     on = coverage.describe(coverage.of_debate(session, found.run, found.reference), found.reference)
     with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
-        height = min(480, max(190, charts.ROW * (len(found.scores.labels) + 2) - 66))
+        height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
         text = summary(debate, noun(found.run))
         debate_flow.flip_sankey(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
 

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import layout, palette
-from app.widgets.charts import Spec, beside, draw, finished, kept, table, text_width, texts
+from app.widgets.charts import Spec, cached, draw, inline_data, scale_beside_text, styled, text_layer, text_width
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.runs import RunRow
@@ -86,16 +86,16 @@ def _chart(rows: list[dict[str, Any]], measure: str) -> None:
     draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
 
 
-@kept
+@cached
 def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    frame = table([{**row, "ink": shade[row["colour"]]} for row in rows])
+    frame = inline_data([{**row, "ink": shade[row["colour"]]} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]
     low = min([0.0, *ends])
     room = text_width(rows)
-    across = beside(room, (low - 0.02, 1.02))
+    across = scale_beside_text(room, (low - 0.02, 1.02))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
     names = list(dict.fromkeys(row["group"] for row in rows))
     lanes = list(dict.fromkeys(row["style"] for row in rows))
@@ -125,6 +125,6 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
         spans.encode(x=alt.X("low:Q", scale=across), x2="high:Q", color=colour, tooltip=tip, **lane)
         + first.encode(x=alt.X("before:Q", scale=across), color=colour, tooltip=tip, **lane)
         + known.mark_point(filled=True, size=85, opacity=1).encode(x=x, color=colour, tooltip=tip, **lane)
-        + texts(base, room, **lane)
+        + text_layer(base, room, **lane)
     )
-    return finished(chart, 24 * len(rows) + 70)
+    return styled(chart, 24 * len(rows) + 70)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from app.screens.evaluate import by_ambiguity
-from app.widgets import layout, plots
+from app.widgets import charts, layout
 from app.widgets.common import table
 from core.annotations import Reference
 from core.codebook import Codebook
@@ -100,7 +100,7 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
     on = coverage.describe(result.counted, reference)
     with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
-        plots.consistency_bars(rows, key="stability-standings")
+        charts.consistency_bars(rows, key="stability-standings")
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
@@ -120,7 +120,7 @@ def _certainty(result: Certainty, reference: Reference) -> None:
             }
             for one in found.bins
         ]
-        plots.reliability(rows, key="stability-reliability", certainty=AXES[result.kind])
+        charts.reliability(rows, key="stability-reliability", certainty=AXES[result.kind])
         st.caption(
             f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
             f"On the dashed line, {HONEST[result.kind]} equals the share of correct values."

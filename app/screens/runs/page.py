@@ -12,7 +12,7 @@ from app import context
 from app.components import component
 from app.screens.runs import table
 from app.state import RunsState, state
-from app.widgets import layout, plots
+from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.common import facts, line
 from app.widgets.empty_state import empty_page
@@ -231,7 +231,7 @@ def _frontier(rows: Sequence[LeaderboardRow]) -> None:
             line("No run has been scored against this reference.")
             return
         unit = compare.cost_unit([row.cost for row in known])
-        plots.frontier(
+        charts.frontier(
             [
                 {
                     "name": row.run.title,

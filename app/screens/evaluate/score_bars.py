@@ -1,4 +1,4 @@
-"""Charts of scores, in Altair."""
+"""Chart of precision, recall and F1 per label, in Altair."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.widgets import palette
-from app.widgets.charts import Spec, draw, finished, kept, table
+from app.widgets.charts import Spec, cached, draw, inline_data, styled
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
 from core.services.evaluation.scores import EvaluationReport
@@ -33,7 +33,7 @@ class ScoreRow:
     roles: Mapping[str, tuple[float | None, ...]]
 
 
-def score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect, *, key: str) -> None:
+def draw_score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect, *, key: str) -> None:
     """Draw the scores as small multiples, with one row per label.
 
     The mark is the value, the light bar is the interval, and triangles are the other roles.
@@ -43,7 +43,7 @@ def score_bars(found: EvaluationReport, roles: Mapping[str, Scores], debate: Deb
 
 
 def preload(found: EvaluationReport, roles: Mapping[str, Scores], debate: DebateEffect) -> None:
-    """Make the chart that ``score_bars`` will draw."""
+    """Make the chart that ``draw_score_bars`` will draw."""
     _score_bars(_rows(found, other_roles(roles, debate)), debate.titles)
 
 
@@ -82,7 +82,7 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
     ]
 
 
-@kept
+@cached
 def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
     import altair as alt
 
@@ -112,7 +112,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             alt.Tooltip("low:Q", title="Interval from", format=".3f"),
             alt.Tooltip("high:Q", title="to", format=".3f"),
         ]
-        base = alt.Chart(table(bars))
+        base = alt.Chart(inline_data(bars))
         own = alt.Color("colour:N", scale=None)
         panels.append(alt.layer(
             base.mark_bar(size=12).encode(x=x, x2="low:Q", y=y, color=own, tooltip=tip),
@@ -125,12 +125,12 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             base.mark_text(align="left", fontSize=12.5, fontWeight=600, color=shade["tx"]).encode(
                 x=alt.value(alt.ExprRef(f"{right} + 7")), y=y, text="words:N"
             ),
-            alt.Chart(table(triangles))
+            alt.Chart(inline_data(triangles))
             .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
             .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip[:3]),
         ))  # fmt: skip
     chart = alt.layer(*panels).resolve_scale(x="independent").resolve_axis(x="independent")
-    return finished(chart, ROW * len(rows) + 46)
+    return styled(chart, ROW * len(rows) + 46)
 
 
 def _panel_rows(
