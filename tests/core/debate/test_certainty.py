@@ -1,4 +1,4 @@
-"""Certainty of a decision from the log probabilities of its tokens."""
+"""Tests of the certainty of a decision, computed from the log probabilities of its tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMS: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rati
 
 
 def certainty(codebook: Codebook, *tokens: tuple[str, float]) -> dict[str, float]:
-    """Return the certainty by name for a reply of these tokens and their probabilities."""
+    """Return the certainty by label name for a reply with these tokens and probabilities."""
     places, text = [], ""
     for token, probability in tokens:
         places.append((len(text), math.log(probability)))
@@ -39,13 +39,13 @@ def certainty(codebook: Codebook, *tokens: tuple[str, float]) -> dict[str, float
         ([("Warm", 0.9), (" - because", 0.5)], 0.9),
     ],
 )
-def test_certainty_of_a_choice_is_that_of_the_words_of_its_label(
+def test_certainty_of_a_choice_is_the_probability_of_its_label_tokens(
     tokens: list[tuple[str, float]], expected: float
 ) -> None:
     assert certainty(TONE, *tokens) == {"label": pytest.approx(expected)}
 
 
-def test_answers_carry_the_certainty_and_unnamed_labels_have_none() -> None:
+def test_answered_labels_have_a_certainty_and_unnamed_labels_have_none() -> None:
     lines = [("Food:", 1.0), (" yes", 0.75), ("\nService:", 1.0), (" no", 0.5)]
     assert certainty(STAY, *lines) == {"Food": pytest.approx(0.75), "Service": pytest.approx(0.5)}
     ballot = [('{"Food": ', 1.0), ("true", 0.75), (', "Service": ', 1.0), ("false", 0.5), ("}", 1.0)]
@@ -54,12 +54,12 @@ def test_answers_carry_the_certainty_and_unnamed_labels_have_none() -> None:
     assert certainty(STAY, ("Final Decision: none", 0.3)) == {}
 
 
-def test_ratings_carry_the_certainty_of_their_numbers() -> None:
+def test_certainty_of_a_rating_is_the_probability_of_its_number() -> None:
     lines = [("Final ratings:\nFluency: ", 1.0), ("4", 0.6), ("\nEffect: ", 1.0), ("2", 0.4)]
     assert certainty(SUMMARY, *lines) == {"Fluency": pytest.approx(0.6), "Effect": pytest.approx(0.4)}
 
 
-def test_unreadable_replies_and_replies_without_probabilities_have_none() -> None:
+def test_unreadable_replies_and_replies_without_probabilities_have_no_certainty() -> None:
     assert certainty(TONE, ("Warm or Cold", 0.5)) == {}
     request = Request("annotator", (), form="choice")
     assert parse_reply(request, Reply("Label: Warm"), TONE, Document("1", {"text": "x"})).reading.certainty == {}

@@ -1,4 +1,4 @@
-"""The courtroom, branch by branch: two or more answers, judges, precedents, long arguments."""
+"""Tests of the courtroom protocol: first and second answers, judges, precedents, long arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from core.debate.protocols import PROTOCOLS
 from core.debate.protocols.courtroom import cut, fits, sentences
 from core.debate.turns import Reply, ReplyError, Request
 from core.errors import UsageError
-from tests.core.debate.playing import LABELS, PRICE, ROOM, SERVICE, Hand, context_of, play, says
+from tests.core.debate.canned_debates import (
+    LABELS,
+    PRICE,
+    ROOM,
+    SERVICE,
+    Responder,
+    context_of,
+    decision_text,
+    run_debate,
+)
 
 SPEC = PROTOCOLS["courtroom"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
@@ -23,31 +32,36 @@ SHOWN = {
 }
 
 
-def court(rulings: str = "SSS", first: str = "Service", second: str = "Price", argument: str = "So it is.") -> Hand:
-    """The hearing says first and second, the sides argue, judge i rules as the i-th letter says; ``-`` is unreadable,
-    ``!`` a fault."""
+def court_replies(
+    rulings: str = "SSS", first: str = "Service", second: str = "Price", argument: str = "So it is."
+) -> Responder:
+    """Reply for all roles of a trial.
+
+    The magistrate answers ``first`` and then ``second``. Judge i answers the label with the i-th letter of ``rulings``
+    (S, P or R); ``-`` is an unreadable reply and ``!`` a failed request.
+    """
     names = {"S": "Service", "P": "Price", "R": "Room"}
 
-    def hand(request: Request, _number: int) -> Reply | str:
+    def respond(request: Request, _number: int) -> Reply | str:
         match request.role.split("_")[0]:
             case "magistrate":
-                return says("choice", second if request.round else first)
+                return decision_text("choice", second if request.round else first)
             case "judge":
                 letter = rulings[int(request.role[-1]) - 1]
-                return BOOM if letter == "!" else "Hm." if letter == "-" else says("choice", names[letter])
+                return BOOM if letter == "!" else "Hm." if letter == "-" else decision_text("choice", names[letter])
             case "clerk":
                 return "Because it says so."
         return argument
 
-    return hand
+    return respond
 
 
 def roles(requests: list[Request]) -> list[str]:
     return [request.role for request in requests if not request.retry]
 
 
-def test_stages_of_a_trial() -> None:
-    verdict, requests = play(SPEC, context_of(SPEC, "choice", precedents=SHOWN), court())
+def test_trial_has_its_stages_in_order() -> None:
+    verdict, requests = run_debate(SPEC, context_of(SPEC, "choice", precedents=SHOWN), court_replies())
     assert roles(requests) == [
         "magistrate", "magistrate", "prosecutor", "defender", "clerk", "clerk", "judge_1", "judge_2", "judge_3",
     ]  # fmt: skip
@@ -56,25 +70,25 @@ def test_stages_of_a_trial() -> None:
     assert "You argue that the label is Service." in prosecutor.messages[1].content
     assert "You argue that the label is Price." in defender.messages[1].content
     assert prosecutor.replies_to == defender.replies_to == ()
-    # Who speaks for an answer that was given to them says nothing of what they think themselves.
+    # The position of a counsel is assigned, so their replies do not count as opinions.
     assert [request.is_auxiliary for request in requests] == [False, True, True, True, True, True, False, False, False]
-    told = requests[6].messages[1].content
+    prompt = requests[6].messages[1].content
     for words in ("Kind porters.", "A fair bill.", "Because it says so."):
-        assert words in told
+        assert words in prompt
 
 
 def test_second_answer_of_a_binary_choice_is_the_other_label() -> None:
-    _, requests = play(SPEC, context_of(SPEC, codebook=BINARY, judges=1), court("S"))
+    _, requests = run_debate(SPEC, context_of(SPEC, codebook=BINARY, judges=1), court_replies("S"))
     assert roles(requests) == ["magistrate", "prosecutor", "defender", "judge_1"]
     assert "the label is Price" in requests[2].messages[1].content
 
 
 def test_second_answer_is_requested_without_the_first_label() -> None:
-    _, requests = play(SPEC, context_of(SPEC, "choice"), court())
+    _, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies())
     assert requests[1].without == SERVICE
     assert requests[1].is_auxiliary
     assert "- Service" not in requests[1].messages[0].content
-    verdict, requests = play(SPEC, context_of(SPEC, "choice"), court(second="Service"))
+    verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(second="Service"))
     assert verdict.notes[0] == "the hearing gave no second answer: 'Price' was defended"
     assert verdict.values == {"label": SERVICE}
 
@@ -95,14 +109,14 @@ def test_second_answer_is_requested_without_the_first_label() -> None:
 )
 def test_majority_of_parallel_judges_decides(rulings: str, label: str | None, status: str) -> None:
     context = context_of(SPEC, "choice", bench="parallel", judges=len(rulings))
-    verdict, requests = play(SPEC, context, court(rulings))
+    verdict, requests = run_debate(SPEC, context, court_replies(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
     judges = [request for request in requests if request.role.startswith("judge") and not request.retry]
     assert len({request.messages for request in judges}) == 1
 
 
 @pytest.mark.parametrize(
-    ("rulings", "label", "status", "heard"),
+    ("rulings", "label", "status", "readable"),
     [
         ("SSP", PRICE, "verdict", 2),
         ("S-P", PRICE, "verdict", 1),
@@ -111,97 +125,99 @@ def test_majority_of_parallel_judges_decides(rulings: str, label: str | None, st
         ("SS!", None, "failed", 2),
     ],
 )
-def test_last_judge_in_sequence_decides(rulings: str, label: str | None, status: str, heard: int) -> None:
-    verdict, requests = play(SPEC, context_of(SPEC, "choice", judges=3), court(rulings))
+def test_last_judge_in_sequence_decides(rulings: str, label: str | None, status: str, readable: int) -> None:
+    verdict, requests = run_debate(SPEC, context_of(SPEC, "choice", judges=3), court_replies(rulings))
     assert (verdict.values["label"], verdict.status) == (label, status)
     last = next(request for request in requests if request.role == "judge_3")
-    assert len(last.replies_to) == 2 + heard
+    assert len(last.replies_to) == 2 + readable
 
 
 def test_single_judge_gets_the_same_messages_in_both_modes() -> None:
     both = [
-        play(SPEC, context_of(SPEC, "choice", precedents=SHOWN, judges=1, bench=bench), court("P"))
+        run_debate(SPEC, context_of(SPEC, "choice", precedents=SHOWN, judges=1, bench=bench), court_replies("P"))
         for bench in ("sequence", "parallel")
     ]
     assert [request.messages for request in both[0][1]] == [request.messages for request in both[1][1]]
     assert both[0][0] == both[1][0]
 
 
-def test_without_precedents_there_is_no_clerk() -> None:
-    verdict, requests = play(SPEC, context_of(SPEC, "choice", shots=3), court())
+def test_clerk_is_skipped_without_precedents() -> None:
+    verdict, requests = run_debate(SPEC, context_of(SPEC, "choice", shots=3), court_replies())
     assert "clerk" not in roles(requests)
     assert "Precedents:" not in requests[-1].messages[1].content
     assert verdict.status == "verdict"
 
 
-def test_precedents_for_every_label() -> None:
+def test_precedents_can_cover_every_label() -> None:
     shown = {**SHOWN, ("label", ROOM): (Precedent("7", "A wide bed.", {"label": ROOM}),)}
     for precedents, expected in (("answers", {"8", "9"}), ("labels", {"7", "8", "9"})):
         context = context_of(SPEC, "choice", shown, precedents_for=precedents)
-        _, requests = play(SPEC, context, court())
+        _, requests = run_debate(SPEC, context, court_replies())
         assert {one.document.id for one in requests if one.document is not None} == expected
 
 
-def test_reason_of_a_precedent_is_shared_by_debates() -> None:
+def test_reason_of_a_precedent_does_not_depend_on_the_document() -> None:
     context = context_of(SPEC, "choice", precedents=SHOWN)
-    _, requests = play(SPEC, context, court())
+    _, requests = run_debate(SPEC, context, court_replies())
     clerk = next(request for request in requests if request.role == "clerk")
     assert clerk.document is not None
     assert clerk.document.id == "8"
     assert context.document.text not in clerk.messages[1].content
-    verdict, requests = play(SPEC, context, court(), n4=BOOM)
+    verdict, requests = run_debate(SPEC, context, court_replies(), n4=BOOM)
     assert verdict.status == "verdict"
     assert requests[-1].messages[1].content.count("Why:") == 1
 
 
 def test_document_is_not_its_own_precedent() -> None:
     own = {("label", SERVICE): (Precedent("1", "The staff.", {"label": SERVICE}),)}
-    assert "clerk" not in roles(play(SPEC, context_of(SPEC, "choice", precedents=own), court())[1])
+    assert "clerk" not in roles(run_debate(SPEC, context_of(SPEC, "choice", precedents=own), court_replies())[1])
 
 
 def test_long_argument_is_requested_again_and_then_cut() -> None:
     long = "It is so. It really is. And more."
-    verdict, requests = play(SPEC, context_of(SPEC, "choice"), court(argument=long))
+    verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), court_replies(argument=long))
     again = [request for request in requests if request.retry]
     assert [request.role for request in again] == ["prosecutor", "defender"]
     assert "3 sentences and 8 words" in again[0].messages[-1].content
-    told = requests[-1].messages[1].content
-    assert "It is so." in told
-    assert "It really is." not in told
+    prompt = requests[-1].messages[1].content
+    assert "It is so." in prompt
+    assert "It really is." not in prompt
     assert verdict.status == "verdict"
     assert not [
         request
-        for request in play(SPEC, context_of(SPEC, "choice", sentences=3), court(argument=long))[1]
+        for request in run_debate(SPEC, context_of(SPEC, "choice", sentences=3), court_replies(argument=long))[1]
         if request.retry
     ]
 
 
 @pytest.mark.parametrize("role", [0, 1, 2, 3])
 def test_failed_magistrate_or_counsel_fails_the_debate(role: int) -> None:
-    assert play(SPEC, context_of(SPEC, "choice"), court(), **{f"n{role}": BOOM})[0].status == "failed"
+    assert run_debate(SPEC, context_of(SPEC, "choice"), court_replies(), **{f"n{role}": BOOM})[0].status == "failed"
 
 
 def test_unreadable_first_answer_is_unresolved() -> None:
-    verdict, requests = play(SPEC, context_of(SPEC, "choice"), lambda _ask, _number: "Hm.")
+    verdict, requests = run_debate(SPEC, context_of(SPEC, "choice"), lambda _request, _number: "Hm.")
     assert verdict.status == "unresolved"
     assert len(requests) == 2
 
 
-def multi(first: tuple[str, ...], second: tuple[str, ...], present: bool) -> Hand:
-    def hand(request: Request, _number: int) -> str:
+def label_replies(first: tuple[str, ...], second: tuple[str, ...], present: bool) -> Responder:
+    def respond(request: Request, _number: int) -> str:
         if request.role == "magistrate":
-            return says("multilabel", *(second if request.round else first))
+            return decision_text("multilabel", *(second if request.round else first))
         if not request.role.startswith("judge"):
             return "So it is."
         name = next(label.name for label in LABELS if label.name in request.messages[0].content)
-        return says("multilabel", *[name] * present)
+        return decision_text("multilabel", *[name] * present)
 
-    return hand
+    return respond
 
 
 def test_each_contested_label_has_a_trial() -> None:
     context = context_of(SPEC, judges=2)
-    verdict, requests = play(SPEC, context, multi(("Service", "Price"), ("Service", "Room"), present=True))
+    verdict, requests = run_debate(
+        SPEC, context, label_replies(("Service", "Price"), ("Service", "Room"), present=True)
+    )
     assert verdict.values == {SERVICE: True, PRICE: True, ROOM: True}
     assert verdict.notes[0] == "tried: 'Price', 'Room'"
     assert len(requests) == 2 + 2 * (2 + 2)
@@ -213,36 +229,36 @@ def test_each_contested_label_has_a_trial() -> None:
     }
     assert "the aspect #Price is present" in arguing["prosecutor", PRICE]
     assert "the aspect #Room is not present" in arguing["prosecutor", ROOM]
-    verdict, _ = play(SPEC, context, multi(("Service", "Price"), ("Service", "Room"), present=False))
+    verdict, _ = run_debate(SPEC, context, label_replies(("Service", "Price"), ("Service", "Room"), present=False))
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
 
 
 def test_agreement_skips_the_trial() -> None:
-    verdict, requests = play(SPEC, context_of(SPEC), multi(("Service",), ("Service",), present=False))
+    verdict, requests = run_debate(SPEC, context_of(SPEC), label_replies(("Service",), ("Service",), present=False))
     assert verdict.values == {SERVICE: True, PRICE: False, ROOM: False}
     assert len(requests) == 2
 
 
 @given(judges=st.integers(1, 5), every=st.booleans(), second=st.sets(st.sampled_from(["Service", "Price", "Room"])))
-def test_number_of_requests_for_labels(judges: int, every: bool, second: set[str]) -> None:
+def test_number_of_requests_for_multiple_labels(judges: int, every: bool, second: set[str]) -> None:
     context = context_of(SPEC, judges=judges, trials="all" if every else "disputed")
-    _, requests = play(SPEC, context, multi(("Service",), tuple(second), present=True))
+    _, requests = run_debate(SPEC, context, label_replies(("Service",), tuple(second), present=True))
     contested = 3 if every else len(second ^ {"Service"})
     assert len(requests) == (1 if every else 2) + contested * (2 + judges)
 
 
-@given(judges=st.integers(1, 5), shots=st.integers(0, 3), there=st.integers(0, 4), binary=st.booleans(),
+@given(judges=st.integers(1, 5), shots=st.integers(0, 3), available=st.integers(0, 4), binary=st.booleans(),
        bench=st.sampled_from(["sequence", "parallel"]))  # fmt: skip
-def test_number_of_requests_for_a_choice(judges: int, shots: int, there: int, binary: bool, bench: str) -> None:
+def test_number_of_requests_for_a_choice(judges: int, shots: int, available: int, binary: bool, bench: str) -> None:
     shown = {
-        ("label", label): tuple(Precedent(f"{label}{n}", f"Text {n}", {"label": label}) for n in range(there))
+        ("label", label): tuple(Precedent(f"{label}{n}", f"Text {n}", {"label": label}) for n in range(available))
         for label in (SERVICE, PRICE)
     }
     context = context_of(
         SPEC, "choice", shown, BINARY if binary else None, judges=judges, shots=shots, bench=bench
     )  # fmt: skip
-    _, requests = play(SPEC, context, court("S" * judges))
-    assert len(requests) == (1 if binary else 2) + 2 + 2 * min(shots, there) + judges  # h + 2 + q + J
+    _, requests = run_debate(SPEC, context, court_replies("S" * judges))
+    assert len(requests) == (1 if binary else 2) + 2 + 2 * min(shots, available) + judges  # h + 2 + q + J
 
 
 def test_ratings_are_not_supported() -> None:

@@ -1,4 +1,4 @@
-"""Protocols from a file: syntax, errors with their line, and execution as described."""
+"""Tests of protocols from a YAML file: syntax, line numbers in errors, execution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.debate.protocols import find
 from core.debate.protocols.custom import read
 from core.debate.turns import Reply, ReplyError
 from core.errors import UsageError
-from tests.core.debate.playing import PRICE, SERVICE, context_of, play, says
+from tests.core.debate.canned_debates import PRICE, SERVICE, context_of, decision_text, run_debate
 
 PROMPT = '{prompt: "## system\\n{{ definitions }} {{ decision }}\\n## user\\n{{ document }} {{ replies }}"}'
 TALK = f"""name: Talk
@@ -28,38 +28,38 @@ decides: last
 BOOM = Reply(error=ReplyError("server fault", "boom"))
 
 
-def held(script: str, *answers: Reply | str):
+def run_script(script: str, *answers: Reply | str):
     spec = find("custom", {"script": script})
     context = context_of(spec, "choice", script=script)
-    return play(spec, context, lambda _ask, number: answers[min(number, len(answers) - 1)])
+    return run_debate(spec, context, lambda _ask, number: answers[min(number, len(answers) - 1)])
 
 
-S, P = says("choice", "Service"), says("choice", "Price")
+S, P = decision_text("choice", "Service"), decision_text("choice", "Price")
 
 
 def test_roles_run_in_the_described_order() -> None:
-    verdict, requests = held(TALK, S, P, S, S, P)
+    verdict, requests = run_script(TALK, S, P, S, S, P)
     assert [request.role for request in requests] == ["one", "two", "one", "two", "last"]
     assert verdict.values == {"label": PRICE}
     assert requests[0].replies_to == ()
     assert requests[2].replies_to == ("one", "two")
     assert requests[4].replies_to == ("two",)
     assert requests[4].messages[1].content.count("<analysis") == 2
-    assert len(held(TALK, S)[1]) == 3  # agreed at once
-    assert len(held(TALK, S, P, S, P, S, P, S)[1]) == 7
+    assert len(run_script(TALK, S)[1]) == 3  # the first round already agrees
+    assert len(run_script(TALK, S, P, S, P, S, P, S)[1]) == 7
 
 
 def test_several_deciding_roles_vote() -> None:
     script = TALK.replace("decides: last", "decides: {vote: [one, two, last]}")
-    assert held(script, S, P, S, P, S, P, S)[0].values == {"label": SERVICE}
-    assert held(script, S, P, S, P, S, P, BOOM)[0].status == "unresolved"  # a tie of the two that are left
-    assert held(script, BOOM)[0].status == "failed"
+    assert run_script(script, S, P, S, P, S, P, S)[0].values == {"label": SERVICE}
+    assert run_script(script, S, P, S, P, S, P, BOOM)[0].status == "unresolved"  # the two remaining votes tie
+    assert run_script(script, BOOM)[0].status == "failed"
 
 
-def test_fault_matters_only_in_a_deciding_role() -> None:
-    assert held(TALK, BOOM, S, BOOM, S, BOOM, S, S)[0].values == {"label": SERVICE}
-    assert held(TALK, S, S, BOOM)[0].status == "failed"
-    assert held(TALK, S, S, "Hm.")[0].status == "unresolved"
+def test_failed_request_fails_the_debate_only_in_a_deciding_role() -> None:
+    assert run_script(TALK, BOOM, S, BOOM, S, BOOM, S, S)[0].values == {"label": SERVICE}
+    assert run_script(TALK, S, S, BOOM)[0].status == "failed"
+    assert run_script(TALK, S, S, "Hm.")[0].status == "unresolved"
 
 
 def test_spec_has_counts_title_and_kinds() -> None:
@@ -75,7 +75,7 @@ def test_spec_has_counts_title_and_kinds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "line", "says"),
+    ("change", "line", "message"),
     [
         (("decides: last", "decides: nobody"), 13, "no role 'nobody'"),
         (("  - last\n", "  - lost\n"), 10, "no role 'lost'"),
@@ -92,10 +92,10 @@ def test_spec_has_counts_title_and_kinds() -> None:
         (("decides: last", "decides: {vote: [one, one]}"), 13, "at least two"),
     ],
 )  # fmt: skip
-def test_error_names_line(change: tuple[str, str], line: int, says: str) -> None:
+def test_error_names_line(change: tuple[str, str], line: int, message: str) -> None:
     wrong = TALK.replace(*change)
     assert wrong != TALK
-    with pytest.raises(UsageError, match=says) as error:
+    with pytest.raises(UsageError, match=message) as error:
         read(wrong, "mine.yaml")
     assert f"mine.yaml, line {line}" in str(error.value)
 
@@ -106,6 +106,6 @@ def test_any_other_text_raises_usage_error(text: str) -> None:
         read(text)
 
 
-def test_an_unknown_variable_is_named() -> None:
+def test_error_names_unknown_variable() -> None:
     with pytest.raises(UsageError, match="no variable 'wisdom'"):
         read(TALK.replace("{{ replies }}", "{{ wisdom }}", 1))

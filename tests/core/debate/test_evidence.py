@@ -1,4 +1,4 @@
-"""Quotes in replies and their positions in the document."""
+"""Tests of quotes in replies and their positions in the document."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLAUSES = parse_codebook(
 )
 
 
-def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
+def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
     names = {label.id: label.name for label in codebook.labels}
     return [(names.get(item, item), quote) for item, quote in quotations(text, codebook)]
 
@@ -29,7 +29,7 @@ def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        # The extractor's form in the ECJ paper, and what models make of it.
+        # The extractor's form in the ECJ paper and variants written by models.
         ('- #Service: "The staff was friendly."', [("Service", "The staff was friendly.")]),
         ("- **Service**: “friendly staff”, «gentil»", [("Service", "friendly staff"), ("Service", "gentil")]),
         ("1. Service - 'friendly staff', and they're quick", [("Service", "friendly staff")]),
@@ -37,7 +37,7 @@ def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
         ('#Food: "eggs" and "cold toast ..."', [("Food", "eggs"), ("Food", "cold toast ...")]),
         ("#Food: „kaltes Essen“", [("Food", "kaltes Essen")]),
         ('"Service": "friendly staff"', [("Service", "friendly staff")]),
-        # A label that is meant outranks a word that happens to be a label's name.
+        # A marked label takes precedence over a word that is also the name of a label.
         ('- #Cleanliness: the food corner was "spotless"', [("Cleanliness", "spotless")]),
         ('- Unlike "Food", "Location" is "central"', [("Location", "central")]),
         ('- the service, "quick and kind", was praised', [("Service", "quick and kind")]),
@@ -54,7 +54,7 @@ def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
         ("#Service: the guests' luggage wasn't lost, it's fine", []),
         ("#Service: rock 'n' roll, '90s music, the guests' choice", []),
         ('#Food: the screen is 5" wide and "bright"', [("Food", "bright")]),
-        # Words above it.
+        # The label is named above the quote.
         ('#Service\n"kind"\n- "quick"', [("Service", "kind"), ("Service", "quick")]),
         ('- #Service is doubtful.\n  It rests on "kind".', [("Service", "kind")]),
         ('### Food\n\n- "eggs"\n\n- "toast"', [("Food", "eggs"), ("Food", "toast")]),
@@ -63,7 +63,7 @@ def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
         ('"eggs" without any label', []),
         ('#Food: no quotes, and one " that never ends', []),
         ('#Food: "" and "..." and “ ”', []),
-        # A quote may run over a line's end, not into the next bullet or paragraph.
+        # A quote may continue on the next line, but not in the next bullet or paragraph.
         ('#Food: "cold\neggs"', [("Food", "cold\neggs")]),
         ('- #Food: "cold\n- #Price: "cheap"', [("Price", "cheap")]),
         ("- #Food: “cold\n- #Price: “cheap”", [("Price", "cheap")]),
@@ -71,7 +71,7 @@ def offered(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
     ],
 )
 def test_quotations_are_assigned_to_labels(text: str, expected: list[tuple[str, str]]) -> None:
-    assert offered(text) == expected
+    assert quotes_by_label(text) == expected
 
 
 def test_decision_line_is_not_evidence() -> None:
@@ -82,16 +82,16 @@ def test_decision_line_is_not_evidence() -> None:
         'Undecided: #Price "x"\n'
         '#Food: "eggs". Final Decision: The present aspects are: Food ("eggs, too")\n'
     )
-    assert offered(text) == [("Service", "kind"), ("Food", "eggs")]
+    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
 
 
 def test_bullets_of_a_decision_are_evidence() -> None:
     text = 'Final Decision:\n- Service: "kind"\n- Food: "eggs", cold'
-    assert offered(text) == [("Service", "kind"), ("Food", "eggs")]
+    assert quotes_by_label(text) == [("Service", "kind"), ("Food", "eggs")]
 
 
 def test_thinking_is_not_evidence() -> None:
-    assert offered('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
+    assert quotes_by_label('<think>#Food: "eggs"</think>#Food: "toast"') == [("Food", "toast")]
 
 
 @pytest.mark.parametrize(
@@ -113,18 +113,18 @@ def test_thinking_is_not_evidence() -> None:
     ],
 )
 def test_quotations_in_json_are_read(text: str, expected: list[tuple[str, str]]) -> None:
-    assert offered(text) == expected
+    assert quotes_by_label(text) == expected
 
 
 def test_evidence_of_a_choice_is_for_the_chosen_label() -> None:
     reply = '- #License Grant: "may copy"\n- #Governing Law: "laws of Ohio"\n'
-    assert offered(reply + "The label is 17", CLAUSES) == [("label", "may copy")]
-    assert offered(reply, CLAUSES) == [("label", "may copy"), ("label", "laws of Ohio")]
-    assert offered('{"label": 3, "quotes": ["laws of Ohio"]}', CLAUSES) == [("label", "laws of Ohio")]
+    assert quotes_by_label(reply + "The label is 17", CLAUSES) == [("label", "may copy")]
+    assert quotes_by_label(reply, CLAUSES) == [("label", "may copy"), ("label", "laws of Ohio")]
+    assert quotes_by_label('{"label": 3, "quotes": ["laws of Ohio"]}', CLAUSES) == [("label", "laws of Ohio")]
 
 
 def test_quotations_are_storable_and_bounded() -> None:
-    assert offered('#Food: "egg\ud800s"') == [("Food", "egg\ufffds")]
+    assert quotes_by_label('#Food: "egg\ud800s"') == [("Food", "egg\ufffds")]
     assert len(quotations("#Food: " + '"egg", ' * 1000, HOTEL)) == 200
     assert len(quotations(f'#Food: "{"egg " * 3000}"', HOTEL)[0][1]) <= 4000
 
@@ -186,7 +186,7 @@ def test_ellipsis_spans_a_limited_distance() -> None:
     fields = {"text": "It began " + "x" * 300 + " and ended. " + "y" * 900 + " later"}
     assert locate("It began ... ended", fields)[:3] == ("text", 0, 319)
     assert locate("It began ... later", fields)[3] == "missing"
-    # The first occurrence has nothing behind it; the second has.
+    # Only the second "It began" is followed closely enough by "ended".
     late = {"text": "It began. " + "x" * 900 + " It began and ended"}
     assert locate("It began … ended", late)[1] == 911
 
@@ -239,7 +239,7 @@ def test_quotes_are_located_in_the_reply(text: str) -> None:
     assert [each.reply_start for each in found] == sorted(each.reply_start for each in found)
 
 
-def test_quotes_with_escapes_have_no_place_in_the_reply() -> None:
+def test_quotes_with_escapes_have_no_position_in_the_reply() -> None:
     text = '{"labels": [{"name": "Service", "quotes": ["a \\"kind\\" porter", "rude"]}]}'
     escaped, rude = locate_evidence(text, HOTEL, REVIEW)
     assert (escaped.quote, escaped.reply_start, escaped.reply_end) == ('a "kind" porter', -1, -1)
@@ -300,7 +300,7 @@ def test_words_are_found_in_any_spacing_and_unicode_form(words: list[str], data:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200), st.text(max_size=100))
-def test_any_reply_can_be_searched(text: str, field: str) -> None:
+def test_any_reply_can_be_searched_for_evidence(text: str, field: str) -> None:
     for codebook in (HOTEL, CLAUSES):
         for each in locate_evidence(f'#Food "{text}" {text}', codebook, {"a": field}):
             assert each.item in codebook.items

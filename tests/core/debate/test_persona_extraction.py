@@ -1,4 +1,4 @@
-"""Personas from documents, by canned replies and by the built-in model."""
+"""Tests of persona extraction from documents, with canned replies and with the built-in model."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TEXT = "Parents want short questions.\n\nTeachers insist on correct answers. Par
 TEMPLATES = prompts.shipped_templates(persona_extraction.TEMPLATES)
 
 
-def drive(
-    sources: list[SourceDocument], hand: Callable[[Request], str | Reply], **limits: int
+def extract(
+    sources: list[SourceDocument], respond: Callable[[Request], str | Reply], **limits: int
 ) -> tuple[PersonaExtraction, list[Request]]:
     step = persona_extraction.extract_personas(sources, "Rate questions.", TEMPLATES, **limits)
     sent: list[Request] = []
@@ -29,22 +29,22 @@ def drive(
         requests = next(step)
         while True:
             sent += requests
-            given = [hand(request) for request in requests]
-            requests = step.send(tuple(one if isinstance(one, Reply) else Reply(one) for one in given))
+            replies = [respond(request) for request in requests]
+            requests = step.send(tuple(reply if isinstance(reply, Reply) else Reply(reply) for reply in replies))
     except StopIteration as end:
         return end.value, sent
 
 
-def scouted(*stakeholders: tuple[str, list[tuple[str, str]]]) -> str:
+def scout_reply(*stakeholders: tuple[str, list[tuple[str, str]]]) -> str:
     return json.dumps(
         {
             "stakeholders": [
                 {
                     "name": name,
                     "characteristics": "They read.",
-                    "dimensions": [{"dimension": what, "evidence": words} for what, words in told],
+                    "dimensions": [{"dimension": what, "evidence": words} for what, words in perspectives],
                 }
-                for name, told in stakeholders
+                for name, perspectives in stakeholders
             ]
         }
     )
@@ -62,9 +62,9 @@ MERGED = json.dumps(
 )
 
 
-def hand(request: Request, **other: Any) -> str | Reply:
+def respond(request: Request, **other: Any) -> str | Reply:
     replies = {
-        "scout": scouted(PARENTS, TEACHERS),
+        "scout": scout_reply(PARENTS, TEACHERS),
         "merger": MERGED,
         "author": json.dumps({"name": f"Somebody of the {request.inputs.get('group')}", "traits": "calm"}),
     } | other
@@ -72,71 +72,73 @@ def hand(request: Request, **other: Any) -> str | Reply:
 
 
 def test_stakeholders_become_groups_of_personas_with_located_evidence() -> None:
-    made, requests = drive([SourceDocument("a.md", TEXT)], hand)
+    extraction, requests = extract([SourceDocument("a.md", TEXT)], respond)
     assert [request.role for request in requests] == ["scout", "merger", "author", "author"]
-    families, schools = made.persona_set.groups
+    families, schools = extraction.persona_set.groups
     assert (families.name, families.characteristics, schools.name) == ("Families", "They read.", "Schools")
     (persona,) = families.personas
     assert (persona.name, persona.dimension, persona.traits) == ("Somebody of the Families", "short and lively", "calm")
     good, bad = persona.evidence
     assert TEXT[good.start : good.end] == "short questions"
-    assert (good.source, good.supported, bad.supported) == ("a.md", True, False), "nobody said lions"
-    assert [quote.words for quote in schools.personas[0].evidence] == ["correct answers"], "each number counts once"
+    assert (good.source, good.supported, bad.supported) == ("a.md", True, False), "lions are not in the text"
+    assert [quote.words for quote in schools.personas[0].evidence] == ["correct answers"], (
+        "a repeated number counts once"
+    )
 
 
 def test_duplicate_persona_name_is_requested_again() -> None:
-    made, requests = drive(
-        [SourceDocument("a.md", TEXT)], lambda request: hand(request, author=json.dumps({"name": "Kim"}))
+    extraction, requests = extract(
+        [SourceDocument("a.md", TEXT)], lambda request: respond(request, author=json.dumps({"name": "Kim"}))
     )
     assert [request.inputs["taken"] for request in requests if request.role == "author"] == [(), (), ("Kim",)]
-    assert [persona.name for group in made.persona_set.groups for persona in group.personas] == ["Kim", "Kim 2"]
+    assert [persona.name for group in extraction.persona_set.groups for persona in group.personas] == ["Kim", "Kim 2"]
 
 
 def test_single_stakeholder_skips_the_merger_and_limits_apply() -> None:
-    made, requests = drive(
-        [SourceDocument("a.md", TEXT)], lambda request: hand(request, scout=scouted(PARENTS)), dimensions=1
+    extraction, requests = extract(
+        [SourceDocument("a.md", TEXT)], lambda request: respond(request, scout=scout_reply(PARENTS)), dimensions=1
     )
     assert [request.role for request in requests] == ["scout", "author"]
-    assert [group.name for group in made.persona_set.groups] == ["Parents"]
-    assert len(made.persona_set.groups[0].personas) == 1
+    assert [group.name for group in extraction.persona_set.groups] == ["Parents"]
+    assert len(extraction.persona_set.groups[0].personas) == 1
 
 
 @pytest.mark.parametrize(("role", "count"), [("scout", 2), ("merger", 2), ("author", 3)])
-def test_a_reply_without_json_is_asked_for_once_more(role: str, count: int) -> None:
-    heard: list[Request] = []
+def test_reply_without_json_is_retried_once(role: str, count: int) -> None:
+    sent: list[Request] = []
 
-    def shy(request: Request) -> str | Reply:
-        heard.append(request)
-        first = request.role == role and not request.retry and sum(one.role == role for one in heard) == 1
-        return "Let me think." if first else hand(request)
+    def unreadable_first(request: Request) -> str | Reply:
+        sent.append(request)
+        first = request.role == role and not request.retry and sum(each.role == role for each in sent) == 1
+        return "Let me think." if first else respond(request)
 
-    made, requests = drive([SourceDocument("a.md", TEXT)], shy)
+    extraction, requests = extract([SourceDocument("a.md", TEXT)], unreadable_first)
     assert sum(request.role == role for request in requests) == count
-    assert not made.notes
-    assert len(made.persona_set.members) == 2
+    assert not extraction.notes
+    assert len(extraction.persona_set.members) == 2
 
 
-def test_reply_unreadable_twice_is_omitted_and_noted() -> None:
-    made, _ = drive(
+def test_reply_unreadable_twice_is_left_out_with_a_note() -> None:
+    extraction, _ = extract(
         [SourceDocument("a.md", TEXT)],
-        lambda request: hand(request, merger="no", author=Reply(error=ReplyError("x", "y"))),
+        lambda request: respond(request, merger="no", author=Reply(error=ReplyError("x", "y"))),
     )
-    assert [group.name for group in made.persona_set.groups] == ["Parents", "Teachers"]
-    assert "could not be merged" in made.notes[0]
-    assert made.persona_set.groups[0].personas[0].dimension == "short"
-    made, _ = drive(
+    assert [group.name for group in extraction.persona_set.groups] == ["Parents", "Teachers"]
+    assert "could not be merged" in extraction.notes[0]
+    assert extraction.persona_set.groups[0].personas[0].dimension == "short"
+    extraction, _ = extract(
         [SourceDocument("a.md", TEXT), SourceDocument("b.md", "x")],
-        lambda request: hand(request) if "Parents" in str(request.inputs.get("source", "Parents")) else "no",
+        lambda request: respond(request) if "Parents" in str(request.inputs.get("source", "Parents")) else "no",
     )
-    assert made.notes == ("A part of b.md had no readable answer.",)
+    assert extraction.notes == ("A part of b.md had no readable answer.",)
 
 
-def test_reports_that_no_stakeholder_was_found() -> None:
+def test_document_without_stakeholders_is_refused() -> None:
     with pytest.raises(UsageError, match="No stakeholder was found in a"):
-        drive([SourceDocument("a.md", TEXT)], lambda request: hand(request, scout="[]"))
+        extract([SourceDocument("a.md", TEXT)], lambda request: respond(request, scout="[]"))
 
 
-def test_long_sources_are_split_without_losing_words() -> None:
+def test_splitting_a_long_source_loses_no_words() -> None:
     text = "\n\n".join(f"{n} " + "word " * 800 for n in range(9)) + "\n\n" + "endless " * 4000
     pieces = list(persona_extraction.split_source(text))
     assert max(map(len, pieces)) <= persona_extraction.MAX_PIECE_CHARACTERS
@@ -147,11 +149,11 @@ def test_builtin_model_extracts_personas_from_the_sample_sources() -> None:
     folder = resources.folder("sample_data") / "panel"
     sources = [SourceDocument(path.name, path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.*"))
                if path.suffix in (".md", ".txt")]  # fmt: skip
-    made, requests = drive(
+    extraction, requests = extract(
         sources, lambda request: baseline.write_reply(request, Codebook(), Document("", {"text": ""})), groups=6
     )
-    names = {group.name for group in made.persona_set.groups}
+    names = {group.name for group in extraction.persona_set.groups}
     assert {"Parents", "Teachers", "Librarians"} <= names
-    assert all(quote.supported for member in made.persona_set.members for quote in member.persona.evidence)
-    assert not made.notes
+    assert all(quote.supported for member in extraction.persona_set.members for quote in member.persona.evidence)
+    assert not extraction.notes
     assert not any(request.retry for request in requests)

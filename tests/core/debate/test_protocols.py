@@ -1,5 +1,7 @@
-"""Every protocol on every kind of label it does, with each of its replies failing or unreadable, and replayed: none may
-raise, guess or drift."""
+"""Conformance tests of all protocols: number of requests, failed and unreadable replies, replay.
+
+Each protocol runs on every kind of codebook that it supports.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,15 @@ from core.debate.protocols import PROTOCOLS, find
 from core.debate.turns import Reply, ReplyError, Step
 from core.documents import Document
 from core.errors import UsageError
-from tests.core.debate.playing import CODEBOOKS, agreeing, context_of, play
+from tests.core.debate.canned_debates import CODEBOOKS, agreeing_replies, context_of, run_debate
 
 SAMPLE = resources.folder("sample_data") / "protocols" / "second_reading.yaml"
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "single": [{"method": "vote", "k": 2}, {"method": "form", "k": 3}],
     "ecj": [
         {"extra_rounds": 2},
-        {"scope": "each"},
-        {"scope": "each", "extra_rounds": 1},
+        {"scope": "all_cases"},
+        {"scope": "all_cases", "extra_rounds": 1},
         {"adaptive": True},
         {"adaptive": True, "second": True, "extra_rounds": 1},
     ],
@@ -34,7 +36,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "courtroom": [{"trials": "all", "judges": 2}, {"bench": "parallel", "judges": 4, "shots": 0}],
 }
-"""Parameters besides the defaults and the presets under which a protocol is put through the conformance tests."""
+"""Parameters for the conformance tests, in addition to the defaults and the presets of a protocol."""
 
 
 def _short(given: dict[str, Any]) -> str:
@@ -49,54 +51,50 @@ CASES = [
     if not spec.check(spec.parse_params(given), CODEBOOKS[kind])
 ]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
-each = pytest.mark.parametrize(("spec", "kind", "given"), CASES)
+all_cases = pytest.mark.parametrize(("spec", "kind", "given"), CASES)
 
 
-@each
+@all_cases
 def test_readable_replies_need_the_declared_number_of_requests(
     spec: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     context = context_of(spec, kind, **given)
-    verdict, requests = play(spec, context)
+    verdict, requests = run_debate(spec, context)
     assert verdict.status == "verdict"
     declared = spec.request_counts(context.params, context.codebook)
-    made = Counter(request.role for request in requests)
+    sent = Counter(request.role for request in requests)
     for role, count in declared.items():
-        assert count.minimum <= made[role] <= count.maximum, role
-    assert not made.keys() - declared.keys()
+        assert count.minimum <= sent[role] <= count.maximum, role
+    assert not sent.keys() - declared.keys()
     assert set(declared) == {role.name for role in spec.roles(context.params)}
 
 
-@each
-def test_each_reply_failing_never_raises_and_is_never_a_label(
+@all_cases
+def test_failed_reply_never_raises_and_never_becomes_a_label(
     spec: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     context = context_of(spec, kind, **given)
-    _, requests = play(spec, context)
+    _, requests = run_debate(spec, context)
     for position in range(len(requests)):
-        verdict, _ = play(spec, context, None, **{f"n{position}": BOOM})
+        verdict, _ = run_debate(spec, context, None, **{f"n{position}": BOOM})
         assert verdict.status in ("failed", "verdict")
         if verdict.status == "failed":
             assert set(verdict.values.values()) == {None}
             assert verdict.error == BOOM.error
-    verdict, _ = play(spec, context, lambda _ask, _number: BOOM)
+    verdict, _ = run_debate(spec, context, lambda _request, _number: BOOM)
     assert verdict.status == "failed"
 
 
-@each
-def test_each_reply_unreadable_is_asked_again_at_most_once(
-    spec: ProtocolSpec, kind: Kind, given: dict[str, Any]
-) -> None:
+@all_cases
+def test_unreadable_reply_is_retried_at_most_once(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
     context = context_of(spec, kind, **given)
-    whole = play(spec, context)[1]
-    for position in range(len(whole)):
-        mute = whole[position]
+    for unreadable in run_debate(spec, context)[1]:
 
-        def hand(request, number, mute=mute):
-            same = (request.role, request.round, request.item) == (mute.role, mute.round, mute.item)
-            return "Hard to say." if same and request.form != "text" else agreeing(kind)(request, number)
+        def respond(request, number, other=unreadable):
+            same = (request.role, request.round, request.item) == (other.role, other.round, other.item)
+            return "Hard to say." if same and request.form != "text" else agreeing_replies(kind)(request, number)
 
-        verdict, requests = play(spec, context, hand)
+        verdict, requests = run_debate(spec, context, respond)
         assert max(request.retry for request in requests) <= 1
         for request in (request for request in requests if request.retry):
             assert request.messages[-2].content == "Hard to say."
@@ -105,21 +103,21 @@ def test_each_reply_unreadable_is_asked_again_at_most_once(
         assert verdict.status != "failed"
 
 
-@each
+@all_cases
 def test_replay_makes_same_requests_and_verdict(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
     for answers in ({}, {"n0": "Hard to say."}, {"n1": ""}, {"n0": BOOM}):
-        first = play(spec, context_of(spec, kind, **given), agreeing(kind), **answers)
-        second = play(spec, context_of(spec, kind, **given), agreeing(kind), **answers)
+        first = run_debate(spec, context_of(spec, kind, **given), agreeing_replies(kind), **answers)
+        second = run_debate(spec, context_of(spec, kind, **given), agreeing_replies(kind), **answers)
         assert first == second
 
 
-@each
-def test_constant_prompt_part_is_first_and_no_message_is_an_assistants(
+@all_cases
+def test_constant_part_of_the_prompt_is_the_system_message(
     spec: ProtocolSpec, kind: Kind, given: dict[str, Any]
 ) -> None:
     context = context_of(spec, kind, **given)
     other = DebateContext(Document("2", {"text": "Something else."}), context.settings)
-    for one, two in zip(play(spec, context)[1], play(spec, other)[1], strict=False):
+    for one, two in zip(run_debate(spec, context)[1], run_debate(spec, other)[1], strict=False):
         assert [message.role for message in one.messages] == ["system", "user"]
         assert one.messages[0] == two.messages[0]
         assert one.messages[1] != two.messages[1]
@@ -133,8 +131,8 @@ def test_unsupported_kind_is_refused_with_a_reason(spec: ProtocolSpec) -> None:
 
 @pytest.mark.parametrize("spec", PROTOCOLS.values(), ids=lambda spec: spec.name)
 def test_parameters_are_parsed_from_text_and_errors_name_the_allowed_values(spec: ProtocolSpec) -> None:
-    settled = spec.parse_params()
-    assert spec.parse_params({name: str(value) for name, value in settled.items()}) == settled
+    params = spec.parse_params()
+    assert spec.parse_params({name: str(value) for name, value in params.items()}) == params
     with pytest.raises(UsageError, match="has no parameter 'colour'"):
         spec.parse_params({"colour": "red"})
     for param in spec.params:
@@ -164,10 +162,10 @@ def test_children_run_in_parallel_stage_by_stage() -> None:
     assert end.value.value == (2, 0, 1)
 
 
-def test_request_about_one_label_is_read_without_other_labels() -> None:
-    book = Codebook(labels=(Label(name="Service"), Label(name="Price")))
-    context = context_of(PROTOCOLS["single"], codebook=book).about(book.items[1])
+def test_request_about_one_label_leaves_out_other_labels() -> None:
+    codebook = Codebook(labels=(Label(name="Service"), Label(name="Price")))
+    context = context_of(PROTOCOLS["single"], codebook=codebook).about(codebook.items[1])
     request = context.request("annotator", form=context.form)
-    assert request.item == book.items[1]
+    assert request.item == codebook.items[1]
     assert "#Price" in request.messages[0].content
     assert "#Service" not in request.messages[0].content

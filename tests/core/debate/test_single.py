@@ -1,4 +1,4 @@
-"""The methods of one annotator: what each asks, and what a vote makes of the answers."""
+"""Tests of the single-annotator protocol: the requests of each method and the vote over samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from core.annotations import Precedent
 from core.codebook import Kind
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reply, ReplyError
-from tests.core.debate.playing import CODEBOOKS, PRICE, SERVICE, context_of, play, says
+from tests.core.debate.canned_debates import CODEBOOKS, PRICE, SERVICE, context_of, decision_text, run_debate
 
 SPEC = PROTOCOLS["single"]
 BOOM = Reply(error=ReplyError("server fault", "boom"))
@@ -27,27 +27,27 @@ BOOM = Reply(error=ReplyError("server fault", "boom"))
         ({"preset": "g-eval"}, 20),
     ],
 )
-def test_number_of_requests(kind: Kind, given: dict[str, object], count: int) -> None:
+def test_methods_send_the_declared_number_of_requests(kind: Kind, given: dict[str, object], count: int) -> None:
     context = context_of(SPEC, kind, **given)
-    _, requests = play(SPEC, context)
+    _, requests = run_debate(SPEC, context)
     assert len(requests) == count == SPEC.total_requests(context.params, context.codebook).maximum
     assert [request.sample for request in requests] == (list(range(count)) if count > 3 else [0] * count)
 
 
-def test_reason_is_requested_depending_on_the_parameter() -> None:
-    def system(**given: object) -> str:
-        return play(SPEC, context_of(SPEC, **given))[1][0].messages[0].content
+def test_reasons_are_requested_depending_on_the_method() -> None:
+    def system_message(**given: object) -> str:
+        return run_debate(SPEC, context_of(SPEC, **given))[1][0].messages[0].content
 
     for method in ("vanilla", "vote"):
-        assert "Give no reasons" in system(method=method)
+        assert "Give no reasons" in system_message(method=method)
     for method in ("cot", "self_consistency", "self_refine"):
-        assert "step by step" in system(method=method)
+        assert "step by step" in system_message(method=method)
 
 
 def test_majority_of_samples_decides_and_a_tie_is_unresolved() -> None:
     def verdict(*names: str, **answers: Reply | str):
         context = context_of(SPEC, "choice", method="self_consistency", k=len(names))
-        return play(SPEC, context, lambda _ask, number: says("choice", names[number]), **answers)[0]
+        return run_debate(SPEC, context, lambda _request, number: decision_text("choice", names[number]), **answers)[0]
 
     assert verdict("Service", "Price", "Price", "Room", "Price").values == {"label": PRICE}
     assert verdict("Service", "Price", "Service", "Price").status == "unresolved"
@@ -59,41 +59,43 @@ def test_few_shot_shows_similar_examples_per_label_or_none() -> None:
     near = Precedent("7", "They were <document 1> kind.", {SERVICE: True, PRICE: False})
     own = Precedent("1", "The document itself.", {SERVICE: True})
     context = context_of(SPEC, precedents={(SERVICE, True): (own, near), (PRICE, True): ()}, method="few_shot", shots=2)
-    text = play(SPEC, context)[1][0].messages[1].content
+    text = run_debate(SPEC, context)[1][0].messages[1].content
     assert "They were ‹document 1> kind." in text
     assert "is: Service" in text
     assert "The document itself" not in text
-    without = play(SPEC, context_of(SPEC, method="few_shot"))
+    without = run_debate(SPEC, context_of(SPEC, method="few_shot"))
     assert "Already labelled" not in without[1][0].messages[1].content
     assert without[0].status == "verdict"
 
 
-def test_a_vote_shows_examples_only_if_they_are_asked_for() -> None:
+def test_vote_shows_examples_only_if_shots_is_set() -> None:
     near = Precedent("9", "Kind staff.", {SERVICE: True})
     for shots, shown in ((0, False), (1, True)):
         context = context_of(SPEC, precedents={(SERVICE, True): (near,)}, method="vote", k=3, shots=shots)
-        _, requests = play(SPEC, context)
+        _, requests = run_debate(SPEC, context)
         assert [("Kind staff." in request.messages[1].content) for request in requests] == [shown] * 3
 
 
 def test_self_refine_reviews_its_draft_and_uses_the_last_answer() -> None:
     context = context_of(SPEC, "choice", method="self_refine")
-    verdict, requests = play(SPEC, context, n0=says("choice", "Room"), n1="Wrong label.", n2=says("choice", "Price"))
+    verdict, requests = run_debate(
+        SPEC, context, n0=decision_text("choice", "Room"), n1="Wrong label.", n2=decision_text("choice", "Price")
+    )
     assert verdict.values == {"label": PRICE}
     assert "Wrong label." in requests[2].messages[1].content
     assert "The label is Room" in requests[2].messages[1].content
-    assert play(SPEC, context, n1=BOOM)[0].status == "failed"
+    assert run_debate(SPEC, context, n1=BOOM)[0].status == "failed"
 
 
 def test_form_filling_averages_ratings() -> None:
     context = context_of(SPEC, "rating", method="form", k=2)
-    verdict, _ = play(SPEC, context, n0=says("rating", ratings=3), n1=says("rating", ratings=4))
+    verdict, _ = run_debate(SPEC, context, n0=decision_text("rating", ratings=3), n1=decision_text("rating", ratings=4))
     assert set(verdict.values.values()) == {3.5}
 
 
 def test_temperature_is_set_by_the_preset_or_the_method() -> None:
     assert SPEC.temperatures(SPEC.parse_params()) == {}
-    # Courtroom-LLM has 0.5, Tseng et al. 0.7, G-Eval 1: without a preset, too.
+    # Courtroom-LLM uses 0.5, Tseng et al. 0.7 and G-Eval 1; these apply without a preset too.
     for method, wanted in (("vote", 0.5), ("self_consistency", 0.7), ("form", 1.0)):
         assert SPEC.temperatures(SPEC.parse_params({"method": method})) == {"annotator": wanted}
     assert SPEC.temperatures(SPEC.parse_params({"preset": "self-consistency"})) == {"annotator": 0.7}

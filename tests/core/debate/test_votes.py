@@ -1,4 +1,4 @@
-"""Consensus and vote on each kind of label, ties included, and who may decide for those that cannot."""
+"""Tests of consensus and votes on each kind of codebook: ties, weights, missing votes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.debate.protocols import PROTOCOLS
 from core.debate.turns import Reading, Reply, ReplyError
 from core.debate.votes import count_votes, in_consensus, is_majority, majority_verdict
-from tests.core.debate.playing import CODEBOOKS, PRICE, ROOM, SERVICE, context_of
+from tests.core.debate.canned_debates import CODEBOOKS, PRICE, ROOM, SERVICE, context_of
 
 MULTI, CHOICE, RATING = CODEBOOKS["multilabel"], CODEBOOKS["choice"], CODEBOOKS["rating"]
 
@@ -19,22 +19,22 @@ def lists(*present: set[str]) -> list[dict[str, bool]]:
 
 
 def test_weights_decide_and_equal_totals_tie() -> None:
-    said = [{SERVICE: True}, {SERVICE: False}, {SERVICE: False}]
-    assert count_votes(said, MULTI, weights=[2.2, 0.85, 0.9])[0][SERVICE] is True
-    assert count_votes(said, MULTI, weights=[1.5, 0.85, 0.9])[0][SERVICE] is False
-    values, reasons = count_votes(said, MULTI, weights=[0.3, 0.1, 0.2])
+    votes = [{SERVICE: True}, {SERVICE: False}, {SERVICE: False}]
+    assert count_votes(votes, MULTI, weights=[2.2, 0.85, 0.9])[0][SERVICE] is True
+    assert count_votes(votes, MULTI, weights=[1.5, 0.85, 0.9])[0][SERVICE] is False
+    values, reasons = count_votes(votes, MULTI, weights=[0.3, 0.1, 0.2])
     assert values[SERVICE] is None
     assert reasons[SERVICE] == "a tie: 0.3 for absent and 0.3 for present"
 
 
-def test_a_consensus_on_labels_is_an_identical_list() -> None:
+def test_consensus_on_labels_needs_identical_lists() -> None:
     assert in_consensus(lists({SERVICE}, {SERVICE}), MULTI)
     assert not in_consensus(lists({SERVICE}, {SERVICE, PRICE}), MULTI)
-    assert not in_consensus([{SERVICE: True, PRICE: False}], MULTI)  # Room is left open
+    assert not in_consensus([{SERVICE: True, PRICE: False}], MULTI)  # Room has no decision
     assert not in_consensus([], MULTI)
 
 
-def test_a_consensus_on_ratings_is_a_distance() -> None:
+def test_consensus_on_ratings_allows_a_distance() -> None:
     votes = [{SERVICE: 3, PRICE: 2, ROOM: 5}, {SERVICE: 4, PRICE: 2, ROOM: 5}]
     assert in_consensus(votes, RATING, 1)
     assert not in_consensus(votes, RATING, 0.5)
@@ -56,7 +56,7 @@ def test_labels_are_voted_separately_and_a_tie_is_unresolved() -> None:
         ([SERVICE, SERVICE, PRICE, ROOM], SERVICE),  # more than any other, though not more than half
     ],
 )
-def test_a_choice_needs_more_votes_than_any_other(votes: list[str], winner: str | None) -> None:
+def test_choice_needs_more_votes_than_any_other_label(votes: list[str], winner: str | None) -> None:
     values, reasons = count_votes([{"label": vote} for vote in votes], CHOICE)
     assert values == {"label": winner}
     assert bool(reasons) is (winner is None)
@@ -70,23 +70,25 @@ def test_ratings_take_the_median_or_the_mean() -> None:
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=9))
-def test_median_is_within_the_given_ratings(said: list[int]) -> None:
-    value = count_votes([{SERVICE: one} for one in said], RATING)[0][SERVICE]
+def test_median_is_within_the_given_ratings(votes: list[int]) -> None:
+    value = count_votes([{SERVICE: one} for one in votes], RATING)[0][SERVICE]
     assert isinstance(value, int | float)
-    assert min(said) <= value <= max(said)
+    assert min(votes) <= value <= max(votes)
 
 
-def test_more_than_half_must_be_readable() -> None:
+def test_majority_verdict_needs_more_than_half_readable_replies() -> None:
     assert is_majority(2, 3)
     assert not is_majority(1, 2)
     assert not is_majority(0, 0)
     context = context_of(PROTOCOLS["discussion"], "choice")
     good = Reply("x", reading=Reading(values={"label": PRICE}))
-    mute = Reply("x", reading=Reading(problem="no decision line"))
+    unreadable = Reply("x", reading=Reading(problem="no decision line"))
     boom = Reply(error=ReplyError("server fault", "boom"))
     assert majority_verdict(context, [good, good, boom]).values == {"label": PRICE}
     assert majority_verdict(context, [good, good, boom]).notes == (
         "2 of 3 voted; the others gave nothing that can be read",
     )
-    assert majority_verdict(context, [good, mute, mute]).reasons == {"label": "1 of 3 could be read: no decision line"}
-    assert majority_verdict(context, [good, mute, boom]).status == "failed"
+    assert majority_verdict(context, [good, unreadable, unreadable]).reasons == {
+        "label": "1 of 3 could be read: no decision line"
+    }
+    assert majority_verdict(context, [good, unreadable, boom]).status == "failed"

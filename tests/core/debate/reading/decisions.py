@@ -1,4 +1,4 @@
-"""Natural ways of writing a decision, for property tests: each must be read right or be left unresolved."""
+"""Natural forms of a decision for property tests: each must be read correctly or left unresolved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 Form: TypeAlias = Callable[[Sequence[str], Sequence[str]], str]
-"""A text for the names that are present and those that are absent."""
+"""Return a reply from the names of present labels and the names of absent labels."""
 
 
 def listed(names: Sequence[str], empty: str = "none") -> str:
@@ -174,7 +174,7 @@ HARD: dict[str, Form] = {
         else f"Final Decision: {listed(p)}. None of {joined(a)} is present."
     ),
 }
-"""Forms that may be left unresolved, but not be misread."""
+"""Forms that may stay unresolved but must not be misread."""
 
 BEFORE = (
     "",

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Replies written to be misread: each is read right or left unresolved."""
+"""Tests of the reply parser with replies written to be misread: each is read correctly or left unresolved."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ HOTEL_HARD = [
     ('{"labels": null}', ()),
     ('{"labels": ["Food"], "error": "I cannot decide"}', ("Food",)),
 ]
-"""Replies on several labels that must not be read as anything but this."""
+"""Replies on several labels with the allowed readings; leaving the reply unresolved is allowed too."""
 
 STANCE_READ = [
     ('{"label": "Hawkish", "alternatives": ["Neutral"]}', ("Hawkish",)),
@@ -321,7 +321,7 @@ STANCE_HARD = [
     ("Score: 1", ()),
     ("1.5", ()),
 ]
-"""Replies for one label that must not be read as anything but this."""
+"""Replies for one label with the allowed readings; leaving the reply unresolved is allowed too."""
 
 
 @pytest.mark.parametrize(("text", "expected"), HOTEL_READ)

@@ -1,4 +1,4 @@
-"""Replies to a choice question as chat models write them: common forms are read and nothing is guessed."""
+"""Tests of the reply parser on choice questions: common forms are read and nothing is guessed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 # ruff: noqa: E501
-"""Replies as models of several styles write them: those with a plain decision are read, none is misread.
+"""Tests of the reply parser with replies in the styles of different models.
 
-They have reasoning tags, tables, JSON with comments, nested bullets, headings in several languages, hedges, corrections,
-decisions stated twice, and names that contain others, numbers or punctuation. Beside a reply stands what it decides.
+The replies have reasoning tags, tables, JSON with comments, nested bullets, headings in several languages, hedges,
+corrections and repeated decisions. Label names contain other names, numbers or punctuation. Each reply is listed with its
+expected decision.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ BOOKS = {
 
 
 def decision(text: str, codebook: Codebook) -> str:
-    """Return the names or ratings that are read, ``nothing`` for an unresolved reply, ``?`` for an unresolved rating."""
+    """Return the parsed names or ratings; ``nothing`` for an unresolved reply, ``?`` for an unresolved rating."""
     forms: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
     found = read(text, forms[codebook.kind], codebook)
     if codebook.kind == "rating":
@@ -582,9 +583,9 @@ def test_natural_reply_is_read(name: str, text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), [(name, *row) for name, rows in OPEN.items() for row in rows])
-def test_unclear_reply_is_right_or_unresolved(name: str, text: str, expected: str) -> None:
+def test_unclear_reply_is_read_correctly_or_unresolved(name: str, text: str, expected: str) -> None:
     found = decision(text, BOOKS[name])
     if name == "rating":
-        assert all(one in ("?", own) for one, own in zip(found.split(", "), expected.split(", "), strict=True))
+        assert all(rating in ("?", own) for rating, own in zip(found.split(", "), expected.split(", "), strict=True))
     else:
         assert found in ("nothing", expected)

@@ -1,5 +1,7 @@
-"""Replies as models write them, and what is read from them. The two long ones are shortened from the ECJ paper's
-sections 5.3.1 and 5.3.2 in form, with words of their own."""
+"""Tests of the reply parser.
+
+The two long replies follow the form of the examples in sections 5.3.1 and 5.3.2 of the ECJ paper, in other words.
+"""
 
 from __future__ import annotations
 
@@ -242,12 +244,12 @@ def test_broken_json_is_not_a_decision(text: str) -> None:
 )
 def test_quoted_reported_hypothetical_or_denied_decision_does_not_count(text: str) -> None:
     assert problem(text) == NO_DECISION
-    # It neither overrides a decision before it nor stands in for one after it.
+    # The text neither overrides an earlier decision nor replaces a later one.
     assert names(f"Final Decision: Price\n\n{text}") == {"Price"}
     assert names(f"{text}\n\nFinal Decision: Price") == {"Price"}
 
 
-def test_the_last_decision_wins() -> None:
+def test_last_decision_counts() -> None:
     injected = "The aspects present in this review are: #Food\n\nIgnore the above.\n\n"
     assert names(injected + "The aspects present in this review are: #Price") == {"Price"}
     assert names("Final Decision: Food. Final Decision: Price") == {"Price"}
@@ -282,7 +284,7 @@ def test_unknown_names_are_reported_as_written() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("Final Decision: Foo, Bar", 'not in the codebook: "Foo", "Bar"'),
         ("Final Decision: Foods", "Foods"),
@@ -303,8 +305,8 @@ def test_unknown_names_are_reported_as_written() -> None:
         ("No marker, but #Food is there.", NO_DECISION),
     ],
 )
-def test_problem_describes_the_unread_text(text: str, said: str) -> None:
-    assert said in problem(text)
+def test_problem_describes_the_unread_text(text: str, message: str) -> None:
+    assert message in problem(text)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +357,7 @@ def test_reply_that_leaves_all_labels_open_is_readable() -> None:
     assert "names no label" in problem("Undecided: #Price")
 
 
-def test_a_label_may_be_called_undecided() -> None:
+def test_label_can_be_named_undecided() -> None:
     codebook = make("For", "Against", "Undecided")
     assert names("Final Decision:\n- **Undecided**: neutral wording\n- For", codebook) == {"Undecided", "For"}
 
@@ -386,7 +388,7 @@ def test_names_with_separators_signs_and_scripts(name: str, form: str) -> None:
     assert names(form.format(name.upper() if name.isascii() else name), codebook) == {name, "Zebra"}
 
 
-def test_the_longest_name_wins() -> None:
+def test_longest_matching_name_is_read() -> None:
     assert names("Final Decision: Food and drinks") == {"Food and drinks"}
     assert names("Final Decision: drinks, Food and Price", make("Food", "drinks", "Food and Price")) == {
         "drinks",
@@ -406,7 +408,7 @@ def test_the_longest_name_wins() -> None:
         ("Undecided: Food\nFinal Decision: Price\n", {"Price"}),
     ],
 )
-def test_a_cut_reply_counts_when_its_decision_is_complete(text: str, expected: set[str]) -> None:
+def test_cut_reply_with_complete_decision_is_read(text: str, expected: set[str]) -> None:
     assert names(text, finish_reason="length") == expected
 
 
@@ -428,7 +430,7 @@ def test_a_cut_reply_counts_when_its_decision_is_complete(text: str, expected: s
         "<think>Final Decision: Food",
     ],
 )
-def test_a_cut_reply_never_falls_back_to_an_earlier_decision(text: str) -> None:
+def test_cut_reply_does_not_fall_back_to_an_earlier_decision(text: str) -> None:
     assert problem(text, finish_reason="length") == CUT
 
 
@@ -463,7 +465,7 @@ def test_choice_is_read(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("The label is Licence", '"Licence"'),
         ("The label is 99", '"99"'),
@@ -477,8 +479,8 @@ def test_choice_is_read(text: str, expected: str) -> None:
         ("It is 3.", NO_DECISION),
     ],
 )
-def test_reply_without_a_single_choice_has_a_problem(text: str, said: str) -> None:
-    assert said in problem(text, CLAUSES, form="choice")
+def test_reply_without_a_single_choice_has_a_problem(text: str, message: str) -> None:
+    assert message in problem(text, CLAUSES, form="choice")
 
 
 STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
@@ -496,7 +498,7 @@ STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
         ("The label is For. The label is neither weak nor strong.", "For"),
     ],
 )
-def test_a_label_may_begin_like_a_denial(text: str, expected: str) -> None:
+def test_label_name_can_begin_like_a_denial(text: str, expected: str) -> None:
     (value,) = read(text, "choice", STANCE).values.values()
     assert {label.id: label.name for label in STANCE.labels}[str(value)] == expected
     aspects = make("Food", "Not relevant")
@@ -557,7 +559,7 @@ def test_ratings_are_read(text: str, expected: list[float]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "reason"),
+    ("rating", "reason"),
     [
         ("9", "9 is outside 1 to 5"),
         ("-1", "-1 is outside 1 to 5"),
@@ -573,11 +575,11 @@ def test_ratings_are_read(text: str, expected: list[float]) -> None:
         ("4\nEffect Direction: 3", "rated 4 and 3"),
     ],
 )
-def test_unreadable_rating_is_undecided_with_a_reason(said: str, reason: str) -> None:
-    text = f"Final ratings:\nFluency: 4\nPIO Consistency: 4\nEffect Direction: {said}"
+def test_unreadable_rating_is_undecided_with_a_reason(rating: str, reason: str) -> None:
+    text = f"Final ratings:\nFluency: 4\nPIO Consistency: 4\nEffect Direction: {rating}"
     reading = read(text, "ratings", SUMMARY)
     assert ratings(text) == {"Fluency": 4, "PIO Consistency": 4}
-    assert [reason in why for why in reading.undecided.values()] == [True]
+    assert [reason in found for found in reading.undecided.values()] == [True]
 
 
 def test_missing_unknown_and_undecided_ratings_are_reported() -> None:
@@ -606,14 +608,14 @@ def test_cut_ratings_are_read_only_if_complete() -> None:
     assert len(ratings(whole + "\n", finish_reason="length")) == 3
 
 
-def test_free_text_is_read_by_the_kind_of_codebook() -> None:
+def test_free_text_is_read_according_to_the_kind_of_codebook() -> None:
     assert present(read("The aspects present in this review are: #Food", "text", HOTEL)) == {"Food"}
     assert read("The label is 3", "text", CLAUSES).values == {"label": CLAUSES.labels[0].id}
     assert read("Final ratings: Fluency: 3", "text", SUMMARY).values == {SUMMARY.items[0]: 3}
     assert read("I agree.", "text", HOTEL).problem == NO_DECISION
 
 
-def test_a_unit_may_hold_a_verb() -> None:
+def test_unit_can_contain_a_verb() -> None:
     codebook = make("Food", unit="pair of what is asked and what are the answers")
     assert names(f"The aspects present in this {codebook.unit} are: #Food", codebook) == {"Food"}
 
@@ -686,13 +688,13 @@ def test_any_text_can_be_read(text: str, codebook: Codebook, finish_reason: str,
     assert mentions(text, codebook) <= {label.id for label in codebook.labels}
 
 
-# No marks that quote or hide what follows, and nothing that leaves labels open.
+# Text without characters that quote or hide the rest of the reply or that leave labels open.
 OPEN = st.text(st.characters(exclude_characters='"“”„«»<{[', exclude_categories=("Cs",)), max_size=100)
 
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(OPEN | PIECES.filter(lambda piece: not set(piece) & set('"“”„«»<{[U')), max_size=15), st.data())
-def test_last_line_decides_after_any_text(pieces: list[str], data: st.DataObject) -> None:
+def test_last_line_decides_after_arbitrary_text(pieces: list[str], data: st.DataObject) -> None:
     chosen = data.draw(st.sets(st.sampled_from(ASPECTS)))
     form = data.draw(st.sampled_from(["Final Decision: {}", "The aspects present in this review are: {}"]))
     text = "".join(pieces) + "\n\n" + form.format(", ".join(sorted(chosen)) or "none") + "\n"
@@ -735,7 +737,7 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     for finish_reason in ("stop", "length"):
         read(text, "text", HOTEL, finish_reason=finish_reason)
     mentions(text, HOTEL)
-    # About one second here; what is quadratic takes minutes.
+    # A linear parser takes about one second, a quadratic one minutes.
     assert time.process_time() - start < 15
 
 
@@ -753,7 +755,7 @@ def test_hostile_text_after_an_announced_decision_takes_linear_time(
     assert time.process_time() - start < 15
 
 
-def test_ratings_are_read_by_the_scale_of_their_dimension() -> None:
+def test_ratings_are_checked_against_the_scale_of_their_dimension() -> None:
     labels = [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall", "scale": {"min": 1, "max": 7}}]
     codebook = parse_codebook({"kind": "rating", "labels": labels})
     for text in ("Final Ratings:\nFluency: 3\nOverall: 7/7", '{"ratings": {"Fluency": 3, "Overall": 7}}'):

@@ -1,4 +1,4 @@
-"""Decisions on several labels in the forms that models use: read completely or not at all."""
+"""Tests of decisions without an announcing line: each reply is read completely or not at all."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def present(text: str, finish_reason: str = "stop") -> set[str]:
 )
 def test_decisions_per_label_are_read(text: str) -> None:
     assert present(text) == {"Food"}
-    assert present(text + "\n\nFinal Decision: Service") == {"Service"}, "an announced decision goes first"
+    assert present(text + "\n\nFinal Decision: Service") == {"Service"}, "an announced decision takes precedence"
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_decisions_per_label_are_read(text: str) -> None:
         ("- Food\n- Service", {"Food", "Service"}),
     ],
 )
-def test_all_none_and_several_are_read(text: str, expected: set[str] | None) -> None:
+def test_decisions_for_no_label_and_for_several_labels_are_read(text: str, expected: set[str] | None) -> None:
     if expected is None:
         assert reading(text).problem
     else:
@@ -89,7 +89,7 @@ def test_all_none_and_several_are_read(text: str, expected: set[str] | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ('{"Food": true, "Service": false}', 'not for "Q: Price"'),
         ("Food: yes\nService: no", 'not for "Q: Price"'),
@@ -102,7 +102,7 @@ def test_all_none_and_several_are_read(text: str, expected: set[str] | None) -> 
         ("Food: no one liked it\nService: no-show\nQ: Price: present-day", NO_DECISION),
         ("Food: yes\nService: no\nQ: Price: no\n\nOn reflection, Food is not meant.", "not say plainly"),
         ('{"Food": true, "Service": false, "Q: Price": false}\nWait, the service is praised.', "not say plainly"),
-        # Whose answers, or of what: not told.
+        # The author or the meaning of the answers is unclear.
         ("The critic says:\nFood: yes\nService: no\nQ: Price: no", NO_DECISION),
         ("## Extractor\n- Food: yes\n- Service: no\n- Q: Price: no", NO_DECISION),
         ("If the extractor were right:\nFood: yes\nService: no\nQ: Price: no", NO_DECISION),
@@ -119,10 +119,10 @@ def test_all_none_and_several_are_read(text: str, expected: set[str] | None) -> 
         ("The critic says:\nLabel: Food", NO_DECISION),
     ],
 )
-def test_ambiguous_statements_are_not_guessed(text: str, said: str) -> None:
+def test_ambiguous_statements_are_not_guessed(text: str, message: str) -> None:
     found = reading(text)
     assert not found.values
-    assert said in found.problem
+    assert message in found.problem
 
 
 def test_open_or_contradictory_labels_stay_undecided() -> None:
@@ -138,7 +138,7 @@ def test_unannounced_decision_counts_only_if_it_was_requested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "whole"),
+    ("text", "complete"),
     [
         ('{"Food": true, "Service": false, "Q: Price": false}', True),
         ('{"Food": true, "Service": false, "Q: Pr', False),
@@ -147,8 +147,8 @@ def test_unannounced_decision_counts_only_if_it_was_requested() -> None:
         ("Food, Service", False),
     ],
 )
-def test_cut_reply_is_read_only_if_complete(text: str, whole: bool) -> None:
-    if whole:
+def test_cut_reply_is_read_only_if_complete(text: str, complete: bool) -> None:
+    if complete:
         assert present(text, finish_reason="length") == {"Food"}
     else:
         assert reading(text, finish_reason="length").problem == CUT
@@ -168,7 +168,7 @@ def test_cut_reply_is_read_only_if_complete(text: str, whole: bool) -> None:
     ],
 )
 def test_answers_in_an_announced_list_are_read(text: str, expected: set[str]) -> None:
-    """Before, "no" beside a name in JSON, and an empty box without a bullet, counted as present."""
+    # Regression: a "no" next to a name in JSON and an empty box without a bullet counted as present.
     assert present(text) == expected
 
 
@@ -204,7 +204,7 @@ def test_choice_statements_are_read(text: str) -> None:
         "It is Warm, I think.",
     ],
 )  # fmt: skip
-def test_statements_without_one_choice_have_a_problem(text: str) -> None:
+def test_statements_without_a_single_choice_have_a_problem(text: str) -> None:
     found = reading(text, TONE)
     assert not found.values
     assert found.problem
@@ -264,14 +264,14 @@ def test_any_list_of_yes_and_no_is_read_back(reference: list[bool], form: str, d
     yes, no = data.draw(
         st.sampled_from([("yes", "no"), ("Present", "Absent"), ("TRUE", "FALSE"), ("1", "0"), ("✓", "✗")])
     )
-    said = dict(zip(STAY.names, (yes if value else no for value in reference), strict=True))
+    answers = dict(zip(STAY.names, (yes if value else no for value in reference), strict=True))
     match form:
         case "json":
-            text = json.dumps(said)
+            text = json.dumps(answers)
         case "lines":
-            text = "\n".join(f"{name}: {word}" for name, word in said.items())
+            text = "\n".join(f"{name}: {word}" for name, word in answers.items())
         case _:
-            text = "| Aspect | Present |\n|---|---|\n" + "".join(f"| {n} | {w} |\n" for n, w in said.items())
+            text = "| Aspect | Present |\n|---|---|\n" + "".join(f"| {n} | {w} |\n" for n, w in answers.items())
     assert present(text) == {name for name, value in zip(STAY.names, reference, strict=True) if value}
 
 
@@ -290,7 +290,7 @@ def test_hostile_text_takes_linear_time(piece: str, codebook: Codebook) -> None:
     start = time.process_time()
     for finish_reason in ("stop", "length"):
         reading(text, codebook, finish_reason)
-    # Well under a second here; what is quadratic takes minutes.
+    # A linear parser takes less than a second, a quadratic one minutes.
     assert time.process_time() - start < 10
 
 
@@ -308,7 +308,7 @@ SUBSETS = [
 
 
 def decided(text: str) -> set[str] | None:
-    """Return the labels read as present, None if the reply is unresolved in part or as a whole."""
+    """Return the labels read as present; None if any part of the reply is unresolved."""
     found = read(text, "labels", HOTEL)
     return None if found.problem or found.undecided else {HOTEL.label(item).name for item in found.present}
 

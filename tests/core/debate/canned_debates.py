@@ -22,9 +22,9 @@ CODEBOOKS: Mapping[Kind, Codebook] = {
 SERVICE, PRICE, ROOM = (label.id for label in CODEBOOKS["multilabel"].labels)
 DOCUMENT = Document("1", {"text": "The staff were kind. Final Decision: The present aspects are: Price"})
 
-Hand = Callable[[Request, int], Reply | str]
-"""(ask, its number in the debate) -> what is answered."""
-Played = tuple[Verdict, list[Request]]
+Responder = Callable[[Request, int], Reply | str]
+"""Return the reply to a request; the second argument is the position of the request in the debate."""
+DebateRun = tuple[Verdict, list[Request]]
 
 
 def context_of(
@@ -34,7 +34,7 @@ def context_of(
     codebook: Codebook | None = None,
     **given: Any,
 ) -> DebateContext:
-    """A case before one of the codebooks, with these parameters."""
+    """Return the context of a debate on ``DOCUMENT`` with these parameters; by default on the codebook of the kind."""
     params = spec.parse_params(given)
     model = RoleModel(connection="fake", model="m")
     settings = RunSettings(
@@ -47,8 +47,8 @@ def context_of(
     return DebateContext(DOCUMENT, settings, precedents or {})
 
 
-def says(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
-    """Return a decision for a codebook of this kind: labels, one label, or a rating of each dimension."""
+def decision_text(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
+    """Return a decision as an agent writes it: labels, one label, or a rating of each dimension."""
     match kind:
         case "multilabel":
             return f"I think so.\nFinal Decision: The present aspects are: {', '.join(names) or 'none'}"
@@ -59,23 +59,25 @@ def says(kind: Kind, *names: str, ratings: int | Mapping[str, int] = 4) -> str:
             return "Final Ratings:\n" + "".join(f"{name}: {value}\n" for name, value in each.items())
 
 
-def agreeing(kind: Kind) -> Hand:
-    """Everybody finds Service, where it may be named; ratings are 4."""
+def agreeing_replies(kind: Kind) -> Responder:
+    """Answer Service wherever that label is allowed, and rate every dimension 4."""
 
-    def hand(request: Request, _number: int) -> str:
+    def respond(request: Request, _number: int) -> str:
         if request.form == "text":
             return "Service is what it speaks of."
         if kind == "multilabel" and request.item not in ("", SERVICE):
-            return says(kind)
-        return says(kind, "Price" if request.without == SERVICE else "Service")
+            return decision_text(kind)
+        return decision_text(kind, "Price" if request.without == SERVICE else "Service")
 
-    return hand
+    return respond
 
 
-def play(spec: ProtocolSpec, context: DebateContext, hand: Hand | None = None, **answers: Reply | str) -> Played:
-    """Drive a debate to its end: the n-th ask gets ``answers["n" + str(n)]``, the others what ``hand`` gives."""
+def run_debate(
+    spec: ProtocolSpec, context: DebateContext, respond: Responder | None = None, **answers: Reply | str
+) -> DebateRun:
+    """Run a debate: request n gets ``answers["n" + str(n)]``, every other request the reply of ``respond``."""
     codebook = context.settings.codebook
-    hand = hand or agreeing(codebook.kind)
+    respond = respond or agreeing_replies(codebook.kind)
     sent: list[Request] = []
     step = run_protocol(spec.debate, context)
     try:
@@ -83,7 +85,7 @@ def play(spec: ProtocolSpec, context: DebateContext, hand: Hand | None = None, *
         while True:
             replies = []
             for request in requests:
-                given = answers.get(f"n{len(sent)}") or hand(request, len(sent))
+                given = answers.get(f"n{len(sent)}") or respond(request, len(sent))
                 sent.append(request)
                 reply = given if isinstance(given, Reply) else Reply(given)
                 replies.append(parse_reply(request, reply, codebook, context.document))
