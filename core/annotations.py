@@ -15,7 +15,7 @@ VERDICT = "verdict"
 """The annotator of verdicts; a role's own decisions are annotated under the role's name."""
 
 Reference: TypeAlias = str
-"""What annotations are compared with, by name: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,
+"""Name of the annotations to compare with: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,
 ``run:ID`` or ``run:ID/ROLE`` (see ``core.store.annotators``)."""
 
 

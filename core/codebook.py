@@ -16,7 +16,7 @@ from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 OpenForm: TypeAlias = Literal["", "options", "word"]
-"""How the author of a text answers an open label.
+"""Form in which the author of a text answers an open label.
 
 ``options``: one of several options made for the text. ``word``: one free word. Empty for a label with fixed values.
 """

@@ -23,7 +23,7 @@ BUILTIN = "builtin"
 
 State: TypeAlias = Literal["queued", "running", "paused", "done", "stopped", "failed"]
 StopCode: TypeAlias = Literal["", "user", "on_hold", "budget", "batch", "errors", "interrupted"]
-"""Why a run is not running before it is done.
+"""Reason why an unfinished run is not running.
 
 ``user``: a person paused or stopped it. ``on_hold``: it waits behind another run that was paused. ``budget``: its
 budget is spent. ``batch``: its batch has no replies yet. ``errors``: something failed that a person has to look at.
@@ -43,7 +43,7 @@ unresolved for a person."""
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """Why a run is not running before it is done: a code for programs and a message for people."""
+    """Reason why an unfinished run is not running: a code for programs and a message for people."""
 
     code: StopCode
     message: str
@@ -185,10 +185,9 @@ class RunSettings(_Frozen):
 
 
 class RunDetails(_Frozen):
-    """What a person says about a run. It can change at any time, as it changes no request.
+    """Name, tags and notes of a run. They can change at any time, because they change no request.
 
-    An ``archived`` run is offered nowhere but in the list of runs. A ``deleted`` run is listed nowhere until the
-    deletion is undone.
+    An ``archived`` run is only offered in the list of runs. A ``deleted`` run is hidden until the deletion is undone.
     """
 
     name: str = Field(default="", max_length=120)

@@ -72,7 +72,7 @@ def asked_questions(log: Iterable[Entry]) -> tuple[AskedQuestion, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """What was collected from authors.
+    """Numbers of texts, authors and answers collected.
 
     ``completion`` is the share of questions answered, abstentions included; ``abstention`` the share of abstentions
     among the answers. Their intervals treat the questions of one author as dependent.

@@ -114,7 +114,7 @@ def write_questions(
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """What was decided about a text before anything was asked; ``questions`` is empty if nothing is to be asked."""
+    """Result of preparing a text: relevant features, predictions, and the questions to ask (possibly none)."""
 
     relevant: tuple[str, ...] = ()
     predictions: Mapping[str, Prediction] = field(default_factory=dict)

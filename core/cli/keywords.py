@@ -37,7 +37,7 @@ def keywords_command(
     for name in names:
         label = codebook.find(name)
         if label is None:
-            raise UsageError(f"There is no label '{name}'.", f"The labels are {join_names(codebook.names)}.")
+            raise UsageError(f"The label '{name}' does not exist.", f"The labels are {join_names(codebook.names)}.")
         wanted.add(label.id)
     documents = preview_file(ImportOptions((input,), text=text), codebook).built.documents
     found = propose_keywords(codebook, [document.text for document in documents])

@@ -139,7 +139,7 @@ def _entries(block: Block) -> Iterator[tuple[Any, str]]:
 
 @dataclass(slots=True)
 class _CurrentLabel:
-    """Which label"""
+    """The label that the lines at hand belong to."""
 
     section: str | None = None
     above: str | None = None

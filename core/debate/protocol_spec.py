@@ -67,7 +67,7 @@ def exactly(count: int) -> RequestCount:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRule:
-    """How a protocol decides one kind of label.
+    """Rule by which a protocol decides one kind of label.
 
     ``unit`` is the unit of a consensus, ``vote`` the voting rule, ``tie`` the result of a tie; all in words.
     """

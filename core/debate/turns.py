@@ -241,7 +241,7 @@ class Turn:
 
     @property
     def problem(self) -> str:
-        """Why the reply could not be read, if it had to contain a decision; else empty."""
+        """The reason why a reply that needs a decision could not be read; else empty."""
         return self.reply.reading.problem if self.form != "text" else ""
 
 

@@ -12,7 +12,7 @@ from core.formatting import format_count
 
 @dataclass(slots=True)
 class Summary:
-    """What the rows of an export contain, filled while they are written.
+    """Contents of the exported rows, counted while they are written.
 
     ``reviewed`` counts documents with a decision of a person on at least one label, ``reviewers`` are these people.
     ``without_value`` counts documents with a label that has neither a verdict nor a review.
@@ -104,9 +104,9 @@ def table_guide(codebook: Codebook, summary: Summary) -> bytes:
         "| --- | --- |",
         *(f"| {name} | {meaning} |" for name, meaning in columns),
         "",
-        f"NAME is the name of a label. {values}; an empty cell means that there is no value, never absent.",
+        f"NAME is the name of a label. {values}; an empty cell means an unknown value, never absent.",
         "The final label is `reviewed_NAME` where it has a value, else `pred_NAME`. Score `pred_NAME` against",
-        "`gold_NAME`. A reviewer saw the verdict unless the review was blind, so `reviewed_NAME` is no prediction.",
+        "`gold_NAME`, not `reviewed_NAME`: unless the review was blind, a reviewer saw the verdict.",
         "A column of your file that has one of these names keeps it; the result gets `_2`.",
     ]
     return ("\n".join(lines) + "\n").encode()

@@ -50,7 +50,7 @@ class Format:
     media_type: str
     takes: Literal["rows", "turns"] = "rows"
     preview: Literal["csv", "parquet", "json"] = "json"
-    """How the page shows the beginning of the file: as a table, or as JSON text."""
+    """Preview of the file on the page: a table, or JSON text."""
     companions: Mapping[str, Companion] = field(default_factory=dict)
     folder_path: str = ""
     guide: Companion | None = None

@@ -224,7 +224,7 @@ ROW_LIMIT = 10_000_000
 Progress: TypeAlias = Callable[[float], None]
 
 END = "\ufdd0end of file\ufdd1"
-"""What ``LineReader`` yields after the last line when asked to, so that a parser shows whether it waits for a quote."""
+"""The line that ``LineReader`` can add at the end of a file. A parser with an open quotation mark swallows it."""
 
 
 class RowTooLong(Exception):

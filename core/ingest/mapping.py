@@ -20,7 +20,7 @@ from core.ingest.table import Table, as_text
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
-    """How the rows of a table become documents.
+    """Mapping of the rows of a table to documents.
 
     ``id`` None means row numbers, from 1. ``group`` is a column that groups rows (a chat, an abstract), ``order`` a
     column of numbers that orders the rows of a group; the documents of a group are then consecutive. ``neighbours`` is

@@ -76,20 +76,20 @@ class ModelLibrary:
         except KeyError:
             known = ", ".join(self.connections)
             raise UsageError(
-                f"There is no connection '{name}'.",
+                f"The connection '{name}' does not exist.",
                 f"Known connections: {known}. Add it on the Models page, or with --connection {name}=URL.",
             ) from None
 
     def resolve(self, role_model: RoleModel) -> RoleModel:
         """Return the role model with its connection's address.
 
-        Raises UsageError for an unknown connection or vectors that are not to be had, NoSuchModel for an unknown
+        Raises UsageError for an unknown connection or unavailable vectors, NoSuchModel for an unknown
         built-in model.
         """
         place = self.place(role_model.connection)
         if place.dialect == "builtin" and role_model.model.partition("@")[0] not in BUILTIN_MODELS:
             raise NoSuchModel(
-                f"There is no built-in model '{role_model.model}'.", f"There is {', '.join(BUILTIN_MODELS)}."
+                f"The built-in model '{role_model.model}' does not exist.", f"Choose {' or '.join(BUILTIN_MODELS)}."
             )
         name, _, vectors = role_model.model.partition("@")
         if place.dialect == "builtin" and name in PLAIN:

@@ -1,4 +1,4 @@
-"""What a server supports for a model: published facts, and answers to a few short requests."""
+"""Capabilities of a model on its server, by published facts and by a few short requests."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTempl
     """
     own = _latest_versions(protocol)
     if not own:
-        raise PromptError(f"There are no prompts for the protocol '{protocol}'.", "Install Moot again.")
+        raise PromptError(f"The prompts of the protocol '{protocol}' are missing.", "Install Moot again.")
     return shared_templates() | own | (_latest_versions(f"{protocol}/{variant}") if variant else {})
 
 
@@ -129,7 +129,7 @@ def render(template: FrozenTemplate, values: Mapping[str, Any]) -> tuple[Message
     """
     messages = tuple(Message(cast(MessageRole, role), text) for role, text in _render(template, values, parts=True))
     if not any(message.role == "user" for message in messages):
-        raise PromptError(f"{template.name}: there is no '## user' part, or it is empty.", "A model needs one.")
+        raise PromptError(f"{template.name}: the '## user' part is missing or empty.", "A model needs one.")
     return messages
 
 

@@ -46,7 +46,7 @@ def check(
     found: list[Problem] = []
     bodies = split(text) if parts else [("", text)]
     if parts and not any(speaker == "user" and body.strip() for speaker, body in bodies):
-        found.append(Problem(0, "there is no '## user' part, or it is empty"))
+        found.append(Problem(0, "the '## user' part is missing or empty"))
     if parts and bodies and (before := text[: text.index("## ")].strip()):
         found.append(Problem(1, f"'{before[:40]}' stands before the first part and is not sent", "warning"))
     seen: set[str] = set()
@@ -74,4 +74,4 @@ def _unknown_variables(tree: nodes.Template, unknown: Collection[str]) -> Iterat
     for name in tree.find_all(nodes.Name):
         if name.name in unknown and (name.name, name.lineno) not in seen:
             seen.add((name.name, name.lineno))
-            yield Problem(name.lineno, f"there is no variable '{name.name}'")
+            yield Problem(name.lineno, f"the variable '{name.name}' does not exist")

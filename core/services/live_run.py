@@ -49,7 +49,7 @@ class StoredDebate:
 
 @dataclass(slots=True)
 class ClientCursor:
-    """What one client has received; created by the client, updated by ``LiveRunState``.
+    """The state that one client has received; created by the client, updated by ``LiveRunState``.
 
     ``focus`` is the debate that the client shows in full. ``cursors`` note how much of its turns the client has.
     ``tiles_revision`` and ``focus_revision`` are the revisions up to which tiles and the debate in focus were sent.

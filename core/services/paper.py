@@ -1,4 +1,4 @@
-"""What a paper says about a run: methods, tables of results, prompts and model versions, references, a design file.
+"""Parts of a paper on a run: methods, tables of results, prompts and model versions, references, a design file.
 
 A ``Paper`` is made from what the project holds, and written as Markdown, HTML or LaTeX. Each table of results names the
 address of the view that shows its numbers.

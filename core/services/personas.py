@@ -135,7 +135,7 @@ def generate(
     it. A second attempt only pays for the missing replies.
     """
     if not sources:
-        raise UsageError("There are no sources to generate personas from.", "Add at least one document.")
+        raise UsageError("No sources are given to generate personas from.", "Add at least one document.")
     session.store.personas.keep_sources({source.name: source.text for source in sources})
     settings = _settings(codebook, with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS))
     step = persona_extraction.extract_personas(

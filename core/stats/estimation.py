@@ -53,13 +53,13 @@ class _Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How the documents of a score were selected, and which of them depend on each other.
+    """Selection of the documents of a score, and the dependence between them.
 
     Without arguments, documents are independent and represent a larger population. ``groups`` is ``[document]``: equal
     codes mark dependent documents (of one author, thread or product); these groups are then the independent units.
     ``sample`` describes reviewed documents that represent a finite collection, and ``order`` gives the row of each of
-    them. Then the selection alone is random, and groups do not matter. ``known`` is ``[document, variable]``: what is
-    known of every document, reviewed or not, such as its verdict; 0 for a document outside of the population.
+    them. Then the selection alone is random, and groups do not matter. ``known`` is ``[document, variable]``:
+    variables known of every document, reviewed or not, such as its verdict; 0 for a document outside of the population.
     """
 
     groups: npt.NDArray[np.int64] | None = None

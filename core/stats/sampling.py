@@ -51,7 +51,7 @@ _RARE = 0.2  # a label with a 16th of the documents has 16 ** _RARE times the pa
 
 @dataclass(frozen=True, slots=True)
 class SamplingRecord:
-    """How a document was selected as the next one of the review queue.
+    """Selection of a document as the next one of the review queue.
 
     ``probability`` is the chance that this one of the ``remaining`` documents (itself included) was next, by the sizes
     of ``frame``.

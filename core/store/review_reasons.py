@@ -103,7 +103,9 @@ class ReviewReasons:
         basis, verdicts = self._state(params)
         kept = self._connection.row("SELECT basis, verdicts FROM review_reason_states WHERE run_id = ?", [run_id])
         if kept != (basis, verdicts):
-            self._writer.do(lambda cursor: _derive(cursor, params, basis, verdicts, anew=not kept or kept[0] != basis))
+            self._writer.do(
+                lambda cursor: _derive(cursor, params, basis, verdicts, everything=not kept or kept[0] != basis)
+            )
 
     def _state(self, params: dict[str, Any]) -> tuple[str, str]:
         gold = self._connection.rows(f"SELECT count(*), {GOLD_MARK}::VARCHAR FROM gold")[0]
@@ -115,9 +117,9 @@ class ReviewReasons:
         return f"{gold} {params['siblings']}", str(verdicts)
 
 
-def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *, anew: bool) -> None:
+def _derive(cursor: Cursor, params: dict[str, Any], basis: str, verdicts: str, *, everything: bool) -> None:
     run = {"run": params["run"]}
-    if anew:
+    if everything:
         cursor.execute("DELETE FROM review_reasons WHERE run_id = $run", run)
     else:
         cursor.execute(_GONE, params)

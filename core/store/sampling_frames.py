@@ -26,7 +26,7 @@ class SamplingFrame:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """How a submitted document was selected: ``how`` and, if it was drawn, the run and the frame of the draw."""
+    """Selection of a submitted document: ``how`` and, if it was drawn, the run and the frame of the draw."""
 
     document_id: str
     how: str

@@ -64,7 +64,7 @@ def test_excluded_text_says_why_and_hostile_words_stay_text(session: ProjectSess
     send(at, "Good morning!")
     assert "only a greeting" in html(at)
     send(at, "")
-    assert "no text yet" in html(at)
+    assert "The text is empty." in html(at)
     send(at, f"{HOSTILE} and the report is due tomorrow")
     assert "<img src=x" not in html(at)
     assert any("<img src=x" in each.value for each in at.text)

@@ -114,7 +114,7 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
     at.session_state["lab_subject"] = slot.slot
     at.run()
     line = now.text.count("\n") + 1
-    assert f"Line {line}: there is no variable" in html(at)
+    assert f"Line {line}: the variable" in html(at)
     assert at.button(key="lab-keep").disabled
     at.button(key="lab-try").click().run()
     assert "Fix it first" in html(at)

@@ -110,7 +110,7 @@ def test_changes_are_tested_and_invalid_or_looping_prompts_refused(page: Page) -
     editor.click()
     editor.press("Control+End")
     page.keyboard.type("\n{{ nobody }}")
-    page.get_by_text("there is no variable 'nobody'").first.wait_for()
+    page.get_by_text("the variable 'nobody' does not exist").first.wait_for()
     expect(page.locator(".template-editor .coloured .error")).to_have_text("{{ nobody }}")
     for _ in range(len("{{ nobody }}")):
         page.keyboard.press("Backspace")

@@ -290,7 +290,7 @@ def _problems(definition: ProtocolDefinition) -> Iterator[tuple[_Location, str, 
     def unknown(location: _Location, roles: Sequence[str]) -> Iterator[tuple[_Location, str, int]]:
         for role in roles:
             if role not in names:
-                yield location, f"there is no role '{role}'; the roles are: {', '.join(names)}", 0
+                yield location, f"the role '{role}' does not exist; the roles are: {', '.join(names)}", 0
 
     for name, role in names.items():
         if not _ROLE_NAME.match(name) or family(name) != name or name in _RESERVED_NAMES:

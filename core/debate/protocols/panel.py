@@ -254,7 +254,7 @@ _PARAMS = (
           hidden=True),
     Param("dimensions", "Maximum personas per group", DIMENSIONS, "Limit for personas created from sources.",
           minimum=1, maximum=MOST, hidden=True),
-    Param("turns", "Maximum turns", 6, "Limit for each group; 0 is no debate.", minimum=0, maximum=60),
+    Param("turns", "Maximum turns", 6, "Limit for each group; 0 means no debate.", minimum=0, maximum=60),
     Param("coordinator", "Next speaker", "model", "Chosen by a coordinator, or by code in the order of disagreement.",
           choices={"model": "Coordinator", "order": "Order of disagreement"}),
     Param("style", "Persona style", "full", "All five attributes, or a simple role for comparison.",

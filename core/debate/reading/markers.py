@@ -333,7 +333,7 @@ def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None,
     for marker in markers:
         if marker.start < done or is_inside(marker.start, quoted):
             continue
-        # What a denied marker announces is denied with it: "I doubt the final decision is: The label is A".
+        # A denied marker denies the statement that it announces: "I doubt the final decision is: The label is A".
         if _meant(lines, marker, denying) and not (
             0 <= void <= marker.start and not lines[void : marker.start].strip(" \"'“_([")
         ):

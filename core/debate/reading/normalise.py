@@ -1,4 +1,4 @@
-"""Text as it is compared, with the way back to where each character stands in the stored text."""
+"""Text as it is compared, with the position of each character in the stored text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Folded:
         return self.starts[start], self.ends[end - 1]
 
     def whole(self, start: int, end: int) -> bool:
-        """Whether ``text[start:end]`` cuts no character of the source in two."""
+        """Return True if ``text[start:end]`` consists of whole characters of the source."""
         before = start == 0 or self.starts[start - 1] != self.starts[start]
         after = end == len(self.text) or self.starts[end] != self.starts[end - 1]
         return before and after
@@ -116,7 +116,7 @@ def unspaced(character: str) -> bool:
 
 
 def joined(text: str, at: int) -> bool:
-    """Whether the characters before and at ``at`` belong to one word; False at either end of the text."""
+    """Return True if the characters before and at ``at`` belong to one word; False at either end of the text."""
     if not 0 < at < len(text):
         return False
     left, right = text[at - 1], text[at]

@@ -50,7 +50,7 @@ NO_DECISION = "no decision line"
 CUT = "cut by the output limit before the decision was complete"
 NO_CHOICE = "the decision does not choose one label"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
-"""How many names outside the codebook a reading keeps, and how much of each."""
+"""Most names outside the codebook that a reading keeps, and most characters of each."""
 
 _FORMS: Mapping[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
 _KINDS: Mapping[ReplyForm, frozenset[Kind]] = {

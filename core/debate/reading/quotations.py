@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 _PARTNER = {"”": "“„", "“": "„", "»": "«", "«": "»"}
-"""What a closing mark closes. “ closes German „, and « closes » where they point inwards."""
+"""Opening marks that each closing mark closes. “ closes German „, and « closes » where they point inwards."""
 
 _TOKEN = re.compile(r'["“”„«»]|\n[^\S\n]*(?=\n)|\n[^\S\n]*(?:[-*+•]|\d{1,3}[.)])[^\S\n]')
 _BEFORE = frozenset(" \n\t([{<-–—/:;,=#*_>`|~“‘«'")
@@ -82,7 +82,7 @@ def _may_open(mark: str, text: str, at: int) -> bool:
 
 
 def _shape(text: str, at: int) -> tuple[bool, bool]:
-    """Whether the mark looks like an opening one and like a closing one, by its neighbours."""
+    """Return if the mark can open and if it can close a quotation, by its neighbours."""
     before = text[at - 1] if at else "\n"
     after = text[at + 1] if at + 1 < len(text) else "\n"
     opens = before in _BEFORE and not after.isspace()

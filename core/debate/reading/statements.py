@@ -20,9 +20,9 @@ _DENIALS = frozenset({"neg", "no", "absent", "none", "negation", "open", "mark",
 _BREAKS = frozenset({"comma", "semicolon"})
 _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
 _PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
-"""What may stand between the word of a heading and its colon."""
+"""Tokens allowed between the word of a heading and its colon."""
 _ASKED = frozenset({"verb", "fill", "word", "present", "why"})
-"""What may stand in a question about a label beside its name."""
+"""Tokens allowed beside the name in a question about a label."""
 _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
 _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"

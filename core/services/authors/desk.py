@@ -210,7 +210,7 @@ def submit(
     desk = load_desk(session)
     _require_consent(desk, author)
     if not text.strip():
-        raise UsageError("There is no text yet.", "Write or paste one.")
+        raise UsageError("The text is empty.", "Write or paste one.")
     settings = load_settings(session)
     masked = mask_text(session, text)
     own = desk.submissions(author)
@@ -275,7 +275,7 @@ def answer(
     desk, settings = load_desk(session), load_settings(session)
     found = desk.question(question_id)
     if found is None:
-        raise UsageError(f"There is no question '{question_id}'.", "Reload the page.")
+        raise UsageError(f"The question '{question_id}' does not exist.", "Reload the page.")
     question, submission = found
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")

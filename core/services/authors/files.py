@@ -162,7 +162,7 @@ def _entries(desk: Desk, row: _ChatRow, names: tuple[str, ...], earlier: list[st
         made = made[1:]
     if row.recommended and not rule:
         if row.arm not in (SELECTOR, KEYWORDS):
-            raise ValueError(f"there is no arm '{row.arm}'")
+            raise ValueError(f"the arm '{row.arm}' does not exist")
         matches = tuple(predictions) if row.arm == SELECTOR else ()
         made.append(Impression(id, row.author, row.at, row.recommended, row.arm, matches))
         made += [Reaction(id, row.author, row.at + 1 + click) for click in range(row.clicks)]
@@ -175,7 +175,7 @@ def _message(row: _MessageRow, names: tuple[str, ...]) -> Message:
         return Message("author", text)
     if row.role == "assistant":
         return Message("assistant", text)
-    raise ValueError(f"there is no role '{row.role}'")
+    raise ValueError(f"the role '{row.role}' does not exist")
 
 
 def _author_answer(question: Question, row: _QuestionRow, chat: _ChatRow) -> Answer:

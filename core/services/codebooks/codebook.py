@@ -427,19 +427,19 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
         return sum(template.codebook.find(label.name) is not None for label in codebook.labels)
 
     best = max((one for one in templates() if one.codebook.kind == codebook.kind), key=known)
-    lends = 2 * known(best) > len(codebook.labels)
+    fits = 2 * known(best) > len(codebook.labels)
 
     def filled(label: Label) -> Label:
-        lent = best.codebook.find(label.name) if lends else None
-        if lent is None:
+        similar = best.codebook.find(label.name) if fits else None
+        if similar is None:
             return label.model_copy(update={"keywords": label.keywords or baseline.starters(label.name)})
         words = ("description", "include", "exclude", "keywords")
-        return label.model_copy(update={name: getattr(label, name) or getattr(lent, name) for name in words})
+        return label.model_copy(update={name: getattr(label, name) or getattr(similar, name) for name in words})
 
     labels = tuple(map(filled, codebook.labels))
     if labels == codebook.labels:
         return codebook, ""
-    if not lends:
+    if not fits:
         return codebook.model_copy(
             update={"labels": labels}
         ), "Keywords are suggestions for common aspects; edit them as needed."

@@ -70,7 +70,7 @@ class MainTest:
 
 @dataclass(frozen=True, slots=True)
 class Equivalence:
-    """Whether the main score of the second run is as good as the first, up to a margin."""
+    """Test of the main score of the second run for equivalence with the first, up to a margin."""
 
     margin: float
     interval: Interval | None

@@ -53,7 +53,7 @@ class Analysis:
 
     @property
     def sentence(self) -> str:
-        """What the coefficients rest on, in words."""
+        """The documents behind the coefficients, in words."""
         found = self.found
         out = f"; left out: {self.left_out:,} without a value" if self.left_out else ""
         over = f", {self.groups:,} independent groups" if self.groups is not None else ""
@@ -94,7 +94,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     if formula.outcome in formula.predictors or len(set(formula.predictors)) < len(formula.predictors):
         raise UsageError("The regression names a variable twice.", "Name each variable once.")
     if formula.family not in FAMILIES:
-        raise UsageError(f"There is no family '{formula.family}'.", f"Choose {' or '.join(FAMILIES)}.")
+        raise UsageError(f"The family '{formula.family}' does not exist.", f"Choose {' or '.join(FAMILIES)}.")
     loaded = arrays.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
     design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])

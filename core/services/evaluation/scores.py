@@ -59,7 +59,7 @@ class FieldOverlap:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What the intervals of a score rest on: independent documents, groups of them, or a sample of reviewed ones."""
+    """Units behind the intervals of a score: independent documents, groups of them, or a sample of reviewed ones."""
 
     design: Literal["documents", "groups", "sample", "by_hand"]
     units: int

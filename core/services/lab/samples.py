@@ -83,7 +83,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     split = holdout_split(session)
     known: Sequence[str] = development_ids(session) or session.store.lab.unknown(split.seed, split.share, 20 * size)
     if not known:
-        raise UsageError("There are no documents to test on.", "Import some on the Data page.")
+        raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
     run_id = _latest_run_with_verdicts(session)
     drawn = Sample(
         draw_stratified(known, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id

@@ -54,10 +54,10 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True)
 class RaterQuality:
-    """How an annotator compares with the latent truth of an item: answered documents, and recall by true value.
+    """Quality of an annotator by the latent truth of an item: answered documents, and recall by true value.
 
     ``recalls`` maps each value to the estimated share of the documents with that true value on which the annotator gave
-    it; None where nothing is known.
+    it; None if it cannot be estimated.
     """
 
     name: str

@@ -34,7 +34,7 @@ MAX_EVALUATED = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CodebookExample:
-    """Words of a document that are to be added to a part of a label."""
+    """Words of a document to add to a part of a label."""
 
     document_id: str
     label_id: str

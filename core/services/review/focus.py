@@ -1,4 +1,4 @@
-"""Data of the Focus view for the browser: lines of the queue, and one document with all that bears on its decision.
+"""Data of the Focus view for the browser: lines of the queue, and one document with everything needed to decide it.
 
 With blind review, nothing of the verdict leaves this module before the reveal. A second reading is always blind: until
 it is submitted, nothing of the verdict or of other reviewers leaves this module.
@@ -52,7 +52,7 @@ def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Json:
 
 
 def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json | None:
-    """Return one document with everything that bears on its decision; None when the run does not have it."""
+    """Return one document with everything needed to decide it; None if the run does not have it."""
     view = queue.viewpoint(session, run, actor)
     found = next(iter(session.store.review_pages.review(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Plan of a review: what is to be claimed, how precisely, how many reviews that takes, and whether they are enough."""
+"""Plan of a review: the claim to support, its precision, the number of reviews needed, and the progress so far."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _STEPS = (25, 50, 75, 100, 150, 200, 300, 400, 600, 800, 1200, 1600, MAX_REVIEWS
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be claimed, and how precisely.
+    """The claim that a review should support, and its precision.
 
     ``label`` is the id of the label, empty for a claim over all labels. ``points`` is half the width of the interval,
     as a share. For accepted verdicts it is the bound of their error instead, and against the run with the id ``other``

@@ -64,7 +64,7 @@ class SavedAction:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
-    """How an action was done: the ``seconds`` spent, and ``once``, its idempotency key.
+    """Details of an action: the ``seconds`` spent, and ``once``, its idempotency key.
 
     An action with a key that was recorded before is not recorded again.
     """

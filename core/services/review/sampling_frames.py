@@ -34,7 +34,7 @@ _VERDICTS = 1.25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signals:
-    """What is known of the run's documents before the review.
+    """Properties of the run's documents that are known before the review.
 
     ``given`` is ``[document, label]``: True where the verdict gives the label (no column for ratings). ``apart`` is
     ``[document, item]``: True where a role differs from the verdict. ``reason`` is ``[document]``: True with a reason

@@ -36,7 +36,8 @@ def vote_weights(session: ProjectSession, settings: RunSettings) -> str:
 def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, int], dict[str, int]]:
     """Return the correct and all compared labels of each model on reviewed documents.
 
-    Each counts once: the queue prefers doubtful documents for all models alike, and a weight is no claim about others.
+    Each document counts once. The queue prefers doubtful documents, but it does so for all models alike, and a weight
+    only ranks the models.
     """
     right: dict[str, int] = {}
     n: dict[str, int] = {}

@@ -159,7 +159,7 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (("--model", "nowhere/x"), "no connection 'nowhere'"),
+        (("--model", "nowhere/x"), "connection 'nowhere' does not exist"),
         (("--model", "builtin"), "not a model"),
         (("--protocol", "duel"), "Unknown protocol"),
         (("--role", "jury=builtin/lexical"), "no role 'jury'"),

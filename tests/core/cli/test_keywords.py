@@ -49,4 +49,4 @@ def test_writes_the_codebook_only_on_request(files: tuple[Path, Path], tmp_path:
 def test_unknown_label_is_refused(files: tuple[Path, Path]) -> None:
     texts, book = files
     found = moot("keywords", texts, "--text", "text", "--codebook", book, "--label", "Fish", code=2)
-    assert "no label 'Fish'" in found.stderr
+    assert "label 'Fish' does not exist" in found.stderr

@@ -77,15 +77,15 @@ def test_spec_has_counts_title_and_kinds() -> None:
 @pytest.mark.parametrize(
     ("change", "line", "message"),
     [
-        (("decides: last", "decides: nobody"), 13, "no role 'nobody'"),
-        (("  - last\n", "  - lost\n"), 10, "no role 'lost'"),
+        (("decides: last", "decides: nobody"), 13, "role 'nobody' does not exist"),
+        (("  - last\n", "  - lost\n"), 10, "role 'lost' does not exist"),
         (("times: 3", "times: 99"), 8, "less than or equal to 10"),
         (("until: agreed", "until: bored"), 9, "agreed"),
         (("name: Talk", "name: Talk\ncolour: red"), 2, "'colour' is not a known key"),
         (("  two: ", "  decision: "), 4, "'decision' cannot be a role"),
         (("  two: ", "  judge_2: "), 4, "'judge_2' cannot be a role"),
         (("  last: {prompt", "  last: {speech"), 5, "'speech' is not a known key"),
-        (("## user", "## usr"), 3, "no '## user' part"),
+        (("## user", "## usr"), 3, "'## user' part is missing"),
         (("  - last\n", ""), 5, "'last' is never asked"),
         (("order:", "order: ["), 7, "not YAML"),
         (("decides: last", "kinds: [essay]\ndecides: last"), 13, "'multilabel', 'choice' or 'rating'"),
@@ -107,5 +107,5 @@ def test_any_other_text_raises_usage_error(text: str) -> None:
 
 
 def test_error_names_unknown_variable() -> None:
-    with pytest.raises(UsageError, match="no variable 'wisdom'"):
+    with pytest.raises(UsageError, match="variable 'wisdom' does not exist"):
         read(TALK.replace("{{ replies }}", "{{ wisdom }}", 1))

@@ -62,7 +62,7 @@ def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
 def test_template_with_an_error_is_kept_as_draft_only(session, judge):
     now = edited(session, judge, "{{ document }}", "{{ dokument }}")
     assert not now.usable
-    with pytest.raises(PromptError, match=r"ecj/judge.draft, line \d+: there is no variable 'dokument'"):
+    with pytest.raises(PromptError, match=r"ecj/judge.draft, line \d+: the variable 'dokument' does not exist"):
         templates.save_version(session, judge, "ecj")
     assert templates.template_status(session, judge, "ecj").text == now.text
 
@@ -91,7 +91,7 @@ BROKEN = {
     "{% for x in range(99999999) %}{% endfor %}": "Range too big",
     "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}": "exceeded the time or memory limit",
     "{{ 'x' * 99999999999 }}": "memory",
-    "{{ nothing }}": "there is no variable 'nothing'",
+    "{{ nothing }}": "the variable 'nothing' does not exist",
     "{% if %}": "Expected an expression",
     "{{ ''.__class__ }}": "unsafe",
 }

@@ -103,7 +103,7 @@ def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, Ru
         (Formula("Clean", ("id",)), "'id' is not a label"),
         (Formula("Clean", ("nothing",)), "'nothing' is not a label"),
         (Formula("stars", ("Clean",), "logistic"), "not yes or no"),
-        (Formula("Clean", ("Staff",), "poisson"), "no family"),  # type: ignore[arg-type]
+        (Formula("Clean", ("Staff",), "poisson"), "family .poisson. does not exist"),  # type: ignore[arg-type]
     ],
 )
 def test_a_wrong_formula_is_refused(world: tuple[ProjectSession, RunRow], formula: Formula, problem: str) -> None:
