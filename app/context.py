@@ -13,7 +13,7 @@ import streamlit as st
 from starlette.concurrency import run_in_threadpool
 from streamlit import config
 
-from app.api.security import Access
+from app.api.access import Access, process_access
 from app.state import DataState, reset_widgets, state
 from core.errors import ProjectError
 from core.services import projects
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _installed = False
-_access = Access()
+_access = process_access()
 
 
 def install(workspace: Workspace | None, access: Access | None = None) -> None:

@@ -1,13 +1,19 @@
 """The studio as an ASGI app. Only the launcher (``core.cli``) and ``streamlit run`` import this."""
 
 from pathlib import Path
+from socket import socket
 
 import streamlit as st
 from starlette.middleware import Middleware
+from streamlit import config
+from streamlit.web import bootstrap
 
-from app import components, context
+from app import components, context, preload
 from app.api import live, review, security
 from app.pages import PAGES
+
+PING_SECONDS = 30.0
+"""Seconds between two pings of a WebSocket, and the longest wait for an answer. Streamlit's server uses the same."""
 
 
 def show_error(error: Exception) -> bool:
@@ -33,3 +39,25 @@ asgi = st.App(
     middleware=[Middleware(security.Guard, access=context.access())],
     on_script_error=show_error,
 )
+
+
+def serve(listener: socket) -> None:
+    """Serve the studio at a listening socket until a signal stops it.
+
+    Streamlit's own server would open a port itself, and lose the requests that wait at this socket.
+    """
+    import uvicorn
+
+    bootstrap.load_config_options({"server.port": listener.getsockname()[1]})
+    settings = uvicorn.Config(
+        asgi,
+        ws="websockets-sansio",
+        ws_max_size=config.get_option("server.maxMessageSize") * 1_000_000,
+        ws_per_message_deflate=False,
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
+        access_log=False,
+        log_level="warning",
+    )
+    with preload.running():
+        uvicorn.Server(settings).run(sockets=[listener])

@@ -39,7 +39,7 @@ def command_line() -> str:
         "## moot\n",
         help_of(),
     ]
-    for name in sorted(main.commands):
+    for name in main.list_commands(click.Context(main)):
         parts += [f"## moot {name}\n", help_of(name)]
     return "\n".join(parts)
 

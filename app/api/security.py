@@ -1,16 +1,8 @@
-"""Access control of the studio: one middleware around every HTTP and WebSocket route, Streamlit's own included.
-
-There are three checks, each against a different attacker. ``Host`` must name this machine (DNS rebinding). ``Origin``
-must be the address of the studio (other web pages, also those of other ports). The cookie must be the one that the
-start-up token was exchanged for (other accounts on this machine, which can reach the port). Cookies ignore ports, so
-the cookie's name contains the port. Two studios on one machine therefore do not log each other out.
-"""
+"""Middleware around every HTTP and WebSocket route of the studio, Streamlit's own included, and the page itself."""
 
 from __future__ import annotations
 
-import hmac
 import re
-import secrets
 from base64 import b64encode
 from collections.abc import Iterable
 from functools import cache
@@ -26,10 +18,9 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 
+from app.api.access import ENTER, Access, cookie_name, starting_frame
 from app.components import review_grid_loader
 
-ENTER = "/moot/enter"
-LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
 POLICY_VIOLATION = 1008
 """WebSocket close code of a refused connection."""
 _LONGEST_FORM = 1024
@@ -48,77 +39,6 @@ _REFUSALS = {
         _FORM,
     ),
 }
-_HANDOVER = """<!doctype html><meta charset="utf-8"><title>Moot</title>
-<form method="post" action="{address}"><input type="hidden" name="token" value="{token}">
-<button>Open Moot</button></form>
-<script>document.forms[0].submit()</script>
-"""
-
-
-class Access:
-    """Start-up token and the access checks of the studio."""
-
-    def __init__(self, token: str | None = None) -> None:
-        self.token = token or secrets.token_urlsafe(24)
-        self.cookie = hmac.new(self.token.encode(), b"cookie", "sha256").hexdigest()
-        """Value of the cookie. The token cannot be derived from it."""
-
-    @property
-    def entrance(self) -> str:
-        """Path and query of the address that sets the cookie."""
-        return f"{ENTER}?token={self.token}"
-
-    def handover(self, url: str) -> str:
-        """Return a page that exchanges the token without an address that contains it.
-
-        A browser opens this page from a file that only its user can read. The token is then neither in the browser's
-        command line nor in its history.
-        """
-        return _HANDOVER.format(address=f"{url}{ENTER}", token=self.token)
-
-    def is_token(self, token: str) -> bool:
-        """Return True if this is the token, in constant time."""
-        return hmac.compare_digest(token.encode(), self.token.encode())
-
-    def refusal(self, connection: HTTPConnection) -> str:
-        """Return the failed check of a request (host, origin or token), or an empty string if it is allowed."""
-        host = connection.headers.get("host", "")
-        if not is_local(host):
-            return "host"
-        if not hmac.compare_digest(connection.cookies.get(cookie_name(host), "").encode(), self.cookie.encode()):
-            return "token"
-        return "" if _is_same_origin(connection, host) else "origin"
-
-
-def is_local(host: str) -> bool:
-    """Return True if a Host header names this machine, with any port."""
-    name, colon, port = host.rpartition(":")
-    if not colon or not port.isdigit():
-        name = host
-    return name.lower() in LOCAL_HOSTS
-
-
-def cookie_name(host: str) -> str:
-    """Return the cookie name for a host: ``moot_session`` and the port."""
-    port = host.rpartition(":")[2]
-    return f"moot_session_{port}" if port.isdigit() else "moot_session"
-
-
-def _is_same_origin(connection: HTTPConnection, host: str) -> bool:
-    """Return True if a page of the studio sent the request.
-
-    A browser sends ``Origin`` with every WebSocket and with every request that can change something, so there it is
-    required. Elsewhere ``Sec-Fetch-Site`` tells a page of the studio from another one, which may only link to it.
-    """
-    scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
-    origin = connection.headers.get("origin")
-    if origin is not None:
-        return origin.lower() == f"{scheme}://{host}".lower()
-    if connection.scope["type"] == "websocket" or connection.scope["method"] not in ("GET", "HEAD"):
-        return False
-    if connection.headers.get("sec-fetch-site", "none") in ("same-origin", "none"):
-        return True
-    return connection.headers.get("sec-fetch-dest") == "document"
 
 
 class Guard:
@@ -183,10 +103,10 @@ class Guard:
 
 
 def page_routes(names: Iterable[str]) -> list[BaseRoute]:
-    """Return routes that serve Streamlit's page at the addresses of these pages, and of the home page only at ``/``.
+    """Return routes that serve the studio's page at the addresses of these pages, and of the home page only at ``/``.
 
     Without them, Streamlit looks for its server below the address of the page first, which the browser reports as
-    errors.
+    errors, and the page stays white until Streamlit's scripts are loaded.
     """
 
     async def home(_request: Request) -> Response:
@@ -195,14 +115,16 @@ def page_routes(names: Iterable[str]) -> list[BaseRoute]:
     async def page(_request: Request) -> Response:
         return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
 
-    return [Route(f"/{name}", home if name == "home" else page) for name in names]
+    return [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in names)]
 
 
 @cache
 def _page() -> str:
-    """Return Streamlit's page with the address of its server."""
+    """Return Streamlit's page with the address of its server, and with the frame of the studio until it is drawn."""
     page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    return page.replace("<head>", "<head><script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>", 1)
+    page = page.replace("<head>", "<head><script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>", 1)
+    page = page.replace("<title>Streamlit</title>", "<title>Moot</title>", 1)
+    return page.replace('<div id="root"></div>', f'<div id="root">{starting_frame()}</div>', 1)
 
 
 @cache

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from core import __version__
-from core.cli.annotate import annotate_command, rerun_command
-from core.cli.authors import authors_command
 from core.cli.console import (
     ErrorReportingGroup,
     help_examples,
@@ -20,17 +19,29 @@ from core.cli.console import (
     print_message,
     project_option,
 )
-from core.cli.evaluate import compare_command, evaluate_command, regress_command
-from core.cli.keywords import keywords_command
-from core.cli.project import (
-    doctor_command,
-    export_command,
-    import_command,
-    install_minilm_command,
-    models_command,
-    runs_command,
-)
 from core.cli.studio import Shown, launch, write_desktop_entry
+
+COMMANDS = {
+    "annotate": "annotate", "rerun": "annotate", "evaluate": "evaluate", "compare": "evaluate", "regress": "evaluate",
+    "runs": "project", "export": "project", "import": "project", "models": "project", "doctor": "project",
+    "install-minilm": "project", "authors": "authors", "keywords": "keywords",
+}  # fmt: skip
+"""Module of ``core.cli`` by command."""
+
+
+class LazyGroup(ErrorReportingGroup):
+    """Command group that imports the module of a command when the command is called or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, sorted."""
+        return sorted([*super().list_commands(ctx), *COMMANDS])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, or None if it does not exist."""
+        if cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module = import_module(f"core.cli.{COMMANDS[cmd_name]}")
+        return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
 
 def _studio_options(command: Any) -> Any:
@@ -47,7 +58,7 @@ def _studio_options(command: Any) -> Any:
 
 
 @click.group(
-    cls=ErrorReportingGroup,
+    cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")
@@ -114,11 +125,3 @@ def demo(as_json: bool) -> None:
             "The labels come from the built-in word-list baseline, not a language model. To see the debates: moot"
         )
     raise SystemExit(outcome.exit_code)
-
-
-for _command in (
-    annotate_command, rerun_command, evaluate_command, compare_command, regress_command, runs_command, export_command,
-    import_command, models_command, doctor_command, authors_command, keywords_command,
-    install_minilm_command,
-):  # fmt: skip
-    main.add_command(_command)

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import orjson
 
-from core.debate.events import Event, RunStatus
 from core.errors import MootError, ProjectGone, StorageFull
 from core.formatting import format_eta, format_money
+
+if TYPE_CHECKING:
+    from core.debate.events import Event, RunStatus
 
 T = TypeVar("T")
 
@@ -125,6 +127,8 @@ class ProgressLines:
 
     def __call__(self, event: Event) -> None:
         """Print an event's progress. Called from the engine's thread."""
+        from core.debate.events import RunStatus
+
         if not isinstance(event, RunStatus):
             return
         with self._guard:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import importlib.util
 import multiprocessing
 import os
@@ -15,16 +16,21 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import platformdirs
 
 from core.cli.console import print_message
-from core.errors import ProjectGone, ProjectLocked, UsageError
+from core.errors import MootError, ProjectGone, ProjectLocked, UsageError
+
+if TYPE_CHECKING:
+    from app.api.access import Access
 
 ADDRESS = "127.0.0.1"
 FIRST_PORT, LAST_PORT = 8501, 8600
-START_SECONDS = 60.0
+BACKLOG = 2048
+ANSWER_SECONDS = 10.0
+"""Seconds in which a browser that was opened asks for its page."""
 
 
 Shown = Literal["browser", "window", "address"]
@@ -36,48 +42,35 @@ def launch(project: Path | None, port: int | None, shown: Shown) -> None:
 
     If another Moot process has the project open, show that one instead. Raises UsageError for a port in use or a
     missing pywebview, and ProjectError for a file that cannot be opened.
+
+    The browser is opened first. Its request waits at the port while libraries are imported and the project is opened.
     """
-    from app import context
-    from core.services import projects, workspace
+    from app.api.access import process_access
 
     if shown == "window" and not _has_webview():
         raise UsageError("--window needs pywebview.", "Install Moot with the extra 'window', or omit --window.")
-
-    port = _choose_port(port)
-    url = f"http://{ADDRESS}:{port}"
-    studio = workspace.start(url=url)
-    try:
-        if project is not None:
-            studio.open(project)
-        else:
-            projects.open_last(studio)
-    except ProjectLocked as locked:
-        workspace.stop()
-        if locked.url is None:
-            raise
-        print_message(f"moot: this project is already open at {locked.url}")
-        page = _handover_file(locked.pid)
-        if shown != "address" and page.exists():
-            _show(page, shown)
-        return
-    except BaseException:
-        workspace.stop()
-        raise
-    page = _handover_file(os.getpid())
-    print_message(f"moot: open {url}{context.access().entrance}")
-    print_message("moot: stop with Ctrl-C; active runs are saved and can be resumed")
-    try:
-        _write_private(page, context.access().handover(url))
+    access = process_access()
+    with _listen(port) as listener:
+        url = f"http://{ADDRESS}:{listener.getsockname()[1]}"
+        page = _handover_file(os.getpid())
+        _write_private(page, access.handover(url))
+        showing = threading.Thread(target=_show, args=(page, shown), daemon=True)
         if shown != "address":
-            threading.Thread(target=_show_when_ready, args=(port, page, shown), daemon=True).start()
-        with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the studio
-            _serve(port)
-    finally:
-        page.unlink(missing_ok=True)
+            showing.start()
         try:
-            workspace.stop()
-        except ProjectGone as gone:
-            print_message(f"moot: {gone}")
+            with contextlib.suppress(KeyboardInterrupt):  # Ctrl-C is the normal way to stop the studio
+                _serve(project, listener, url, access.entrance)
+        except MootError as error:
+            if shown != "address":
+                _answer(listener, access, _page_instead(error))
+            if shown == "window":
+                with contextlib.suppress(KeyboardInterrupt):
+                    showing.join()
+            if not isinstance(error, ProjectLocked) or error.url is None:
+                raise
+            print_message(f"moot: this project is already open at {error.url}")
+        finally:
+            page.unlink(missing_ok=True)
 
 
 def _handover_file(pid: int | None) -> Path:
@@ -95,58 +88,103 @@ def _write_private(path: Path, text: str) -> None:
         file.write(text)
 
 
-def _serve(port: int) -> None:
-    from app import main, preload
+def _serve(project: Path | None, listener: socket.socket, url: str, entrance: str) -> None:
+    """Open the project and serve the studio at this socket until a signal stops it."""
+    from app import main
+    from core.services import projects, workspace
 
-    sys.argv[:] = [str(main.__file__)]  # Streamlit anchors its configuration and paths here
-    with preload.running():
-        main.asgi.run(config={"server.address": ADDRESS, "server.port": port, "server.headless": True})
+    studio = workspace.start(url=url)
+    try:
+        if project is not None:
+            studio.open(project)
+        else:
+            projects.open_last(studio)
+        print_message(f"moot: open {url}{entrance}")
+        print_message("moot: stop with Ctrl-C; active runs are saved and can be resumed")
+        main.serve(listener)
+    finally:
+        try:
+            workspace.stop()
+        except ProjectGone as gone:
+            print_message(f"moot: {gone}")
 
 
-def _choose_port(wanted: int | None) -> int:
+def _listen(wanted: int | None) -> socket.socket:
+    """Return a socket that listens at a port of this machine, by default at the first free one."""
+    for port in (wanted,) if wanted is not None else range(FIRST_PORT, LAST_PORT + 1):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        if os.name == "posix":  # elsewhere it would let two servers have one port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((ADDRESS, port))
+            listener.listen(BACKLOG)
+        except OSError:
+            listener.close()
+            continue
+        return listener
     if wanted is not None:
-        if not _is_free(wanted):
-            raise UsageError(f"Port {wanted} is in use.", "Omit --port to use the next free port.")
-        return wanted
-    for port in range(FIRST_PORT, LAST_PORT + 1):
-        if _is_free(port):
-            return port
+        raise UsageError(f"Port {wanted} is in use.", "Omit --port to use the next free port.")
     raise UsageError(f"No port from {FIRST_PORT} to {LAST_PORT} is free.", "Choose another port with --port.")
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        if os.name == "posix":  # elsewhere it would let two servers have one port
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((ADDRESS, port))
-        except OSError:
-            return False
-    return True
-
-
-def _show_when_ready(port: int, page: Path, shown: Shown) -> None:
-    """Open the browser or the window when the server answers; stop the server when the window is closed."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        with contextlib.suppress(OSError), socket.create_connection((ADDRESS, port)):
-            break
-        time.sleep(0.1)
-    else:
-        return
-    _show(page, shown)
-    if shown == "window":
-        signal.raise_signal(signal.SIGINT)
-
-
 def _show(page: Path, shown: Shown) -> None:
-    """Open a page in the browser, or in a window, and then wait until the window is closed."""
+    """Open a page in the browser, or in a window, and then stop the server when the window is closed."""
     if shown == "browser":
         webbrowser.open(page.as_uri())
         return
     window = multiprocessing.get_context("spawn").Process(target=run_window, args=(page,), daemon=True)
     window.start()  # a process of its own, because a graphical toolkit needs the main thread and so does the server
     window.join()
+    signal.raise_signal(signal.SIGINT)
+
+
+def _page_instead(error: MootError) -> str:
+    """Return the page that leads to the studio that has the project open, or that shows the error."""
+    if isinstance(error, ProjectLocked) and error.url is not None:
+        with contextlib.suppress(OSError):
+            return _handover_file(error.pid).read_text(encoding="utf-8")
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>Moot</title>'
+        "<style>html { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; margin: 15vh 10vw }</style>"
+        f"<h1>Moot did not start</h1><p>{html.escape(str(error))}</p></html>"
+    )
+
+
+def _answer(listener: socket.socket, access: Access, page: str) -> None:
+    """Answer the waiting request of the browser with a page, because the studio could not be started.
+
+    Return when the browser has the page, or after ``ANSWER_SECONDS`` without a request that has the token.
+    """
+    from http.server import BaseHTTPRequestHandler, HTTPServer
+    from urllib.parse import parse_qs
+
+    answered = False
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = ANSWER_SECONDS
+
+        def do_POST(self) -> None:
+            nonlocal answered
+            sent = self.rfile.read(min(int(self.headers.get("Content-Length", 0)), 1024)).decode(errors="replace")
+            answered = access.is_token(parse_qs(sent).get("token", [""])[0])
+            self.send_response(200 if answered else 403)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            if answered:
+                self.wfile.write(page.encode())
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Log nothing."""
+
+    server = HTTPServer((ADDRESS, 0), Handler, bind_and_activate=False)
+    server.socket.close()
+    server.socket = listener
+    server.timeout = 0.2
+    deadline = time.monotonic() + ANSWER_SECONDS
+    with contextlib.suppress(KeyboardInterrupt):
+        while not answered and time.monotonic() < deadline:
+            server.handle_request()
 
 
 def run_window(page: Path) -> None:

@@ -10,6 +10,7 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app.api import review, security
+from app.api.access import Access
 from core.errors import StorageFull
 from core.services.review import focus, queue
 from core.services.workspace import Workspace
@@ -44,7 +45,7 @@ def project(session):
 
 @pytest.fixture
 def client(session):
-    access = security.Access("secret")
+    access = Access("secret")
     routes = review.routes(lambda name: (session, name) if name == RUN else (None, name))
     guard = Middleware(security.Guard, access=access)
     with TestClient(Starlette(routes=routes, middleware=[guard]), base_url=BASE) as client:

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api import security
+from app.api.access import Access, is_local
 
 BASE = "http://127.0.0.1:8501"
 FOREIGN = ["null", "", "http://evil.example", "http://127.0.0.1:8502", "http://localhost:8501", "https://127.0.0.1:8501",
@@ -22,12 +23,12 @@ FOREIGN = ["null", "", "http://evil.example", "http://127.0.0.1:8502", "http://l
 
 
 @pytest.fixture
-def access() -> security.Access:
-    return security.Access("secret")
+def access() -> Access:
+    return Access("secret")
 
 
 @pytest.fixture
-def outside(access: security.Access) -> Iterator[TestClient]:
+def outside(access: Access) -> Iterator[TestClient]:
     """A client without the cookie, at an app of one page and one WebSocket."""
 
     async def page(_request: Any) -> PlainTextResponse:
@@ -46,7 +47,7 @@ def outside(access: security.Access) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def inside(outside: TestClient, access: security.Access) -> TestClient:
+def inside(outside: TestClient, access: Access) -> TestClient:
     assert outside.get(access.entrance).text == "page"
     return outside
 
@@ -57,9 +58,7 @@ def connect(client: TestClient, **headers: str) -> str:
         return socket.receive_text()
 
 
-def test_exchanges_the_token_for_a_cookie_that_scripts_cannot_read(
-    outside: TestClient, access: security.Access
-) -> None:
+def test_exchanges_the_token_for_a_cookie_that_scripts_cannot_read(outside: TestClient, access: Access) -> None:
     answer = outside.get(access.entrance, follow_redirects=False)
     assert answer.status_code == 303
     assert answer.headers["location"] == "/"
@@ -71,7 +70,7 @@ def test_exchanges_the_token_for_a_cookie_that_scripts_cannot_read(
     assert access.token not in cookie
 
 
-def test_exchanges_a_posted_token(outside: TestClient, access: security.Access) -> None:
+def test_exchanges_a_posted_token(outside: TestClient, access: Access) -> None:
     answer = outside.post(
         security.ENTER, data={"token": access.token}, headers={"origin": "null"}, follow_redirects=False
     )
@@ -145,7 +144,7 @@ def test_other_pages_may_link_but_not_embed(inside: TestClient, site: str, dest:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8501", "127.0.0.1.evil.example", "", "0.0.0.0:8501"])
-def test_another_host_is_refused_everywhere(inside: TestClient, access: security.Access, host: str) -> None:
+def test_another_host_is_refused_everywhere(inside: TestClient, access: Access, host: str) -> None:
     cookie = f"moot_session_8501={access.cookie}; moot_session={access.cookie}"
     assert inside.get("/", headers={"host": host, "cookie": cookie}).status_code == 421
     assert inside.get(access.entrance, headers={"host": host}).status_code == 421
@@ -155,7 +154,7 @@ def test_another_host_is_refused_everywhere(inside: TestClient, access: security
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:1", "localhost:8501", "LOCALHOST", "[::1]:8501"])
 def test_local_hosts_are_recognised(host: str) -> None:
-    assert security.is_local(host)
+    assert is_local(host)
 
 
 def test_pages_may_not_load_anything_from_other_hosts(inside: TestClient) -> None:

@@ -12,13 +12,14 @@ from starlette.testclient import TestClient
 
 from app import components
 from app.api import security
+from app.api.access import Access
 
 MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
 
 
 @pytest.fixture
 def client() -> Iterator[TestClient]:
-    access = security.Access()
+    access = Access()
     app = Starlette(routes=components.routes(), middleware=[Middleware(security.Guard, access=access)])
     with TestClient(app, base_url="http://127.0.0.1:8501") as client:
         client.cookies["moot_session_8501"] = access.cookie

@@ -337,9 +337,10 @@ def main() -> None:
     import app
     from app import components, context
     from app.api import live, security
+    from app.api.access import Access
 
     session = FakeSession(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
-    access = security.Access(chosen.token)
+    access = Access(chosen.token)
     context.install(session, access)
 
     async def play(request: Request) -> PlainTextResponse:

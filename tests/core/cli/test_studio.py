@@ -5,15 +5,21 @@ from __future__ import annotations
 import configparser
 import importlib.util
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import sysconfig
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
+import click
 import pytest
 
+from core.cli import main
 from tests.core.cli.invoking import moot
 from tests.servers.running import free_port, wait_for
 
@@ -43,6 +49,95 @@ def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Pat
     assert "interrupted" not in said
     assert "Traceback" not in said
     assert moot("runs", "--project", project, "--json").json == {"runs": []}
+
+
+def opened(tmp_path: Path, *options: object) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start a studio whose browser is a script that only notes the page, and return the page's content in a file."""
+    noted = tmp_path / "page.html"
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\ncp "${{1#file://}}" {noted}.part && mv {noted}.part {noted}\n', encoding="utf-8")
+    browser.chmod(0o700)
+    own = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "core.cli", *map(str, options)],
+        env=os.environ | own | {"BROWSER": f"{browser} %s"}, cwd=ROOT, stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not noted.exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process, noted
+
+
+def submit(page: str) -> str:
+    """Send the form of the page that the browser was given, once, and return what the studio answers."""
+    address, token = re.search(r'action="([^"]+)".*value="([^"]+)"', page).groups()  # type: ignore[union-attr]
+    with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(
+        address, f"token={token}".encode(), timeout=60
+    ) as answer:
+        return str(answer.read().decode())
+
+
+def test_the_browsers_request_waits_until_the_studio_is_started(tmp_path: Path) -> None:
+    process, noted = opened(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+    try:
+        assert "Opening Moot" in noted.read_text()
+        assert '<div id="root">' in submit(noted.read_text())
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_the_browser_shows_why_the_studio_did_not_start(tmp_path: Path) -> None:
+    (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
+    process, noted = opened(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+    shown = submit(noted.read_text())
+    said = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 2
+    assert "Moot did not start" in shown
+    assert "p.duckdb is not a" in shown
+    assert "p.duckdb is not a" in said
+
+
+def test_a_request_without_the_token_gets_no_answer_from_a_studio_that_did_not_start(tmp_path: Path) -> None:
+    (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
+    process, noted = opened(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+    with pytest.raises(urllib.error.HTTPError, match="403"):
+        submit(re.sub(r'value="[^"]+"', 'value="guess"', noted.read_text()))
+    assert "did not start" in submit(noted.read_text())
+    process.communicate(timeout=60)
+
+
+def test_a_second_studio_leads_the_browser_to_the_first(tmp_path: Path) -> None:
+    project = tmp_path / "p.duckdb"
+    first, noted = opened(tmp_path, "--port", free_port(), "--project", project)
+    try:
+        page = noted.read_text()
+        submit(page)
+        noted.unlink()
+        second, noted = opened(tmp_path, "--port", free_port(), "--project", project)
+        assert submit(noted.read_text()) == page
+        assert b"already open at" in second.communicate(timeout=60)[1]
+        assert second.returncode == 0
+    finally:
+        first.kill()
+        first.communicate()
+
+
+def test_nothing_slow_is_imported_before_the_browser_is_opened() -> None:
+    slow = ("streamlit", "pydantic", "numpy", "duckdb", "aiohttp", "pandas", "asyncio")
+    ask = f"import sys, core.cli, app.api.access; print([name for name in {slow} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_command_can_be_called() -> None:
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        command = main.get_command(context, name)
+        assert command is not None
+        assert command.name == name
+    assert main.get_command(context, "no-such-command") is None
 
 
 WEBVIEW = """
