@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -265,6 +266,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
         raise ProjectError(f"{place} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
     if not create and not place.exists():
         raise ProjectError(f"There is no project at {place}.", "Check the path.")
+    _check_companions(place)
     ownership = Ownership(place, url)
     made = not place.exists()
     try:
@@ -281,6 +283,22 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
             raise translate_error(error, place) from error
         raise
     return Connection(place, root, ownership, made=made)
+
+
+def _check_companions(path: Path) -> None:
+    """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device.
+
+    Whoever can write to the folder could leave one there before the project exists: a link leads what is written to
+    another file, and a pipe or a device never ends.
+    """
+    for suffix in (".wal", ".wal.checkpoint", ".wal.recovery", ".replies", ".lock.json"):
+        companion = path.with_name(path.name + suffix)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if not stat.S_ISREG(companion.lstat().st_mode):
+                raise ProjectError(
+                    f"{companion} is not a regular file, so {path.name} was not opened.",
+                    "Delete it, or move the project to a folder that only you can write to.",
+                )
 
 
 def _connect(path: Path) -> Cursor:

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from core.errors import ProjectError, ProjectLocked
+from core import text_file
+from core.errors import InputError, ProjectError, ProjectLocked
+
+_ADDRESS = re.compile(r"http://127\.0\.0\.1:\d{1,5}")
 
 
 class Ownership:
@@ -69,7 +73,8 @@ class Ownership:
 
 def _read_note(note: Path) -> tuple[int | None, str | None]:
     try:
-        data = json.loads(note.read_text(encoding="utf-8"))
-        return int(data["pid"]), data["url"]
-    except (OSError, ValueError, KeyError, TypeError):
+        data = json.loads(text_file.read_text(note, most=1000))
+        url = data["url"]
+        return int(data["pid"]), url if isinstance(url, str) and _ADDRESS.fullmatch(url) else None
+    except (InputError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         return None, None

@@ -107,5 +107,5 @@ def _read(path: Path) -> Iterable[Reply]:
     except OSError as error:
         raise translate_error(error, path) from error
     for line in filter(None, lines):
-        with suppress(ValueError, TypeError, KeyError):
+        with suppress(ValueError, TypeError, KeyError, RecursionError):
             yield decode(line)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import re
 import subprocess
 import sys
 import threading
@@ -96,10 +98,10 @@ def test_killed_owner_leaves_no_lock(path):
 def test_same_process_cannot_open_a_project_twice(path, tmp_path):
     (tmp_path / "sub").mkdir()
     with Project.open(path) as project:
-        project.note_url("http://later")
+        project.note_url("http://127.0.0.1:8502")
         with pytest.raises(ProjectLocked) as caught:
             Project.open(tmp_path / "sub" / ".." / path.name)
-        assert caught.value.url == "http://later"
+        assert caught.value.url == "http://127.0.0.1:8502"
     assert not path.with_name(path.name + ".lock.json").exists()
 
 
@@ -352,6 +354,50 @@ def test_links_beside_a_project_do_not_lead_its_notes_elsewhere(path, victim, na
     with suppress(ProjectError):
         Project.open(path).close()
     assert victim.read_text() == "precious\n"
+
+
+def linked(path):
+    path.symlink_to(path.with_name("somewhere else"))
+
+
+def endless(path):
+    path.symlink_to("/dev/zero")
+
+
+@pytest.mark.parametrize("attack", [linked, endless, os.mkfifo, os.mkdir], ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("suffix", [".wal", ".wal.checkpoint", ".replies", ".lock.json"])
+@pytest.mark.parametrize("new", [True, False])
+def test_project_beside_a_link_a_pipe_or_a_device_is_refused(path, suffix, attack, new):
+    """As another user leaves it in a folder that both can write to; DuckDB's log would follow the link."""
+    if not new:
+        Project.open(path).close()
+    companion = path.with_name(path.name + suffix)
+    attack(companion)
+    with pytest.raises(ProjectError, match=re.escape(f"{companion} is not a regular file")):
+        Project.open(path)
+    assert path.exists() is not new
+    assert not path.with_name("somewhere else").exists()
+
+
+@pytest.mark.parametrize("content", [b"[" * 200_000, b"{}", b"\x00" * 100, b'{"key": []}\n[]\n', bytes(range(256))])
+def test_foreign_reply_log_is_skipped(path, content):
+    Project.open(path).close()
+    path.with_name(path.name + ".replies").write_bytes(content)
+    with Project.open(path) as project:
+        assert not project.turn_store.keys()
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["[" * 900, "[" * 200_000, '{"pid": 1, "url": "\\u001b[2Jhttp://127.0.0.1:8501"}', '{"pid": 1, "url": ["x"]}',
+     '{"pid": 1, "url": "http://127.0.0.1:8501@evil.example"}', '{"pid": "x", "url": null}', '{"pid": 1e999}'],
+)  # fmt: skip
+def test_forged_note_of_an_owner_names_no_address(path, note):
+    with FileLock(f"{path}.lock"):
+        path.with_name(path.name + ".lock.json").write_text(note)
+        with pytest.raises(ProjectLocked) as caught:
+            Project.open(path)
+        assert caught.value.url is None
 
 
 def test_links_beside_a_project_do_not_lead_its_replies_elsewhere(path, victim):
