@@ -23,6 +23,7 @@ from core.cli.console import (
     open_workspace,
     print_error,
     print_json,
+    print_line,
     print_message,
     print_table,
     project_option,
@@ -422,7 +423,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
 
 def print_labels(session: ProjectSession, row: RunRow) -> None:
     """Print how often a run gives each label (of ratings the mean), and the scores of each label if there is gold."""
-    click.echo(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
+    print_line(f"\n{row.title}: {format_count(row.verdicts, 'verdict')}")
     print_table(*report.label_table(session, row))
 
 

@@ -13,6 +13,7 @@ from core.cli.console import (
     json_option,
     open_workspace,
     print_json,
+    print_line,
     print_message,
     print_table,
     project_option,
@@ -75,7 +76,7 @@ def authors_command(
 
 def _print_report(report: dict[str, Any]) -> None:
     made = report["collection"]
-    click.echo(
+    print_line(
         f"{format_count(made['texts'], 'text')} by {format_count(made['authors'], 'author')}, "
         f"{sum(made['excluded'].values())} excluded; {made['asked']} questions: {made['answered']} answered, "
         f"{made['abstained']} abstentions, {made['declined']} put off "
@@ -92,7 +93,7 @@ def _print_report(report: dict[str, Any]) -> None:
         ],
     )  # fmt: skip
     if report["annotators"]:
-        click.echo()
+        print_line()
         print_table(
             ("annotators", "labels", "accuracy", "kappa", "KL meaning", "KL position", "s per label", "cost per label"),
             [
@@ -106,7 +107,7 @@ def _print_report(report: dict[str, Any]) -> None:
             ],
         )  # fmt: skip
     if report["predictivity"]["sources"]:
-        click.echo(f"\nPredictivity, by {report['predictivity']['model']}:")
+        print_line(f"\nPredictivity, by {report['predictivity']['model']}:")
         print_table(
             ("earlier labels by", "predictions", "accuracy", "std"),
             [
@@ -119,9 +120,9 @@ def _print_report(report: dict[str, Any]) -> None:
         )  # fmt: skip
     totals = [one for one in report["clicks"] if not one["day"]]
     if any(one["impressions"] for one in totals):
-        click.echo()
+        print_line()
         for one in totals:
-            click.echo(
+            print_line(
                 f"{one['arm']}: {one['clicks']} clicks on {format_count(one['impressions'], 'impression')} "
                 f"({format_percent(one['rate'], 1)})"
             )

@@ -16,6 +16,7 @@ from core.cli.console import (
     json_option,
     open_workspace,
     print_json,
+    print_line,
     print_message,
     project_option,
 )
@@ -119,9 +120,9 @@ def demo(as_json: bool) -> None:
         print_json(result)
     else:
         macro = report["macro"]
-        click.echo(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
-        click.echo(f"Macro precision {macro['precision']:.3f}, recall {macro['recall']:.3f}, F1 {macro['f1']:.3f}")
-        click.echo(
+        print_line(f"{result['verdicts']} of {result['documents']} sample reviews have a verdict.")
+        print_line(f"Macro precision {macro['precision']:.3f}, recall {macro['recall']:.3f}, F1 {macro['f1']:.3f}")
+        print_line(
             "The labels come from the built-in word-list baseline, not a language model. To see the debates: moot"
         )
     raise SystemExit(outcome.exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import signal
 import sys
@@ -40,19 +41,33 @@ BAR_WIDTH = 24
 """Characters of the progress bar."""
 
 
-def print_message(text: str) -> None:
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys: escape sequences, and marks that turn the direction of writing."""
+
+
+def printable(text: object) -> str:
+    """Return a text with control characters as U+FFFD: names come from files, and messages from servers."""
+    return _CONTROL.sub("\ufffd", str(text))
+
+
+def print_line(text: object = "") -> None:
+    """Print a line on stdout."""
+    click.echo(printable(text))
+
+
+def print_message(text: object) -> None:
     """Print a line on stderr."""
-    click.echo(text, err=True)
+    click.echo(printable(text), err=True)
 
 
 def print_error(error: object) -> None:
     """Print an error on stderr; on a terminal in red."""
-    click.echo(click.style("moot: ", bold=True) + click.style(str(error), fg="red"), err=True)
+    click.echo(click.style("moot: ", bold=True) + click.style(printable(error), fg="red"), err=True)
 
 
 def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table on stdout; the first column is aligned to the left, the others to the right."""
-    lines = [tuple(headings), *map(tuple, rows)]
+    lines = [tuple(printable(cell) for cell in line) for line in (headings, *rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(headings))]
     for number, (name, *cells) in enumerate(lines):
         shown = [name.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))]
@@ -67,7 +82,8 @@ def help_examples(*commands: str) -> str:
 
 def print_json(result: Any) -> None:
     """Print the result object as the last line of stdout."""
-    click.echo(orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode())
+    text = orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
+    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 class DollarAmount(click.FloatRange):
@@ -140,7 +156,7 @@ class ProgressLines:
             line = format_progress(event)
             if self._terminal:
                 room = shutil.get_terminal_size().columns - BAR_WIDTH - 2
-                click.echo(f"\r\033[K{progress_bar(event)} {line[:room]}", err=True, nl=ended)
+                click.echo(f"\r\033[K{progress_bar(event)} {printable(line)[:room]}", err=True, nl=ended)
             else:
                 print_message(line)
 

@@ -14,6 +14,7 @@ from core.cli.console import (
     json_option,
     open_session,
     print_json,
+    print_line,
     print_message,
     print_table,
     project_option,
@@ -102,26 +103,26 @@ def evaluate_command(
         print_json({"runs": found, "role_models": recommended})
         return
     for report in found:
-        click.echo(
+        print_line(
             f"{report['run_id']} {report['protocol']}: n {report['n']}, excluded {report['excluded']}, "
             f"coverage {_format_score(report['coverage'])}"
         )
         if report["basis"]["warning"]:
-            click.echo(f"  {report['basis']['warning']}")
+            print_line(f"  {report['basis']['warning']}")
         if "accuracy" in report:
-            click.echo(f"  {'overall':<20} accuracy {_format_score(report['accuracy'])}")
+            print_line(f"  {'overall':<20} accuracy {_format_score(report['accuracy'])}")
         means: dict[str, Any] = {name: report[name] for name in ("macro", "micro") if name in report}
         strict = report["strict"].get("macro") if report["excluded"] and report.get("strict") else None
         means |= {"unresolved as wrong": strict} if strict else {}
         for name, scores in (means | report["labels"]).items():
             shown = "  ".join(f"{key} {_format_score(value)}" for key, value in scores.items() if key not in COUNTS)
-            click.echo(f"  {name:<20} {shown}")
+            print_line(f"  {name:<20} {shown}")
         if report["debate"]["sentence"]:
-            click.echo(f"  {report['debate']['sentence']}")
+            print_line(f"  {report['debate']['sentence']}")
         for name, label in report.get("errors", {}).items():
-            click.echo(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
+            print_line(f"  {name:<20} {label['wrong']} of {label['judged']} wrong: {_format_errors(label)}")
         for name in ("ambiguous", "normal") if prepass else ():
-            click.echo(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
+            print_line(f"  {name:<20} {_format_part(report['ambiguity'][name])}")
 
 
 def _format_errors(label: Mapping[str, Any]) -> str:
@@ -164,14 +165,14 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
     if as_json:
         print_json(result)
         return
-    click.echo(result["sentence"])
+    print_line(result["sentence"])
     for warning in {report["basis"]["warning"] for report in result["reports"]} - {""}:
-        click.echo(warning)
+        print_line(warning)
     for pair in result.get("pairs", [result]):
         if pair.get("equivalence"):
-            click.echo(pair["equivalence"]["sentence"])
+            print_line(pair["equivalence"]["sentence"])
     for label in result.get("labels", {}).values():
-        click.echo(f"  {label['sentence']}")
+        print_line(f"  {label['sentence']}")
 
 
 @click.command(
@@ -208,7 +209,7 @@ def regress_command(
     if as_json:
         print_json(regression.to_json(found))
         return
-    click.echo(f"{formula} ({family}): {found.sentence}")
+    print_line(f"{formula} ({family}): {found.sentence}")
     print_table(*regression.table(found))
 
 

@@ -12,6 +12,7 @@ from core.cli.console import (
     open_session,
     open_workspace,
     print_json,
+    print_line,
     print_message,
     project_option,
 )
@@ -30,12 +31,12 @@ def runs_command(project: Path, as_json: bool) -> None:
         print_json({"runs": rows})
         return
     for row in rows:
-        click.echo(
+        print_line(
             f"{row['run_id']}  {row['status']:<8} {row['protocol']:<10} {row['verdicts']} of {row['documents']} "
             f"verdicts, {row['unresolved']} unresolved, {row['failed']} failed, {row['turns']} turns"
         )
     if not rows:
-        click.echo("No runs yet.")
+        print_line("No runs yet.")
 
 
 @click.command("export")
@@ -100,11 +101,11 @@ def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> 
         print_json({"connections": listed})
         return
     for one in listed:
-        click.echo(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
+        print_line(f"{one['connection']}  {one['base_url'] or 'built in'}  {one['error'] or 'reachable'}")
         for model in one["models"]:
-            click.echo(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
+            print_line(f"  {one['connection']}/{model['name']}{models.describe_model(model)}")
         if "probe" in one:
-            click.echo(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
+            print_line(f"  tested {one['connection']}/{models.describe_probe(one['probe'])}")
 
 
 @click.command("install-minilm")
@@ -132,5 +133,5 @@ def doctor_command(project: Path | None, as_json: bool) -> None:
         print_json({"checks": [{"name": one.name, "result": one.result, "remedy": one.remedy} for one in checks]})
     else:
         for one in checks:
-            click.echo(f"{'!' if one.remedy else ' '} {one.name}: {one.result}. {one.remedy}".rstrip())
+            print_line(f"{'!' if one.remedy else ' '} {one.name}: {one.result}. {one.remedy}".rstrip())
     raise SystemExit(1 if any(one.remedy for one in checks) else 0)

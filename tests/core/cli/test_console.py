@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import Future
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from core.cli import console
+from core.cli import console, main
 from core.debate.events import RunStatus
 
 
@@ -40,3 +42,37 @@ def test_the_bar_is_as_long_as_the_share_of_ended_documents(ended, full):
     bar = console.progress_bar(status)
     assert click.unstyle(bar) == "━" * console.BAR_WIDTH
     assert bar.startswith(click.style("━" * full, fg="green"))
+
+
+CODEBOOK = r"""
+name: "Hotel \e]0;title\a"
+unit: review
+labels:
+  - {name: "Ser\e[2Jvice\u202E", keywords: [staff]}
+  - {name: "\x9b31mFood", keywords: [food]}
+"""
+"""Names that clear a terminal, change its title and colours, or turn the direction of writing."""
+
+
+def test_names_from_files_cannot_control_the_terminal(tmp_path):
+    (tmp_path / "codebook.yaml").write_text(CODEBOOK)
+    (tmp_path / "in.csv").write_text("te\x1b[2Jxt,gold\nthe staff,\x1b]8;;http://127.0.0.1\x07yes\nfood,1\n")
+    project = ["--project", str(tmp_path / "p.duckdb")]
+    annotate = ["annotate", str(tmp_path / "in.csv"), "--codebook", str(tmp_path / "codebook.yaml"), *project]
+    text = ["--text", "te\x1b[2Jxt"]
+    commands = (
+        [*annotate, "--text", "missing"],
+        [*annotate, *text, "--gold", "\x9b31mFood=gold", "--json"],
+        ["runs", *project],
+        ["evaluate", *project],
+        ["evaluate", *project, "--json"],
+        ["evaluate", *project, "--run", "\x1b[2J"],
+        ["annotate", str(tmp_path / "\x1b[2J.csv"), "--text", "x"],
+    )
+    shown = [CliRunner().invoke(main, command, color=True).output for command in commands]
+    for output in shown:
+        assert not set(click.unstyle(output)) & set("\x1b\x07\x9b\u202e"), output
+        assert "\x1b[2J" not in output
+    assert "Ser\ufffd[2Jvice\ufffd" in shown[3]
+    (run,) = json.loads(shown[4].splitlines()[-1])["runs"]
+    assert list(run["labels"]) == ["Ser\x1b[2Jvice\u202e", "\x9b31mFood"]
