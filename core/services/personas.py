@@ -20,7 +20,7 @@ from core.debate.turns import family
 from core.engine import standalone
 from core.engine.standalone import Spent
 from core.errors import InputError, UsageError
-from core.ingest.text_files import read_text_file
+from core.ingest.persona_sources import read_text_file
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.studios import studio
+
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -29,6 +31,21 @@ def browser() -> Iterator[Browser]:
         chromium = running.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
         yield chromium
         chromium.close()
+
+
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    """Open the start page of a new studio without projects."""
+    from playwright.sync_api import expect
+
+    with studio(tmp_path) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(90_000)
+        expect.set_options(timeout=90_000)
+        made = context.new_page()
+        made.goto(running.entrance)
+        yield made
+        context.close()
 
 
 @pytest.hookimpl(wrapper=True)

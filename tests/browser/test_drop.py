@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.studios import settle, studio
+from tests.browser.studios import settle
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture
-def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    with studio(tmp_path) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(90_000)
-        expect.set_options(timeout=90_000)
-        made = context.new_page()
-        made.goto(running.entrance)
-        yield made
-        context.close()
 
 
 def write(folder: Path, name: str, *rows: str) -> Path:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.studios import studio
-
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.browser
 SIZE = 12
@@ -35,18 +31,6 @@ def binary() -> str:
     """Two columns of 0 and 1."""
     rows = [f"{n},The {'soup' if n % 2 else 'room'} was fine on day {n}.,{n % 2},{(n + 1) % 2}" for n in range(SIZE)]
     return "\n".join(["id,review,Food,Room", *rows])
-
-
-@pytest.fixture
-def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    with studio(tmp_path) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(90_000)
-        expect.set_options(timeout=90_000)
-        made = context.new_page()
-        made.goto(running.entrance)
-        yield made
-        context.close()
 
 
 def press(page: Page, name: str) -> None:

@@ -18,8 +18,8 @@ import pytest
 
 from core.errors import InputError
 from core.ingest import child_process
+from core.ingest.persona_sources import read_text_file
 from core.ingest.read import read_table
-from core.ingest.text_files import read_text_file
 from tests.core.ingest.parsing import read_table as parse_table
 
 SHEET = """<?xml version="1.0"?><worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{dimension}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError
-from core.ingest.text_files import read_text_file
+from core.ingest.persona_sources import read_text_file
 
 
 def pdf(text: str) -> bytes:
@@ -30,7 +30,7 @@ def pdf(text: str) -> bytes:
     return out + b"xref\n0 6\n0000000000 65535 f \n" + table + end
 
 
-def test_text_files_are_read_verbatim_and_pdfs_as_text(tmp_path: Path) -> None:
+def test_persona_sources_are_read_verbatim_and_pdfs_as_text(tmp_path: Path) -> None:
     assert read_text_file("Müde\r\nEltern.".encode("cp1252"), "a.txt") == "Müde\nEltern."
     assert read_text_file("# Parents\n\nwant \ud800 rest".encode("utf-8", "surrogatepass"), "a.md").startswith(
         "# Parents"
@@ -51,6 +51,6 @@ def test_text_files_are_read_verbatim_and_pdfs_as_text(tmp_path: Path) -> None:
         (Path("/no/such.txt"), "such.txt", "cannot be read"),
     ],
 )
-def test_unreadable_text_files_are_rejected(content: bytes | Path, name: str, problem: str) -> None:
+def test_unreadable_persona_sources_are_rejected(content: bytes | Path, name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         read_text_file(content, name)

@@ -29,7 +29,7 @@ def read_text_file(source: bytes | Path, name: str) -> str:
         raise InputError(f"{name} is not a supported text file.", f"Use {', '.join(SUFFIXES)}.")
     if isinstance(source, Path):
         source = read_bytes(source, most=MAX_BYTES)
-    return "".join(child_process.run("core.ingest.text_files:serve_text", source, {"name": name}))
+    return "".join(child_process.run("core.ingest.persona_sources:serve_text", source, {"name": name}))
 
 
 def serve_text(stream: BinaryIO, name: str) -> Iterator[str]:
