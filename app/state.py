@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from core.authors.questions import Message
     from core.errors import MootError
     from core.services import personas
-    from core.services.codebooks.keyword_matches import KeywordProposal
     from core.services.data.importing import ImportDraft
     from core.services.lab.suggestions import Proposal
     from core.services.models import Probe
@@ -112,8 +111,6 @@ class CodebookState:
     """Unix time at which this tab last saved a draft of the codebook or the personas."""
     document: Value[int] = Value(1)
     """Widget: position of the document in the prompt preview."""
-    added_keywords: Value[tuple[KeywordProposal, ...]] = Value(())
-    """Proposed keywords that were added last, for undo."""
 
     def select_label(self, label_id: str | None) -> None:
         """Select the label to edit. Rejected inputs of the previous label are dropped."""

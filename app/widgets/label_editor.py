@@ -14,12 +14,14 @@ import streamlit as st
 from app.components import component
 from app.state import state, with_value
 from app.widgets.common import literal
+from app.widgets.lessons import accepted_lessons
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
 from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.keyword_matches import KeywordMatches, KeywordProposal, KeywordProposals
+from core.services.lab import lessons
 from core.services.session import ProjectSession
 
 OFFERED = 10
@@ -266,17 +268,14 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
 
 
 def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> None:
-    """Draw the keywords proposed from the documents for a label, with buttons that add one, all, or undo."""
+    """Draw the keywords proposed from the documents for a label, with buttons that add one or all."""
     own = [one for one in found.proposals if one.label_id == label.id]
     field_name("Proposed from your texts", f"{format_count(found.documents, 'document')}; you decide which to add")
 
     def add(chosen: Sequence[KeywordProposal]) -> None:
+        before = codebooks.codebook_status(fields.session).codebook
         fields.do(lambda book: keyword_matches.with_keywords(book, chosen))
-        state.codebook.added_keywords = tuple(chosen)
-
-    def undo() -> None:
-        fields.do(lambda book: keyword_matches.without_keywords(book, state.codebook.added_keywords))
-        state.codebook.added_keywords = ()
+        lessons.record(fields.session, before, codebooks.codebook_status(fields.session).codebook)
 
     for one in own:
         shown, action = st.columns((5, 1), vertical_alignment="center", gap="small", wrap=False)
@@ -294,11 +293,9 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
         if len(found.proposals) > len(own):
             st.button(f"Add all {len(found.proposals)} of every label", key="propose-every", on_click=add,
                       args=(found.proposals,))  # fmt: skip
-        if last := state.codebook.added_keywords:
-            st.button(f"Undo: remove {format_count(len(last), 'keyword')}", key="propose-undo", type="tertiary",
-                      icon=":material/undo:", on_click=undo)  # fmt: skip
     if found.proposals and found.net is not None:
         st.html(f'<div class="moot-line q xs">All together: {escape(str(found.net))}.</div>')
+    accepted_lessons(fields.session)
 
 
 _PROPOSAL_SOURCES = {

@@ -248,7 +248,10 @@ def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], wid
     if tfidf is not None:
         blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
     if width:
-        known = [np.zeros(width) if example.vector is None else example.vector for example in examples]
+        known = [
+            np.zeros(width) if example.vector is None or len(example.vector) != width else example.vector
+            for example in examples
+        ]
         blocks.append(sparse.csr_array(np.array(known, dtype=np.float64).reshape(-1, width) * TEXT_DEVIATION))
     return sparse.hstack(blocks, format="csr")
 

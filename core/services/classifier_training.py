@@ -59,10 +59,11 @@ class ClassifierTrainer:
 
     Call ``schedule`` after each decision. A training stores the classifier, its certainty on every unreviewed document
     and the most similar reviewed document of each. ``close`` waits for the current batch. ``vectors`` returns the
-    vectors to use, None for none; they are used in projects of up to ``SMALL_PROJECT`` documents.
+    vectors with a name, those to use for None; it returns None for none. They are used in projects of up to
+    ``SMALL_PROJECT`` documents. A classifier always gets the vectors that it was trained with, whatever is chosen now.
     """
 
-    def __init__(self, store: Store, vectors: Callable[[], Vectors | None] = lambda: None) -> None:
+    def __init__(self, store: Store, vectors: Callable[[str | None], Vectors | None] = lambda _: None) -> None:
         self._store = store
         self._find_vectors = vectors
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
@@ -134,12 +135,15 @@ class ClassifierTrainer:
             return None
         trained, facts = classifier.loads(stored.body, name="the classifier")
         own = Codebook.model_validate(facts["codebook"])
-        return _align(codebook, own, trained.predict(self._read(own, texts, trained.width)))
+        return _align(codebook, own, trained.predict(self._read(own, texts, vectors_of(facts))))
 
-    def _read(self, codebook: Codebook, texts: Sequence[str], width: int) -> list[classifier.Example]:
-        """Return texts as a classifier sees them that knows vectors of this width, 0 for none."""
+    def _read(self, codebook: Codebook, texts: Sequence[str], spec: str) -> list[classifier.Example]:
+        """Return texts as a classifier sees them that was trained with the vectors of this name, empty for none.
+
+        Without vectors if they cannot be had any more.
+        """
         examples = [baseline.example(codebook, text) for text in texts]
-        chosen = self._find_vectors() if width else None
+        chosen = self._find_vectors(spec) if spec else None
         if chosen is None:
             return examples
         if len(self._vectors) > MAX_VECTORS:
@@ -153,8 +157,7 @@ class ClassifierTrainer:
             found = normalised(chosen.embed(chunk))
             vectors.update({(chosen.spec, text): vector for text, vector in zip(chunk, found, strict=True)})
         return [
-            replace(example, vector=vector) if len(vector := vectors[chosen.spec, text]) == width else example
-            for example, text in zip(examples, texts, strict=True)
+            replace(example, vector=vectors[chosen.spec, text]) for example, text in zip(examples, texts, strict=True)
         ]
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
@@ -186,25 +189,25 @@ class ClassifierTrainer:
         if len(texts) < MIN_DOCUMENTS:
             return
         small = self._store.documents.count() <= SMALL_PROJECT
-        chosen = self._find_vectors() if small else None
-        width = len(chosen.embed(["."])[0]) if chosen is not None else 0
-        name = training_hash(latest.codebook, examples, width, chosen.spec if chosen is not None else "")
+        chosen = self._find_vectors(None) if small else None
+        spec = chosen.spec if chosen is not None else ""
+        name = training_hash(latest.codebook, examples, spec)
         known = self._store.classifiers.latest_facts()
         if known is None or known[0] != name:
             used = {document for document, *_ in self._store.classifiers.codebook_examples()}
-            read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), width)
+            read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), spec)
             trained, facts = train(latest.codebook, examples, read, version=latest.version, used_as_example=used)
-            facts["hash"] = name
+            facts |= {"hash": name, "vectors": spec}
             body, at = classifier.dumps(trained, facts), time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
             if len(texts) >= self._scored_at * RESCORE_GROWTH or small:
-                self._score_documents(trained, latest.codebook, examples)
+                self._score_documents(trained, latest.codebook, examples, spec)
                 self._scored_at = len(texts)
             else:
                 self._store.classifiers.save_predictions(list(texts), [], [])  # reviewed documents need no certainty
 
     def _score_documents(
-        self, trained: classifier.Classifier, codebook: Codebook, examples: Sequence[TrainingExample]
+        self, trained: classifier.Classifier, codebook: Codebook, examples: Sequence[TrainingExample], spec: str
     ) -> None:
         """Store the certainty and the nearest reviewed document of every unreviewed document."""
         reviewed = {example.document_id: example.text for example in examples}
@@ -216,7 +219,7 @@ class ClassifierTrainer:
             batch = ids[start : start + BATCH]
             unreviewed = [one for one in self._store.documents.load(batch, gold=False) if one.id not in reviewed]
             texts = [document.text for document in unreviewed]
-            certainty = trained.predict(self._read(codebook, texts, trained.width)).certainty
+            certainty = trained.predict(self._read(codebook, texts, spec)).certainty
             self._store.classifiers.save_predictions(
                 batch,
                 [
@@ -238,10 +241,10 @@ def task_of(codebook: Codebook) -> classifier.Task:
     return classifier.Task(codebook.kind, len(codebook.labels), scales)
 
 
-def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], width: int = 0, vectors: str = "") -> str:
+def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vectors: str = "") -> str:
     """Return the hash of a training; it changes with decisions, texts, codebook, code and the vectors."""
     rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
-    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, width, vectors], size=6)
+    return digest([classifier.VERSION, baseline.VERSION, codebook.hash, rows, vectors], size=6)
 
 
 def train(
@@ -276,7 +279,7 @@ def train(
         "scores": cross_validated_scores(codebook, reference[tested], held[tested]),
         "gain": learning_gain(codebook, reference[tested], half[tested], held[tested]),
         "answers": decision_counts(codebook, examples),
-        "vectors": trained.width,
+        "vectors": "",
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},
     }
     return trained, facts
@@ -311,8 +314,14 @@ def _encode_value(codebook: Codebook, item: str, value: Value, labels: Mapping[s
     return float(value)
 
 
-Read: TypeAlias = Callable[[Codebook, Sequence[str], int], Sequence[classifier.Example]]
-"""Function that reads texts for a classifier with vectors of the given width."""
+Read: TypeAlias = Callable[[Codebook, Sequence[str], str], Sequence[classifier.Example]]
+"""Function that reads texts for a classifier that was trained with the vectors of a name."""
+
+
+def vectors_of(facts: Mapping[str, Any]) -> str:
+    """Return the name of the vectors that a classifier was trained with, empty for none or unknown ones."""
+    spec = facts.get("vectors")
+    return spec if isinstance(spec, str) else ""  # earlier versions stored the length of the vectors
 
 
 def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], read: Read) -> ClassifierModel:
@@ -325,7 +334,7 @@ def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], rea
     def predict(codebook: Codebook, document: Document) -> list[Prediction]:
         if codebook.kind != own.kind:
             return [Prediction(item, None) for item in codebook.items]
-        (example,) = read(own, [document.text], trained.width)
+        (example,) = read(own, [document.text], vectors_of(facts))
         predictions = trained.predict([example])
         predicted = []
         for item in codebook.items:

@@ -71,11 +71,12 @@ class ProjectSession:
         self._lab_runs: set[str] = set()
         self._lab_lock = asyncio.Lock()
 
-    def _vectors(self) -> Vectors | None:
-        """Return the vectors that the user chose, None for none and while their connection does not exist."""
+    def _vectors(self, spec: str | None = None) -> Vectors | None:
+        """Return the vectors with this name, the user's choice for None; None for none and without their connection."""
+        spec = self.models.vectors if spec is None else spec
         with suppress(UsageError):
-            embed = embeddings.embedder(self.models.vectors, self.models.connections)
-            return Vectors(self.models.vectors, embed) if embed is not None else None
+            embed = embeddings.embedder(spec, self.models.connections)
+            return Vectors(spec, embed) if embed is not None else None
         return None
 
     @property

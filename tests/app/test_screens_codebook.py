@@ -174,5 +174,7 @@ def test_proposed_keywords_are_added_one_by_one_or_together_and_undone(saved: Pr
     assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ("gulls",)
     at.button(key="propose-all").click().run()
     assert set(codebooks.codebook_status(saved).codebook.labels[0].keywords) == {"gulls", "finches", "sparrows"}
-    at.button(key="propose-undo").click().run()
-    assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ("gulls",)
+    assert "3 accepted lessons" in html(at)
+    at.button(key="lessons-undo").click().run()
+    assert codebooks.codebook_status(saved).codebook.labels[0].keywords == ()
+    assert "accepted lesson" not in html(at)

@@ -15,6 +15,7 @@ from app.widgets.common import heading, literal, saved
 from app.widgets.label_editor import Fields
 from app.widgets.labels import swatch_html
 from app.widgets.layout import panel
+from app.widgets.lessons import accepted_lessons
 from app.widgets.run_picker import run_words
 from core.errors import MootError
 from core.formatting import format_count, format_price
@@ -139,6 +140,7 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
     """Draw the suggestions from errors, and below them a model's rewrite of one label."""
     heading("From the errors")
     run_id = _errors_of(session)
+    accepted_lessons(session)
     found = suggesting.suggest_changes(session, run_id)
     if not found:
         st.html(
@@ -147,11 +149,6 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
         )
     for one in found:
         _suggestion(session, now, one)
-    if now.dirty and now.saved and (effect := suggesting.draft_effect(session, run_id)) is not None:
-        st.caption(
-            f"The draft against v{now.saved.version}, all changes together. {effect}. "
-            f"Reset to v{now.saved.version} undoes them together."
-        )
     heading("From a language model")
     _rewrite(session, plan, now, run_id)
 
@@ -218,10 +215,10 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
                 raise MootError(f"{role_model.spec} did not answer within two minutes.", "Try again.") from None
     proposal: Proposal | None = state.lab.proposal
     if proposal is not None:
-        _proposal(session, proposal)
+        _proposal(session, proposal, run_id)
 
 
-def _proposal(session: ProjectSession, proposal: Proposal) -> None:
+def _proposal(session: ProjectSession, proposal: Proposal, run_id: str | None) -> None:
     changes = proposal.changes
     cost = "reused" if proposal.cached else format_price(proposal.cost_usd)
     st.html(
@@ -231,11 +228,21 @@ def _proposal(session: ProjectSession, proposal: Proposal) -> None:
     if not changes:
         st.html('<div class="moot-line q">All changes are decided.</div>')
     for part, change in changes.items():
+        effect = suggesting.field_effect(session, proposal, part, run_id)
+        pays = effect is None or effect.pays
         with st.container(horizontal=True, gap="small", vertical_alignment="center", key=f"lab-proposed-{part}"):
+            why = f'<div class="moot-why">{escape(str(effect))}</div>' if effect is not None else ""
             st.html(
-                f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}</dd></dl></div>'
+                f'<div class="moot-diff"><dl><dt>{escape(change.field)}</dt><dd>{pieces(change.pieces)}{why}</dd></dl>'
+                "</div>"
             )
-            st.button("Accept", key=f"lab-take-{part}", on_click=_accept_field, args=(session, proposal, part))
+            st.button(
+                "Accept" if pays else "Accept anyway",
+                type="secondary" if pays else "tertiary",
+                key=f"lab-take-{part}",
+                on_click=_accept_field,
+                args=(session, proposal, part),
+            )
             st.button(
                 "Dismiss", key=f"lab-leave-{part}", type="tertiary",
                 on_click=lambda part=part: LabState.proposal.set(suggesting.dismiss_field(proposal, part)),

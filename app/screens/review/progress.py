@@ -12,6 +12,7 @@ from app.screens.review import codebook_examples
 from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
 from app.widgets.alerts import error_box
+from app.widgets.lessons import accepted_lessons
 from core.errors import MootError
 from core.runs import RunRow
 from core.services import classifier
@@ -47,6 +48,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
             plan_view.dialog(session, run, actor)
         if st.button("Accuracy estimate", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
             _accuracy_dialog(session, run)
+    accepted_lessons(session)
 
 
 def _suggest(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> bool:

@@ -233,16 +233,6 @@ def with_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> C
     return codebook
 
 
-def without_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> Codebook:
-    """Return the codebook without proposed keywords, to undo ``with_keywords``; labels that are gone are ignored."""
-    gone = {(one.label_id, one.word) for one in proposals}
-    labels = tuple(
-        label.model_copy(update={"keywords": tuple(word for word in label.keywords if (label.id, word) not in gone)})
-        for label in codebook.labels
-    )
-    return codebook.model_copy(update={"labels": labels})
-
-
 def _known_labels(
     session: ProjectSession, codebook: Codebook, sample: Sequence[_SampledDocument]
 ) -> list[tuple[str, dict[str, bool]]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from core import baseline
 from core.baseline.evidence import changed_words, lexicon_of
@@ -16,12 +17,13 @@ from core.formatting import format_count
 class NetEffect:
     """Decisions that are right only after a change (``corrected``) and only before it (``regressed``).
 
-    ``documents`` is the number of documents with known labels.
+    ``documents`` is the number of documents with known labels, ``f1_change`` the change in macro F1, -1 to 1.
     """
 
     corrected: int
     regressed: int
     documents: int
+    f1_change: float = field(default=0.0, compare=False)
 
     @property
     def net(self) -> int:
@@ -30,8 +32,12 @@ class NetEffect:
 
     @property
     def pays(self) -> bool:
-        """False if the change breaks at least as many decisions as it corrects, and breaks any."""
-        return not self.regressed or self.corrected > self.regressed
+        """False if the change breaks as many decisions as it corrects, and any, or if it lowers macro F1.
+
+        A label that few documents have weighs as much in macro F1 as one that many have, so more right decisions may
+        still lower it.
+        """
+        return (not self.regressed or self.net > 0) and self.f1_change > -1e-9
 
     def __str__(self) -> str:
         """Describe the effect in a sentence for the page."""
@@ -39,20 +45,52 @@ class NetEffect:
         return f"Word-list baseline: +{self.corrected} right, -{self.regressed} wrong on {of}"
 
 
-def net_effect(before: Codebook, after: Codebook, known: Sequence[tuple[str, Mapping[str, bool]]]) -> NetEffect:
-    """Return the net effect of a change on documents, as (text, True by the id of each label known to be present).
+Known = Sequence[tuple[str, Mapping[str, bool]]]
+"""Documents as (text, True by the id of each label known to be present)."""
 
-    All labels count, because a word that one label gains may be another's no longer.
+
+def net_effect(before: Codebook, after: Codebook, known: Known) -> NetEffect:
+    """Return the net effect of a change on documents with known labels.
+
+    All labels count, because a word that one label gains may be another's no longer. A choice is one decision, which is
+    right if all labels are.
     """
     changed = changed_words(lexicon_of(before), lexicon_of(after))
+    texts = tuple(text for text, _ in known)
+    old = _select_all(before, texts)
+    new = [
+        chosen if changed.isdisjoint(words) else baseline.select(after, text)
+        for text, words, chosen in zip(texts, _words(texts), old, strict=True)
+    ]
     corrected = regressed = 0
-    for text, present in known:
-        if changed.isdisjoint(word for word, _, _ in tokens(text)):
-            continue  # nothing that is looked for in this text has changed
-        old, new = (baseline.select(codebook, text) for codebook in (before, after))
-        was, now = ([(label in chosen) == right for label, right in present.items()] for chosen in (old, new))
-        if before.kind == "choice":  # one decision, which is right if all labels are
-            was, now = [all(was)], [all(now)]
-        corrected += sum(b and not a for a, b in zip(was, now, strict=True))
-        regressed += sum(a and not b for a, b in zip(was, now, strict=True))
-    return NetEffect(corrected, regressed, len(known))
+    for (_, present), *chosen in zip(known, old, new, strict=True):
+        if chosen[0] != chosen[1]:
+            was, now = ([(label in own) == right for label, right in present.items()] for own in chosen)
+            if before.kind == "choice":
+                was, now = [all(was)], [all(now)]
+            corrected += sum(b and not a for a, b in zip(was, now, strict=True))
+            regressed += sum(a and not b for a, b in zip(was, now, strict=True))
+    return NetEffect(corrected, regressed, len(known), _macro_f1(known, new) - _macro_f1(known, old))
+
+
+@lru_cache(maxsize=4)
+def _select_all(codebook: Codebook, texts: tuple[str, ...]) -> list[frozenset[str]]:
+    """Return the labels that words select in each text. Cached: many changes to one codebook are compared in a row."""
+    return [baseline.select(codebook, text) for text in texts]
+
+
+@lru_cache(maxsize=2)
+def _words(texts: tuple[str, ...]) -> list[frozenset[str]]:
+    return [frozenset(word for word, _, _ in tokens(text)) for text in texts]
+
+
+def _macro_f1(known: Known, selected: Sequence[frozenset[str]]) -> float:
+    """Return the mean F1 of the labels that are present or selected in a document, 0 without any."""
+    both: dict[str, int] = {}
+    either: dict[str, int] = {}
+    for (_, present), own in zip(known, selected, strict=True):
+        for label, right in present.items():
+            either[label] = either.get(label, 0) + right + (label in own)
+            both[label] = both.get(label, 0) + (right and label in own)
+    scores = [2 * both[label] / total for label, total in either.items() if total]
+    return sum(scores) / len(scores) if scores else 0.0

@@ -22,12 +22,11 @@ from core.engine.standalone import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.evaluation import arrays
-from core.services.lab import samples, trials
+from core.services.lab import lessons, samples, trials
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
@@ -99,7 +98,8 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
     A document whose text becomes an example no longer counts in evaluations of runs with that codebook. Raises
     CodebookError, or KeyError if the label cannot take the suggestion any more.
     """
-    changed = _apply(codebooks.codebook_status(session).codebook, suggestion)
+    before = codebooks.codebook_status(session).codebook
+    changed = _apply(before, suggestion)
     codebooks.save_draft(session, changed)
     if suggestion.document_id:
         version = codebooks.codebook_status(session).next_version
@@ -107,6 +107,7 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
         session.store.classifiers.add_codebook_example(
             suggestion.document_id, suggestion.label_id, suggestion.part, text, version, actor=actor
         )
+    lessons.record(session, before, changed)
 
 
 def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
@@ -128,16 +129,6 @@ def _known_labels(
             for id, text in zip(group.ids, group.texts, strict=True):
                 known.setdefault(id, (text, {}))[1][label.id] = kind in ("fn", "tp")
     return known
-
-
-@cached_until_commit
-def draft_effect(session: ProjectSession, run_id: str | None = None) -> NetEffect | None:
-    """Return the net effect of the whole draft against the saved version, None without a version or known labels."""
-    now = codebooks.codebook_status(session)
-    known = _known_labels(list(label_errors(session, now.codebook, run_id)))
-    if now.saved is None or not known:
-        return None
-    return net_effect(now.saved.codebook, now.codebook, list(known.values()))
 
 
 def _with_net_effect(
@@ -207,7 +198,7 @@ def latest_scored_run(session: ProjectSession) -> str | None:
     tried = [
         trial.after_run
         for trial in session.store.lab.trials()
-        if len(trial.sample["strata"]) > 1 and not trial.held_out
+        if len(trial.sample["strata"]) > 1 and not trial.held_out and trial.subject != lessons.SUBJECT
     ]
     runs = [row.run_id for row in session.store.runs.all() if row.verdicts]
     return max([*tried, *runs], key=lambda run_id: (len(run_id), run_id), default=None)  # r9999, r10000
@@ -358,8 +349,18 @@ def accept_field(session: ProjectSession, proposal: Proposal, part: str) -> Prop
     """
     value = getattr(proposal.after, part)
     book = codebooks.codebook_status(session).codebook
-    codebooks.save_draft(session, codebooks.change_label(book, proposal.before.id, **{part: value}))
+    changed = codebooks.change_label(book, proposal.before.id, **{part: value})
+    codebooks.save_draft(session, changed)
+    lessons.record(session, book, changed)
     return dismiss_field(proposal, part, value)
+
+
+def field_effect(session: ProjectSession, proposal: Proposal, part: str, run_id: str | None = None) -> NetEffect | None:
+    """Return the net effect of one field of a proposal on the documents of a run, None if none has known labels."""
+    book = codebooks.codebook_status(session).codebook
+    known = _known_labels(list(label_errors(session, book, run_id)))
+    after = codebooks.change_label(book, proposal.before.id, **{part: getattr(proposal.after, part)})
+    return net_effect(book, after, list(known.values())) if known else None
 
 
 def dismiss_field(proposal: Proposal, part: str, value: Any = None) -> Proposal:

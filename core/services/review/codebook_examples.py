@@ -19,6 +19,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import staleness
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
+from core.services.lab import lessons
 from core.services.session import ProjectSession
 from core.services.templates import require_usable_codebook
 from core.store.document_records import DocumentRecord
@@ -149,9 +150,9 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     The document is recorded as the source of the words. An unsaved draft gets the words, too, and stays. Raises as
     ``preview_example``, and PromptError if a prompt cannot be rendered with the new definitions.
     """
-    draft = session.store.codebooks.draft()
+    draft, before = session.store.codebooks.draft(), _latest(session, run)
     made = preview_example(session, run, example)
-    text = _check_text(_latest(session, run), example)
+    text = _check_text(before, example)
     require_usable_codebook(session, made.after)
     label = made.after.label(example.label_id).name
     note = f'{PART_NAMES[example.part]} of {label} from document {example.document_id}: "{text}"'
@@ -162,6 +163,7 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     if isinstance(draft, dict):
         _add_to_draft(session, draft, example, text)
     session.trainer.schedule()
+    lessons.record(session, before, made.after)
     return version
 
 

@@ -234,14 +234,47 @@ def test_vectors_carry_what_was_learned_to_other_words(session: ProjectSession) 
     unseen = Document("new", {"text": "spiders over my bed"})
     chances = []
     for used in (None, Vectors("test", embed)):
-        session.trainer._find_vectors = lambda used=used: used
+        session.trainer._find_vectors = lambda _, used=used: used
         _review(session, _run(session), [f"d{n:02}" for n in range(24)] if used is None else ["d24"])
         model = session.trainer.find("")
         assert model is not None
         found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
         chances.append(found.certainty if found.value else 1 - found.certainty)
     assert chances[1] > 0.5 > chances[0]
-    assert max(asked.count(text) for text in asked if text != ".") == 1, "a text is embedded once"
+    assert max(map(asked.count, asked)) == 1, "a text is embedded once"
     latest = session.store.classifiers.latest_facts()
     assert latest is not None
-    assert latest[1]["vectors"] == 2
+    assert latest[1]["vectors"] == "test"
+
+
+def test_a_classifier_gets_the_vectors_that_it_was_trained_with(session: ProjectSession) -> None:
+    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.array([[2, 0] if "cobwebs" in text or "spiders" in text else [0, 3] for text in texts], np.float32)
+
+    def swapped(texts: Sequence[str]) -> npt.NDArray[np.float32]:  # as long as the others, but another space
+        return embed(texts)[:, ::-1]
+
+    known = {"one": Vectors("one", embed), "other": Vectors("other", swapped)}
+    unseen = Document("new", {"text": "spiders over my bed"})
+
+    def chance(hash: str) -> float:
+        model = session.trainer.find(hash)
+        assert model is not None
+        found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
+        return found.certainty if found.value else 1 - found.certainty
+
+    session.trainer._find_vectors = lambda spec: known.get("one" if spec is None else spec)
+    _review(session, _run(session), [f"d{n:02}" for n in range(24)])
+    ((first, _),) = [session.store.classifiers.latest_facts()]
+    before = chance(first)
+    assert before > 0.5
+    session.trainer._find_vectors = lambda spec: known.get("other" if spec is None else spec)
+    session.trainer._load_model.cache_clear()
+    assert chance(first) == before, "the chosen vectors do not reach a classifier that was trained with others"
+    session.trainer._find_vectors = lambda spec: known["other"] if spec in (None, "other") else None
+    session.trainer._load_model.cache_clear()
+    assert chance(first) < before, "without its vectors a classifier uses words only"
+    _review(session, session.runs()[-1], ["d24"])
+    ((second, facts),) = [session.store.classifiers.latest_facts()]
+    assert (second != first, facts["vectors"]) == (True, "other")
+    assert chance(second) > 0.5

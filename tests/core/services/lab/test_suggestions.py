@@ -106,25 +106,3 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         until(lambda: not trials.is_trial_active(session, after))
         assert session.store.evaluations.example_documents(after.after_run) == [example.document_id]
         assert trials.trial_result(session, after).n == 19
-
-
-def test_the_whole_draft_has_an_effect_and_is_undone_together(tmp_path):
-    with studio(tmp_path, documents=0) as (_, session):
-        service = BOOK.labels[1]
-        for name, text, value in (("d", "A porter helped", True), ("n", "We slept", False)):
-            session.store.documents.add(
-                [
-                    Document(f"{name}{n}", {"text": f"{text}, {n}."}, gold={"gold": {service.id: value}})
-                    for n in range(9)
-                ]
-            )
-        (run,) = make(session, planning.Plan())
-        session.start_or_resume(run.run_id).result(30)
-        assert suggestions.draft_effect(session).net == 0
-        for one in suggestions.suggest_changes(session)[:2]:
-            suggestions.accept(session, one)
-        effect = suggestions.draft_effect(session)
-        assert effect.corrected > 0
-        assert effect.pays
-        codebooks.discard(session)
-        assert suggestions.draft_effect(session).corrected == 0

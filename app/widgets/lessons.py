@@ -1,0 +1,66 @@
+"""Accepted lessons: the outcome of their trial, and the buttons that undo all of them or keep them."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+from app.state import state
+from app.widgets.alerts import error_notices
+from core.formatting import format_count, format_points
+from core.services.lab import lessons
+from core.services.lab.lessons import AcceptedLessons
+from core.services.session import ProjectSession
+
+
+def accepted_lessons(session: ProjectSession) -> None:
+    """Draw the accepted lessons of the project, nothing without any. The line updates itself while a trial runs."""
+    found = lessons.accepted(session)
+    if found is None:
+        return
+    count = format_count(len(found.lessons), "lesson")
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="accepted-lessons"):
+        with st.container(width="stretch"):
+            st.fragment(_outcome, run_every=0.5 if found.is_running else None)(session, was_running=found.is_running)
+        undo = f"Undo {'it' if len(found.lessons) == 1 else f'all {count}'}"
+        st.button(undo, type="tertiary", icon=":material/undo:", key="lessons-undo", on_click=_undo, args=(session,),
+                  help="Takes the accepted lessons out of the codebook. Your other edits stay.")  # fmt: skip
+        st.button("Keep", type="tertiary", icon=":material/check:", key="lessons-keep", on_click=lessons.keep,
+                  args=(session,), help="Keeps them in the codebook and hides this line.")  # fmt: skip
+
+
+def _outcome(session: ProjectSession, *, was_running: bool) -> None:
+    found = lessons.accepted(session)
+    if found is None or (was_running and not found.is_running):
+        st.rerun()
+    st.html(f'<div class="moot-remark" role="status">{sentence(found)}</div>')
+
+
+def sentence(found: AcceptedLessons) -> str:
+    """Return the outcome of the accepted lessons as HTML."""
+    head = f"<b>{format_count(len(found.lessons), 'accepted lesson')}</b>"
+    if found.is_running:
+        return f"{head}, being tested on labelled documents."
+    result = found.result
+    if result is None:
+        return f"{head}, not tested: review some documents, and their effect is measured here."
+    fixed, broken = (sum(getattr(label, name) for label in result.labels) for name in ("fixed", "broken"))
+    change, interval = result.change.value, result.change.interval
+    f1 = ""
+    if change is not None:
+        f1 = f", {found.measure} {format_points(change)} points"
+        if interval is not None and interval.low != interval.high:
+            f1 += f" (95% interval {format_points(interval.low)} to {format_points(interval.high)})"
+    loses = (change or 0.0) < 0 or broken > fixed
+    advice = ' <span class="bad">Undo them, or change their words.</span>' if loses else ""
+    return (
+        f"{head}, tested with the word-list baseline on {format_count(result.n, 'labelled document')}: "
+        f"+{fixed:,} right, -{broken:,} wrong{escape(f1)}.{advice}"
+    )
+
+
+def _undo(session: ProjectSession) -> None:
+    with error_notices():
+        count = lessons.undo(session)
+        state.set_notice("ok", f"{format_count(count, 'lesson')} undone", "Your other edits of the codebook stay.")

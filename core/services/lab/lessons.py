@@ -1,0 +1,180 @@
+"""Accepted lessons: changes to labels that were suggested from reviewed documents, errors or the texts.
+
+Whenever one is accepted, all of them are tried together in the background: the codebook with them against the codebook
+without them, on reviewed documents, by the built-in model, which costs nothing. They can be undone together. Other
+edits of the codebook, before or after a lesson, stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+
+from core.codebook import Codebook, Label
+from core.errors import MootError
+from core.formatting import format_count
+from core.services.cache import cached_until_commit
+from core.services.codebooks import codebook as codebooks
+from core.services.codebooks import keyword_matches
+from core.services.lab import samples, trials
+from core.services.lab.results import TrialResult
+from core.services.lab.samples import Sample
+from core.services.runs import planning
+from core.services.session import ProjectSession
+
+SUBJECT = "lessons"
+"""Subject of a trial of lessons."""
+SETTING = "accepted lessons"
+"""Project setting with the accepted lessons and the number of their trial."""
+PARTS = ("description", "include", "exclude", "keywords")
+MAX_DOCUMENTS = 200
+"""Most documents of a trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A change of one part of a label: text that was added, removed or replaced; empty for none."""
+
+    label_id: str
+    part: str
+    added: str
+    removed: str
+
+    def is_in(self, label: Label) -> bool:
+        """Return True if the label still is as the lesson made it."""
+        now = getattr(label, self.part)
+        if isinstance(now, str):
+            return now == self.added
+        return self.added in (*now, "") and self.removed not in now
+
+    def undo(self, label: Label) -> Label:
+        """Return the label without the lesson; a description that was edited since stays."""
+        now = getattr(label, self.part)
+        if isinstance(now, str):
+            return label.model_copy(update={self.part: self.removed}) if now == self.added else label
+        kept = [text for text in now if text != self.added]
+        back = [self.removed] if self.removed and self.removed not in kept else []
+        return label.model_copy(update={self.part: (*kept, *back)})
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedLessons:
+    """Lessons that are in the codebook.
+
+    ``is_running`` is True while they are tried. ``result`` is the outcome on labelled documents, None before it is
+    known and without such documents. ``measure`` names its score.
+    """
+
+    lessons: tuple[Lesson, ...]
+    measure: str
+    is_running: bool = False
+    result: TrialResult | None = None
+
+
+def record(session: ProjectSession, before: Codebook, after: Codebook) -> None:
+    """Note the lessons by which ``after``, now the draft or the latest version, differs, and try all of them."""
+    known = {label.id: label for label in before.labels}
+    fresh = [one for label in after.labels if label.id in known for one in _differences(known[label.id], label)]
+    lessons = (*_applied(session), *fresh)
+    _store(session, lessons, _start_trial(session, lessons))
+
+
+def accepted(session: ProjectSession) -> AcceptedLessons | None:
+    """Return the accepted lessons with the outcome of their trial; None without any."""
+    lessons = _applied(session)
+    if not lessons:
+        return None
+    kind = codebooks.codebook_status(session).codebook.kind
+    found = AcceptedLessons(lessons, "share of correct values" if kind == "rating" else "macro F1")
+    number = session.store.settings.get(SETTING)["trial"]
+    trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
+    if trial is None:
+        return found
+    if trials.is_trial_active(session, trial):
+        return replace(found, is_running=True)
+    return replace(found, result=_result(session, trial.trial))
+
+
+@cached_until_commit
+def _result(session: ProjectSession, number: int) -> TrialResult | None:
+    trial = trials.find_trial(session, SUBJECT, number)
+    result = trials.trial_result(session, trial) if trial is not None else None
+    return result if result is not None and result.n else None
+
+
+def undo(session: ProjectSession) -> int:
+    """Take all accepted lessons out of the codebook, and return their number.
+
+    Lessons in the latest saved version are undone by a new version, those in the draft in the draft. Raises
+    PromptError if a prompt cannot be rendered without them.
+    """
+    lessons, now = _applied(session), codebooks.codebook_status(session)
+    saved = now.saved.codebook if now.saved is not None else None
+    if saved is not None and (back := without(saved, lessons)) != saved:
+        codebooks.save(session, back, f"Undo {format_count(len(lessons), 'accepted lesson')}")
+        session.trainer.schedule()
+    if now.dirty:
+        codebooks.save_draft(session, without(now.codebook, lessons))
+    keep(session)
+    return len(lessons)
+
+
+def keep(session: ProjectSession) -> None:
+    """Keep the lessons in the codebook and forget that they were lessons."""
+    _store(session, (), None)
+
+
+def without(codebook: Codebook, lessons: Iterable[Lesson]) -> Codebook:
+    """Return the codebook without lessons, the last one undone first; labels that are gone are ignored."""
+    labels = {label.id: label for label in codebook.labels}
+    for one in reversed(tuple(lessons)):
+        if one.label_id in labels:
+            labels[one.label_id] = one.undo(labels[one.label_id])
+    return codebook.model_copy(update={"labels": tuple(labels.values())})
+
+
+def _differences(before: Label, after: Label) -> Iterator[Lesson]:
+    for part in PARTS:
+        old, new = getattr(before, part), getattr(after, part)
+        if isinstance(old, str):
+            if old != new:
+                yield Lesson(after.id, part, new, old)
+        else:
+            yield from (Lesson(after.id, part, text, "") for text in new if text not in old)
+            yield from (Lesson(after.id, part, "", text) for text in old if text not in new)
+
+
+def _applied(session: ProjectSession) -> tuple[Lesson, ...]:
+    """Return the stored lessons that are in the codebook still: a draft with them may have been discarded."""
+    stored = session.store.settings.get(SETTING) or {"lessons": []}
+    if not stored["lessons"]:
+        return ()
+    labels = {label.id: label for label in codebooks.codebook_status(session).codebook.labels}
+    lessons = (Lesson(**one) for one in stored["lessons"])
+    return tuple(one for one in lessons if one.label_id in labels and one.is_in(labels[one.label_id]))
+
+
+def _store(session: ProjectSession, lessons: Iterable[Lesson], trial: int | None) -> None:
+    session.store.settings.set(SETTING, {"lessons": [asdict(one) for one in lessons], "trial": trial})
+
+
+def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | None:
+    """Start the trial of lessons and return its number; None without labelled documents or if it cannot start."""
+    latest = trials.find_trial(session, SUBJECT)
+    if latest is not None and trials.is_trial_active(session, latest):
+        trials.stop_trial(session, latest)  # of fewer lessons
+    used = {document for document, *_ in session.store.classifiers.codebook_examples()}
+    labelled = [id for id in samples.development_ids(session) if id not in used]
+    reviewed = {one.document_id for one in session.store.classifiers.training_examples()}
+    chosen = ([id for id in labelled if id in reviewed] or labelled)[-MAX_DOCUMENTS:]
+    after = codebooks.codebook_status(session).codebook
+    protocol = keyword_matches.protocol_for(after, planning.Plan().protocol)
+    if not chosen or protocol is None:
+        return None
+    with suppress(MootError):  # accepting must not fail; the page says that there is no trial
+        settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)
+        before = settings.model_copy(update={"codebook": without(after, lessons).closed})
+        change = trials.SettingsChange(SUBJECT, before, settings, "without the lessons", "with the lessons")
+        return trials.start_trial(session, change, Sample(dict.fromkeys(chosen, "random"), 0)).trial
+    return None
