@@ -1,4 +1,4 @@
-"""Shared by all tests: nothing may skip where everything is installed on purpose."""
+"""Fixtures and hooks of all tests: isolated folders, order, and skips as failures on request."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ settings.load_profile("moot")
 
 BROWSER = "tests/browser/"
 SLOW = (BROWSER, "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/", "tests/app/")
-"""Files with slow tests. They run first, so that at the end no worker waits for the last one."""
+"""Files with slow tests, which run first so that no worker waits for another at the end."""
 
 
 def pytest_collection_modifyitems(items):
-    """Order slow files first; the order within a file stays."""
+    """Run slow files first, in the original order within a file."""
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
 
 
 class OneBrowser(LoadFileScheduling):
-    """Keep each file in one worker, and all browser tests in one, so that no two browsers share the machine."""
+    """Run each file in one worker, and all browser tests in the same worker, so that only one browser is open."""
 
     def _split_scope(self, nodeid):
         return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
@@ -37,7 +37,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """With MOOT_NOTHING_SKIPS a skip is a failure: the machine was set up to run all."""
+    """Report skipped tests as failed if MOOT_NOTHING_SKIPS is set, as on machines with everything installed."""
     report = yield
     if report.skipped and os.environ.get("MOOT_NOTHING_SKIPS") and not hasattr(report, "wasxfail"):
         report.outcome = "failed"
@@ -49,8 +49,8 @@ FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_own_folders(tmp_path_factory):
-    """Keep fixtures that serve many tests off the settings and projects of whoever runs them."""
+def _isolated_session(tmp_path_factory):
+    """Keep session and module fixtures away from the user's settings and projects."""
     with pytest.MonkeyPatch.context() as patch:
         for name in FOLDERS:
             patch.setenv(name, str(tmp_path_factory.getbasetemp() / "shared" / name.lower()))
@@ -60,14 +60,14 @@ def _no_own_folders(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _folders_per_test(_no_own_folders, monkeypatch, tmp_path_factory):
-    """Give each test settings and projects of its own: what one test prefers, no other one sees."""
+def _folders_per_test(_isolated_session, monkeypatch, tmp_path_factory):
+    """Give each test its own settings and projects."""
     home = tmp_path_factory.mktemp("home")
     for name in FOLDERS:
         monkeypatch.setenv(name, str(home / name.lower()))
 
 
 @pytest.fixture(autouse=True)
-def _no_lingering(monkeypatch):
-    """Rows that can wait for company do not, where debates are written one by one."""
+def _no_write_delay(monkeypatch):
+    """Write rows without the usual wait for more rows, because tests write debates one by one."""
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.0)

@@ -1,8 +1,8 @@
 """Run the commands of the documentation, and validate the JSON that commands print.
 
-A fenced block after ``<!-- run -->`` is run, all blocks of a page in order in one folder. ``<!-- run with: NAME -->``
-answers the connection of this name from a server in ``tests/servers``. ``<!-- run: FILE -->`` first writes the page's
-YAML block to a file, and ``<!-- run: project -->`` runs SQL or Python against the project of the walk.
+Each fenced block after ``<!-- run -->`` is run; all blocks of a page run in order in one folder.
+``<!-- run with: NAME -->`` points the connection of this name to a server of ``tests/servers``. ``<!-- run: FILE -->``
+first writes the page's YAML block to a file. ``<!-- run: project -->`` runs SQL or Python on the sample project.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RUN = [page for page in sorted(DOCS.rglob("*.md")) if any(block.how is not None 
 
 @contextlib.contextmanager
 def server(name: str) -> Iterator[str]:
-    """Start the server of a connection and give its address without a path; an empty name needs none."""
+    """Start the server of a connection and yield its address without a path; without a name, start no server."""
     if not name:
         yield ""
         return
@@ -64,7 +64,7 @@ def server(name: str) -> Iterator[str]:
 
 
 def prepare(folder: Path, name: str, url: str) -> dict[str, str]:
-    """Write the files that the commands name and the command ``moot``; return the environment."""
+    """Write the ``moot`` command and the files that the commands use; return the environment."""
     shutil.copytree(ROOT / "sample_data", folder / "sample_data")
     (folder / "aspects.yaml").write_text(CODEBOOK, encoding="utf-8")
     gold = [(int("staff" in text), int("Breakfast" in text), int("station" in text)) for text in TEXTS]
@@ -106,7 +106,7 @@ def first_yaml(found: list[Block]) -> str:
 
 
 def with_address(code: str, name: str, url: str) -> str:
-    """Replace the usual address of a connection by the server's."""
+    """Replace the default address of a connection by the address of the test server."""
     if name not in ADDRESSES:
         return code
     return code.replace(ADDRESSES[name], url if name == "ollama" else f"{url}/v1")
@@ -135,7 +135,7 @@ def query(folder: Path, block: Block) -> None:
         assert connection.execute(block.code).fetchall()
 
 
-def test_commands_print_what_the_schemas_describe(tmp_path: Path) -> None:
+def test_json_output_matches_the_schemas(tmp_path: Path) -> None:
     schemas = json.loads((DOCS / "reference" / "schemas.json").read_text(encoding="utf-8"))
     write(tmp_path)
     rows = [

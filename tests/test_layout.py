@@ -21,7 +21,7 @@ TOP_LEVEL = {
     "CHANGELOG.md", "CITATION.cff", "docs",
 }  # fmt: skip
 
-# What each package of core may import of core, besides the values and itself. Data and imports both go one way.
+# Packages of core that each package of core may import, in addition to VALUES and itself.
 MAY_IMPORT = {
     "documents": set(), "codebook": set(), "annotations": set(), "errors": set(), "hashing": set(), "runs": set(),
     "csv_text": set(), "text_file": set(), "refi_qda": set(), "resources": set(), "yamltext": set(),
@@ -108,19 +108,19 @@ def test_allowed_imports_go_one_way() -> None:
     TopologicalSorter(MAY_IMPORT).prepare()
 
 
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    """Imports inside functions and for types only count like all others."""
+def test_modules_have_no_import_cycles() -> None:
+    """Include imports inside functions and imports for type checking."""
     modules = {_dotted(path): path for folder in ("core", "app") for path in _modules(folder)}
     graph = {
         name: {found for found in _imports(path) & modules.keys() if found != name}
         - {found.rpartition(".")[0] for found in _imports(path) & modules.keys()}  # "from package import module"
         for name, path in modules.items()
     }
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
 
 
-def test_no_packages_import_each_other_in_a_circle() -> None:
-    """A page, a service and each other folder of app and core is a package; so is a module beside them."""
+def test_packages_have_no_import_cycles() -> None:
+    """Count each page, each service, and every other folder or module of app and core as a package."""
     graph: dict[str, set[str]] = {}
     names = {_dotted(path) for folder in ("core", "app") for path in _modules(folder)}
     for folder in ("core", "app"):
@@ -128,7 +128,7 @@ def test_no_packages_import_each_other_in_a_circle() -> None:
             package = _package_of(_dotted(path))
             found = {_package_of(name) for name in _imports(path) & names}
             graph.setdefault(package, set()).update(found - {package, *_parents(package)})
-    TopologicalSorter(graph).prepare()  # raises CycleError, which names the circle
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
 
 
 def _package_of(module: str) -> str:
@@ -138,7 +138,7 @@ def _package_of(module: str) -> str:
 
 
 def _parents(package: str) -> set[str]:
-    """Return the packages around a package, which ``from package import module`` names as well."""
+    """Return the parent packages of a package, which ``from package import module`` names too."""
     parts = package.split(".")
     return {".".join(parts[:size]) for size in range(1, len(parts))} | {"core.services", "app.screens"}
 

@@ -1,4 +1,4 @@
-"""A wheel holds all that Moot needs, and runs from anywhere."""
+"""Tests of the wheel: its files, licences, and the demo outside the checkout."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel of this checkout, built offline and unpacked."""
+    """Build the wheel of this checkout offline and unpack it."""
     folder = tmp_path_factory.mktemp("wheel")
     build = (
         "import sys; from hatchling.builders.wheel import WheelBuilder;"
@@ -54,7 +54,7 @@ def test_the_wheel_installs_only_the_packages_and_the_module_moot(unpacked: Path
     assert not [path for path in unpacked.rglob("*") if path.name.startswith(("test_", "conftest"))]
 
 
-def test_the_wheel_contains_the_licences_and_claims_types_only_with_py_typed(unpacked: Path) -> None:
+def test_the_wheel_contains_the_licences_and_declares_types_only_with_py_typed(unpacked: Path) -> None:
     metadata = next(unpacked.glob("*.dist-info"))
     licences = {path.name for path in (metadata / "licenses").rglob("*") if path.is_file()}
     shipped = {path.name for path in (ROOT / "app/static/licenses").iterdir()}

@@ -1,4 +1,4 @@
-"""A real workspace in temporary folders, and pages drawn by Streamlit's AppTest."""
+"""Helpers that open pages with Streamlit's AppTest on a workspace in temporary folders."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HOSTILE = "<img src=x onerror=alert(1)> **bold** ![x](http://evil.example/x.png)
 
 @contextmanager
 def studio(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    """The workspace, put in place of the real one."""
+    """Install an empty workspace and yield it."""
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(name, str(folder / name))
     made = Workspace()
@@ -38,19 +38,19 @@ def open_page(name: str) -> AppTest:
 
 
 def html(at: AppTest) -> str:
-    """All own html of the page but its css. Fails when the script did."""
+    """Return the HTML of the page without its CSS. AssertionError if the script failed."""
     assert not at.exception, at.exception[0].value
     bodies = (element.proto.body for element in at.get("html"))
     return "\n".join(body for body in bodies if not body.startswith("<style>"))
 
 
 def button(at: AppTest, label: str) -> AppTest:
-    """Press the button of this label."""
+    """Click the button with this label."""
     return next(each for each in at.button if each.label == label).click().run()
 
 
 def until_shown(at: AppTest, words: str, seconds: float = 30.0) -> str:
-    """Draw the page anew, as its own clock does in a browser, until it shows these words; its html then."""
+    """Rerun the page, as its timer does in a browser, until it shows these words; return its HTML."""
     deadline = time.monotonic() + seconds
     while words not in (shown := html(at)):
         assert time.monotonic() < deadline, f"not shown: {words}"

@@ -1,4 +1,4 @@
-"""The live route: the events that it sends, and reconnecting with cursors."""
+"""Tests of the live route: its events, and reconnecting with cursors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 class Source:
-    """A run with one debate in flight and one in the store."""
+    """A run with one active debate and one in the store."""
 
     def __init__(self) -> None:
         self.state = LiveRunState(RUN)
@@ -53,9 +53,9 @@ def source() -> Source:
 
 
 @pytest.fixture
-def inside(source: Source) -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=live.routes(lambda name: (source, name))), base_url=BASE) as client:
-        yield client
+def client(source: Source) -> Iterator[TestClient]:
+    with TestClient(Starlette(routes=live.routes(lambda name: (source, name))), base_url=BASE) as opened:
+        yield opened
 
 
 def connect(client: TestClient) -> WebSocketTestSession:
@@ -64,10 +64,10 @@ def connect(client: TestClient) -> WebSocketTestSession:
 
 def watch(socket: WebSocketTestSession, focus: str | None = "d1", **more: Any) -> dict[str, Any]:
     socket.send_json({"type": "watch", "run": RUN, "focus": focus, **more})
-    return hear(socket, "snapshot")
+    return receive(socket, "snapshot")
 
 
-def hear(socket: WebSocketTestSession, kind: str) -> dict[str, Any]:
+def receive(socket: WebSocketTestSession, kind: str) -> dict[str, Any]:
     while True:
         message: dict[str, Any] = socket.receive_json()
         if message["type"] == kind:
@@ -78,59 +78,59 @@ def turns(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [event for event in message["events"] if event["kind"] == "turn"]
 
 
-def test_snapshot_is_followed_by_batches(inside: TestClient, source: Source) -> None:
+def test_snapshot_is_followed_by_batches(client: TestClient, source: Source) -> None:
     source.state.publish(RunStatus(RUN, "running", 9, 0, 0, 0, 1, 0, 0, 0, 0, 0.0, 0.0, 0.0, None))
     source.state.publish(TurnStarted(Turn(RUN, "d1", 0, "extractor", MODEL)))
     source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
-    with connect(inside) as socket:
+    with connect(client) as socket:
         snapshot = watch(socket)
         assert {event["kind"] for event in snapshot["events"]} == {"run_status", "tile", "turn"}
         assert snapshot["document"] == {"id": "d1", "fields": {"text": HOSTILE}, "note": "row 1"}
         assert turns(snapshot)[0]["text"] == "Hello"
         source.state.publish(Delta(RUN, "d1", 0, 5, " world"))
-        batch = hear(socket, "batch")
+        batch = receive(socket, "batch")
         assert [(turn["offset"], turn["text"]) for turn in turns(batch)] == [(5, " world")]
 
 
-def test_reconnecting_with_cursors_sends_only_missing_text(inside: TestClient, source: Source) -> None:
+def test_reconnecting_with_cursors_sends_only_missing_text(client: TestClient, source: Source) -> None:
     source.state.publish(Delta(RUN, "d1", 0, 0, "Hello"))
-    with connect(inside) as socket:
+    with connect(client) as socket:
         instance = watch(socket)["instance"]
     source.state.publish(Delta(RUN, "d1", 0, 5, " world"))
-    with connect(inside) as socket:
+    with connect(client) as socket:
         (turn,) = turns(watch(socket, instance=instance, cursors={"d1/0": [0, 5]}))
         assert (turn["offset"], turn["text"]) == (5, " world")
-    with connect(inside) as socket:
+    with connect(client) as socket:
         (turn,) = turns(watch(socket, instance="another", cursors={"d1/0": [0, 5]}))
         assert (turn["offset"], turn["text"]) == (0, "Hello world")
 
 
-def test_debate_no_longer_in_memory_is_read_from_the_store(inside: TestClient) -> None:
-    with connect(inside) as socket:
+def test_debate_no_longer_in_memory_is_read_from_the_store(client: TestClient) -> None:
+    with connect(client) as socket:
         snapshot = watch(socket, "old")
         assert snapshot["document"]["fields"] == {"text": "old text"}
         assert turns(snapshot)[0]["text"] == "stored words"
         assert snapshot["events"][-1]["kind"] == "verdict"
 
 
-def test_finished_debates_are_requested_by_page(inside: TestClient) -> None:
-    with connect(inside) as socket:
+def test_finished_debates_are_requested_by_page(client: TestClient) -> None:
+    with connect(client) as socket:
         watch(socket, None)
         socket.send_json({"type": "finished", "query": "tub", "status": "verdict", "offset": 50})
-        page = hear(socket, "finished")
+        page = receive(socket, "finished")
         assert page["total"] == 1
         assert page["rows"][0]["text_start"] == "tub/verdict/50/50"
 
 
-def test_unknown_run_is_reported_as_gone(inside: TestClient) -> None:
-    with connect(inside) as socket:
+def test_unknown_run_is_reported_as_gone(client: TestClient) -> None:
+    with connect(client) as socket:
         socket.send_json({"type": "watch", "run": "nobody", "focus": None})
         assert socket.receive_json() == {"type": "gone", "run": "nobody"}
 
 
-def test_lone_surrogates_do_not_break_the_connection(inside: TestClient, source: Source) -> None:
+def test_lone_surrogates_do_not_break_the_connection(client: TestClient, source: Source) -> None:
     source.state.publish(Delta(RUN, "d1", 0, 0, "half a pair \ud83d"))
-    with connect(inside) as socket:
+    with connect(client) as socket:
         assert turns(watch(socket))[0]["text"] == "half a pair \ud83d"
 
 
@@ -149,8 +149,8 @@ def test_lone_surrogates_do_not_break_the_connection(inside: TestClient, source:
         "[" * 50_000,
     ],
 )
-def test_invalid_message_closes_the_socket(inside: TestClient, message: str) -> None:
-    with connect(inside) as socket:
+def test_invalid_message_closes_the_socket(client: TestClient, message: str) -> None:
+    with connect(client) as socket:
         socket.send_text(message)
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()

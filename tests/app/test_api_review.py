@@ -1,4 +1,4 @@
-"""The review route: access, actions stored before the answer, and repeated actions ignored."""
+"""Tests of the review route: access, stored actions, and repeated actions."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def post(client, **message):
     return answer.json()
 
 
-def ask(client, what, **more):
-    return post(client, query=what, **more)
+def ask(client, query, **more):
+    return post(client, query=query, **more)
 
 
 _count = iter(range(1_000_000))
@@ -126,9 +126,9 @@ def test_edit_is_stored_before_the_answer(client, project):
 
 
 def test_repeated_action_is_applied_once(client, project):
-    actions = {"action": "set", "document": "d1", "item": "a", "value": True, "id": "life:1"}
-    assert post(client, actions=[actions])["answers"][0]["saved"]
-    assert post(client, actions=[actions])["answers"][0]["saved"]
+    change = {"action": "set", "document": "d1", "item": "a", "value": True, "id": "life:1"}
+    assert post(client, actions=[change])["answers"][0]["saved"]
+    assert post(client, actions=[change])["answers"][0]["saved"]
     assert len(project.store.events.all(kinds=["review"])) == 1
     back = {"action": "undo", "id": "life:2"}
     first, second = post(client, actions=[back])["answers"][0], post(client, actions=[back])["answers"][0]
@@ -224,7 +224,7 @@ def test_every_reviewer_has_their_own_queue_and_decisions(client):
 
 
 def test_second_reviewer_sees_nothing_of_the_first_before_submitting(client):
-    """Bob decides d1 after Ann. Verdict, gold, reasons, notes, flags and history are hidden in Focus and Grid."""
+    """Verdict, gold, reasons, notes, flags and history are hidden from Bob in Focus and Grid."""
 
     def bob(**message):
         return client.post(review.REVIEW, json={"run": RUN, "actor": "bob", **message}).json()
@@ -282,7 +282,7 @@ def test_the_drawer_gets_the_document_and_the_guideline(client):
     assert ask(client, "view", document="d99", runs=[RUN])["document"] is None
 
 
-def test_query_on_a_full_disk_is_answered_in_words(client, monkeypatch):
+def test_query_on_a_full_disk_is_answered_with_a_message(client, monkeypatch):
     def refuse(*_args, **_options):
         raise StorageFull("The disk is full.", "Free some space.")
 

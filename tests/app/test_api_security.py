@@ -1,4 +1,4 @@
-"""Attacks on the access control of the studio: other users, other pages, other hosts."""
+"""Tests of the access control of the studio against other users, pages and hosts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def access() -> Access:
 
 @pytest.fixture
 def outside(access: Access) -> Iterator[TestClient]:
-    """A client without the cookie, at an app of one page and one WebSocket."""
+    """Return a client without the cookie, for an app of one page and one WebSocket."""
 
     async def page(_request: Any) -> PlainTextResponse:
         return PlainTextResponse("page")
@@ -53,7 +53,7 @@ def inside(outside: TestClient, access: Access) -> TestClient:
 
 
 def connect(client: TestClient, **headers: str) -> str:
-    # The test client has its own host for sockets unless the address names one.
+    # Without a host in the address, the test client uses its own host name for sockets.
     with client.websocket_connect("ws://127.0.0.1:8501/_stcore/stream", headers=headers) as socket:
         return socket.receive_text()
 

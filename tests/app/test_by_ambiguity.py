@@ -1,4 +1,4 @@
-"""Summaries of ambiguous and normal documents."""
+"""Tests of the summaries of ambiguous and normal documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of Streamlit, which reads Markdown in them."""
+"""Tests of escaping Markdown in Streamlit labels."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ from app.widgets.common import literal
         ("1. <b>\nYes", r"1\. \<b\> Yes"),
     ],
 )
-def test_markdown_is_shown_as_it_is(text: str, shown: str) -> None:
+def test_markdown_is_escaped(text: str, shown: str) -> None:
     assert literal(text) == shown

@@ -1,4 +1,4 @@
-"""The route that serves the components' JavaScript modules."""
+"""Tests of the route that serves the components' JavaScript modules."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_serves_modules_as_cacheable_javascript(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("name", ["__init__.py", "live_run.css", "..%2F__init__.py", "missing.js"])
-def test_serves_nothing_but_modules(client: TestClient, name: str) -> None:
+def test_serves_only_modules(client: TestClient, name: str) -> None:
     address = components.module_address("live_run").replace("live_run.js", name)
     assert client.get(address).status_code == 404
 

@@ -1,4 +1,4 @@
-"""The gold chart: one bar per label for any number of raters."""
+"""Tests of the gold chart: one bar per label for any number of raters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_gold_chart_has_one_row_per_label(drawn):
     for raters in (1, 2, 9):
         overview.gold_chart(bars(raters), key="g")
     assert len({spec["height"] for spec, _ in drawn}) == 1
-    assert [len(rows) for _, rows in drawn] == [2, 4, 18], "the csv has a row for each rater"
-    assert [len(spec["layer"]) for spec, _ in drawn] == [2, 3, 3], "raters have marks of their own"
+    assert [len(rows) for _, rows in drawn] == [2, 4, 18], "the CSV has one row per rater"
+    assert [len(spec["layer"]) for spec, _ in drawn] == [2, 3, 3], "each rater has marks"
 
 
 def test_bar_is_the_mean_share_of_the_raters():

@@ -1,4 +1,4 @@
-"""The frame around the pages and small widgets, drawn by Streamlit's AppTest."""
+"""Tests of the frame around the pages and of small widgets, with Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 
 
 class ProjectSession:
-    """A project with one run, under way."""
+    """A project with one active run."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class ProjectSession:
 
 
 class Workspace:
-    """Two projects, of which another process holds the second."""
+    """Two projects; another process holds the second."""
 
     def __init__(self) -> None:
         self.paths = [Path("/p/hotel-aspects.duckdb"), Path("/p/clinic-letters.duckdb")]
@@ -140,7 +140,7 @@ def test_widgets_escape_their_values() -> None:
     assert HOSTILE not in html(app)
 
 
-def test_empty_state_says_if_its_action_was_pressed() -> None:
+def test_empty_state_returns_true_when_its_action_is_clicked() -> None:
     def page() -> None:
         import streamlit as st
 

@@ -1,4 +1,4 @@
-"""The Models page: prices, retries, presets and learned capabilities. The Run page: preflight and failures."""
+"""Tests of prices, limits, presets and probed capabilities on Models, and of preflight and failures on Run."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_limits_are_entered_shown_and_applied(workspace: Workspace, session: Pro
 
 
 def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
-    resolve = planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
-    planning.save_plan(session, resolve)
+    plan = planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
+    planning.save_plan(session, plan)
     at = screen()
     at.text_input(key="preset-name").set_value("final")
     submit(at, "Save preset")
@@ -124,7 +124,9 @@ def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace
         shown = html(at)
         assert "supports JSON schemas" in shown
         assert "reproducible with a seed" in shown
-        assert len([body for body in server.requests if body["model"] == THINKER]) == 6  # one to test, five to examine
+        assert (
+            len([body for body in server.requests if body["model"] == THINKER]) == 6
+        )  # one test call, five probe calls
         at.selectbox(key="role-judge-json_schema").select("on").run()
         assert planning.load_plan(session).role_model("judge").sampling.json_schema == "on"
         again = screen("run")
@@ -188,7 +190,7 @@ def test_failed_preflight_is_shown_and_no_run_starts(workspace: Workspace, sessi
 def test_unknown_price_asks_for_confirmation(
     workspace: Workspace, session: ProjectSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # a person takes longer than this test
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # the second click counts as a separate one
     models.add(workspace, "far", "https://models.invalid/v1")
     planning.save_plan(session, planning.Plan().with_same_model(FAR))
     at = screen("run")
@@ -197,7 +199,7 @@ def test_unknown_price_asks_for_confirmation(
     assert session.store.runs.all() == []
     assert at.button(key="start-unpriced").label == "Start anyway"
     models.set_price(workspace, "far", "*", models.Price(prompt=1, completion=1))
-    at.button(key="start-all").click().run()  # priced, it is asked at once, and is not there
+    at.button(key="start-all").click().run()  # with a price, the preflight call is sent at once and fails
     assert "unreachable" in html(at)
 
 

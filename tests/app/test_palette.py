@@ -1,4 +1,4 @@
-"""Colours for both themes, and the more legible text colour on shaded cells."""
+"""Tests of the colours of both themes and of the text colour on shaded cells."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def test_blend_starts_and_ends_with_its_colours():
 @pytest.mark.parametrize("dark", [False, True])
 def test_text_is_legible_on_every_shade_of_a_matrix(dark):
     shades = palette(dark)
-    grounds = [blend(shades["bg2"], shades["bar"], step / 20) for step in range(21)]
-    assert all(contrast(legible(ground, shades), ground) > 3.9 for ground in grounds)
+    backgrounds = [blend(shades["bg2"], shades["bar"], step / 20) for step in range(21)]
+    assert all(contrast(legible(background, shades), background) > 3.9 for background in backgrounds)
 
 
 def test_colour_for_both_themes_is_resolved_for_one_theme():

@@ -1,4 +1,4 @@
-"""Preloading of slow libraries."""
+"""Tests of the preloading of slow libraries."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ ASK = """
 import sys, threading
 from app import preload
 def loaded(names): return [name for name in names if name in sys.modules]
-assert not loaded((*preload.AT_START, *preload.AFTER_FIRST_PAGE)), "nothing slow comes with the import"
+assert not loaded((*preload.AT_START, *preload.AFTER_FIRST_PAGE)), "the import loads no slow library"
 with preload.running():
     assert loaded(preload.AT_START) == list(preload.AT_START)
     assert not loaded(preload.AFTER_FIRST_PAGE), "the first page does not wait for the others"
     preload.note_page()
-    from scipy.stats import binom  # what a page imports meanwhile is complete
+    from scipy.stats import binom  # modules that a page imports meanwhile are complete
     from sklearn.feature_extraction.text import TfidfVectorizer
     (thread,) = (each for each in threading.enumerate() if each.name == "preload")
     thread.join(60)

@@ -1,4 +1,4 @@
-"""Columns of the grid: only roles that gave labels."""
+"""Tests of the columns of the review grid."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from core.codebook import Codebook, Label, Scale
 ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}
 
 
-def rows(*said: dict) -> list:
-    return [SimpleNamespace(roles=dict.fromkeys(ROLES) | each) for each in said]
+def rows(*labels: dict) -> list:
+    return [SimpleNamespace(roles=dict.fromkeys(ROLES) | each) for each in labels]
 
 
 def test_role_without_labels_has_no_column():
@@ -27,7 +27,7 @@ def test_all_roles_have_columns_if_none_could_be_read():
 
 
 SMALL = 1004 - 16
-"""Pixels of the grid on a screen 1280 wide, less its scroll bar."""
+"""Pixels of the grid's width at a window width of 1280, without the scroll bar."""
 
 
 def book(kind: str, labels: int) -> Codebook:
@@ -36,8 +36,8 @@ def book(kind: str, labels: int) -> Codebook:
     return Codebook(kind=kind, scale=scale, labels=tuple(Label(name=name) for name in names[:labels]))
 
 
-def needed(codebook: Codebook) -> int:
-    """Pixels of a row whose count of quotes gives way."""
+def least_width(codebook: Codebook) -> int:
+    """Return the least width of a row in pixels, without the count of quotes."""
     options = options_of(codebook, dict.fromkeys(("extractor", "critic", "judge"), "Role"), None, {}, lambda code: code)
     columns = [column for group in options["columnDefs"] for column in group["children"] if not column.get("hide")]
     widths = {
@@ -51,7 +51,7 @@ def needed(codebook: Codebook) -> int:
 
 @pytest.mark.parametrize(("kind", "labels"), [("multilabel", 5), ("multilabel", 8), ("choice", 8), ("rating", 4)])
 def test_row_fits_a_small_screen(kind, labels):
-    assert needed(book(kind, labels)) <= SMALL
+    assert least_width(book(kind, labels)) <= SMALL
 
 
 def test_click_cycles_through_the_points_of_the_dimensions_own_scale():

@@ -1,4 +1,4 @@
-"""What stands below the review: the sentence of what it proves, a correction kept in one click, the classifier."""
+"""Tests of the panels below the review: accuracy estimate, suggested examples, classifier."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PRICE = BOOK.labels[0].id
 NONE = Estimate(None, None)
 
 
-def _proof(**fields: object) -> AccuracyEstimate:
+def _estimate(**fields: object) -> AccuracyEstimate:
     known: dict[str, object] = {
         "documents": 400, "reviewed": 0, "drawn": 0, "examples": 0, "right": NONE, "f1": NONE,
         "labels": (), "sample": None,
@@ -33,14 +33,14 @@ def _proof(**fields: object) -> AccuracyEstimate:
 
 
 def test_accuracy_sentence_names_the_next_step() -> None:
-    assert "No document has a verdict" in view.sentence(_proof(documents=0))
-    assert "Review 5 more documents of the queue in its order" in view.sentence(_proof())
-    assert "Review 1 more document of the queue" in view.sentence(_proof(drawn=4))
-    assert "Review more of the queue" in view.sentence(_proof(drawn=9))
+    assert "No document has a verdict" in view.sentence(_estimate(documents=0))
+    assert "Review 5 more documents of the queue in its order" in view.sentence(_estimate())
+    assert "Review 1 more document of the queue" in view.sentence(_estimate(drawn=4))
+    assert "Review more of the queue" in view.sentence(_estimate(drawn=9))
     known = Estimate(0.918, Interval(0.874, 0.95))
-    said = view.sentence(_proof(reviewed=60, drawn=12, right=known))
-    assert "<b>91.8%</b> of labels are correct, 95% interval 87.4 to 95.0" in said
-    assert "All 400 documents are reviewed" in view.sentence(_proof(reviewed=400, right=known))
+    sentence = view.sentence(_estimate(reviewed=60, drawn=12, right=known))
+    assert "<b>91.8%</b> of labels are correct, 95% interval 87.4 to 95.0" in sentence
+    assert "All 400 documents are reviewed" in view.sentence(_estimate(reviewed=400, right=known))
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     assert "Price &lt;b&gt;" in shown
 
 
-def _elsewhere() -> None:
+def _import_page() -> None:
     from app import context
     from app.screens.review import progress
 
@@ -107,7 +107,7 @@ def _elsewhere() -> None:
 
 
 def test_refuses_a_file_that_is_not_a_classifier(session: ProjectSession) -> None:
-    at = AppTest.from_function(_elsewhere, default_timeout=60).run()
+    at = AppTest.from_function(_import_page, default_timeout=60).run()
     at.file_uploader(key="classifier-import").set_value(("odd.skops", b"nothing", "application/zip")).run()
     assert "odd.skops is not a classifier file." in html(at)
     assert session.store.classifiers.load() is None

@@ -1,4 +1,4 @@
-"""The Authors page by Streamlit's own test runner: consent, exclusion, settings, and answers of a second person."""
+"""Tests of the Authors page: consent, excluded texts, questions, settings, and answers of a second person."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def show(at, view: str):
     return at.run()
 
 
-def test_without_a_codebook_the_page_says_what_to_do(session: ProjectSession) -> None:
+def test_page_without_a_codebook_names_the_next_step(session: ProjectSession) -> None:
     assert "No codebook yet" in html(open_page("authors"))
 
 
@@ -58,7 +58,7 @@ def test_consent_comes_first_and_needs_a_name(session: ProjectSession) -> None:
     assert "writing as p1" in html(at)
 
 
-def test_excluded_text_says_why_and_hostile_words_stay_text(session: ProjectSession) -> None:
+def test_exclusion_gives_a_reason_and_hostile_text_is_escaped(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))
     send(at, "Good morning!")
@@ -70,7 +70,7 @@ def test_excluded_text_says_why_and_hostile_words_stay_text(session: ProjectSess
     assert any("<img src=x" in each.value for each in at.text)
 
 
-def test_question_waits_and_can_be_put_off(session: ProjectSession) -> None:
+def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = agree(open_page("authors"))
     send(at, "The report is due tomorrow and not done.")

@@ -1,4 +1,4 @@
-"""The Codebook page on a real workspace: edits become a draft, invalid input stays in its field."""
+"""Tests of the Codebook page: drafts, versions, invalid input, import and proposed keywords."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why:
     assert at.text_input(key=field).value == typed
     assert names(saved) == ("Price", "Food")
     at.text_area(key=f"label-description-{PRICE}").set_value("What it costs.").run()
-    assert at.text_input(key=field).value == typed  # nothing lost by another edit
+    assert at.text_input(key=field).value == typed  # another edit keeps the invalid name
     assert codebooks.codebook_status(saved).codebook.label(PRICE).description == "What it costs."
     at.text_input(key=field).set_value("Cost").run()
     assert "moot-wrong" not in html(at)

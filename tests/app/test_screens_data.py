@@ -1,4 +1,4 @@
-"""The Data page on a real workspace: choose a file, check, import, browse."""
+"""Tests of the Data page: choosing, checking and importing files, and browsing documents."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
         yield projects.create_project(made, "p")
 
 
-def bring(content: bytes, name: str = "soup.csv") -> AppTest:
+def upload(content: bytes, name: str = "soup.csv") -> AppTest:
     at = open_page("data")
     return at.file_uploader(key="data-file-0").set_value([(name, content, "text/csv")]).run()
 
 
 def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
-    at = bring(CSV)
+    at = upload(CSV)
     shown = html(at)
     assert "Rows read: 7, kept: 5, rejected: 2" in shown
     assert "row 8: 3 fields, expected 4" in shown
@@ -52,7 +52,7 @@ def test_file_is_previewed_and_imported(session: ProjectSession) -> None:
     assert session.store.documents.count() == 5
     latest = session.store.codebooks.latest()
     assert latest is not None
-    assert latest.codebook.names == ("Food",)  # too much of Service is no gold value to take it for a label unasked
+    assert latest.codebook.names == ("Food",)  # Service has too many unknown values to become a label by default
 
 
 def test_several_files_are_imported_together(session: ProjectSession) -> None:
@@ -76,7 +76,7 @@ def test_several_files_are_imported_together(session: ProjectSession) -> None:
 
 
 def test_row_options_change_the_preview(session: ProjectSession) -> None:
-    at = bring(CSV)
+    at = upload(CSV)
     assert "Duplicate texts: 1" in html(at)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
     assert "Rows read: 7, kept: 4, rejected: 3" in html(at)
@@ -91,21 +91,21 @@ def test_row_options_change_the_preview(session: ProjectSession) -> None:
 
 def test_unknown_gold_value_can_be_mapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
-    at = bring(CSV)
+    at = upload(CSV)
     assert "<b>maybe</b> in Service, once, first in row 4" in html(at)
     at.segmented_control(key="map-value-0").set_value("present").run()
     assert "your choice" in html(at)
-    at.selectbox(key="map-gold-0-" + at_label(session, "Food")).set_value("").run()
+    at.selectbox(key="map-gold-0-" + label_id(session, "Food")).set_value("").run()
     button(at, "Import 5")
     assert [(item, value, count) for _, item, value, count in session.store.documents.gold_counts()] == [
-        (at_label(session, "Service"), False, 3), (at_label(session, "Service"), True, 2),
+        (label_id(session, "Service"), False, 3), (label_id(session, "Service"), True, 2),
     ]  # fmt: skip
 
 
 def test_gold_of_a_second_rater_is_mapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}]"))
-    food = at_label(session, "Food")
-    at = bring(b"id,text,Food,second\na,soup one,1,0\nb,soup two,0,0\n")
+    food = label_id(session, "Food")
+    at = upload(b"id,text,Food,second\na,soup one,1,0\nb,soup two,0,0\n")
     at.text_input(key="gold_new_rater").set_value("Ann").run()
     at.selectbox(key=f"map-gold-1-{food}").set_value("second").run()
     assert "Rater Ann" in html(at)
@@ -115,7 +115,7 @@ def test_gold_of_a_second_rater_is_mapped(session: ProjectSession) -> None:
     ]  # fmt: skip
 
 
-def at_label(session: ProjectSession, name: str) -> str:
+def label_id(session: ProjectSession, name: str) -> str:
     latest = session.store.codebooks.latest()
     assert latest is not None
     label = latest.codebook.find(name)
@@ -124,7 +124,7 @@ def at_label(session: ProjectSession, name: str) -> str:
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
-    at = bring("text;n\nBär über Köln;1\n".encode("latin-1"), "b.csv")
+    at = upload("text;n\nBär über Köln;1\n".encode("latin-1"), "b.csv")
     assert at.selectbox(key="map-text").value == "text"
     at.selectbox(key="read-delimiter").set_value(",").run()
     assert at.selectbox(key="map-text").value == "text;n"
@@ -137,7 +137,7 @@ def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> N
     [(b"", "is empty"), (b"id,text\n", "but no rows"), (b"PK\x03\x04" + b"\x00\xff" * 200, "is not text")],
 )
 def test_unreadable_file_is_explained(session: ProjectSession, content: bytes, words: str) -> None:
-    at = bring(content)
+    at = upload(content)
     assert words in html(at)
     assert "Import your texts" in html(at)
 
@@ -154,8 +154,8 @@ def test_file_is_read_by_path(session: ProjectSession, tmp_path: Path) -> None:
 
 
 def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
-    button(bring(b"id,text\n1,one\n2,two\n"), "Import 2")
-    at = bring(b"id,text\n2,zwei\n3,drei\n")
+    button(upload(b"id,text\n1,one\n2,two\n"), "Import 2")
+    at = upload(b"id,text\n2,zwei\n3,drei\n")
     assert "already has a document &#x27;2&#x27; with a different text" in html(at)
     assert next(each for each in at.button if each.key == "data-import").disabled
     at.segmented_control(key="data-destination").set_value("replace").run()
@@ -166,7 +166,7 @@ def test_import_into_a_project_with_documents(session: ProjectSession) -> None:
 
 def test_documents_are_searched_and_paged(session: ProjectSession) -> None:
     rows = "".join(f"d{n},text number {n}\n" for n in range(120))
-    at = button(bring(b"id,text\n" + rows.encode()), "Import 120")
+    at = button(upload(b"id,text\n" + rows.encode()), "Import 120")
     assert "1 to 50 of 120" in html(at)
     at.text_input(key="data_search").set_value("number 11").run()
     assert "1 to 11 of 11" in html(at)
@@ -176,7 +176,7 @@ def test_documents_are_searched_and_paged(session: ProjectSession) -> None:
 
 def test_gold_is_remapped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
-    at = bring(CSV)
+    at = upload(CSV)
     at.segmented_control(key="gold_kind").set_value("none").run()
     button(at, "Import 5")
     assert "No gold labels" in html(at)
@@ -194,8 +194,8 @@ def test_pages_without_a_project_lead_to_home(tmp_path: Path, monkeypatch: pytes
 
 def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("{kind: rating, labels: [{name: Clarity}], scale: {min: 1, max: 3}}"))
-    clarity = at_label(session, "Clarity")
-    at = bring(b"text,Clarity,chat,turn\nnow we talk,high,a,2\nhello there,2,a,1\nwho knows,unsure,b,1\n")
+    clarity = label_id(session, "Clarity")
+    at = upload(b"text,Clarity,chat,turn\nnow we talk,high,a,2\nhello there,2,a,1\nwho knows,unsure,b,1\n")
     at.segmented_control(key="gold_kind").set_value("label").run()
     at.selectbox(key=f"map-gold-0-{clarity}").set_value("Clarity").run()
     shown = html(at)
@@ -213,12 +213,12 @@ def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -
 
 
 def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
-    at = bring(CSV)
+    at = upload(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
     sent = [json.loads(each.proto.json) for each in at.get("bidi_component") if "url" in each.proto.component_name]
     (id,) = [each["parameters"]["import_id"] for each in sent if "import_id" in each["parameters"]]
 
-    again = open_page("data")  # another tab: it is told of the file
+    again = open_page("data")  # another tab shows the pending file
     assert "soup.csv was read at" in html(again)
     button(again, "Continue")
     assert "Rows read: 7, kept: 4, rejected: 3" in html(again)
@@ -229,5 +229,5 @@ def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     assert "Rows read: 7, kept: 4, rejected: 3" in html(reloaded)
     button(reloaded, "Cancel")
     assert "Import your texts" in html(reloaded)
-    assert "Import your texts" in html(at.run())  # in the first tab too: there is one file, not a copy a tab
+    assert "Import your texts" in html(at.run())  # the first tab too, as tabs share the pending import
     assert "soup.csv" not in html(open_page("data"))

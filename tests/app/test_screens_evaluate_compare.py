@@ -1,4 +1,4 @@
-"""The tabs of Evaluate and the Compare page drawn by AppTest, for each kind of codebook."""
+"""Tests of the tabs of Evaluate and of the Compare page, for each kind of codebook."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def texts(app):
     return "\n".join([*(element.proto.body for element in app.get("html")), *(one.value for one in app.caption)])
 
 
-def debates(project, codebook, gold, said, **fields):
-    """A run over documents that are there or are added, with one critic."""
+def debates(project, codebook, gold, answers, **fields):
+    """Create a run with these claims and verdicts, on new documents if the project has none; return its id."""
     if not project.store.documents.count():
         project.store.documents.add(
             Document(id, {"text": f"text of <b>{id}</b>"}, gold={"gold": values}) for id, values in gold.items()
@@ -72,7 +72,7 @@ def debates(project, codebook, gold, said, **fields):
     run = project.store.runs.create(make_settings(codebook, **fields), list(gold)).run_id
 
     async def hold():
-        for id, (claim, verdict) in said.items():
+        for id, (claim, verdict) in answers.items():
             await hold_debate(project, run, id, {"extractor": claim, "critic": verdict, "judge": verdict}, verdict)
 
     asyncio.run(hold())
@@ -83,7 +83,7 @@ def two_runs(project):
     gold = {id: both(present) for id, present in GOLD.items()}
     first = {id: (both("ab"), both(present)) for id, present in {**GOLD, "d1": "b"}.items()}
     second = {id: (both("ab"), both(present)) for id, present in {**GOLD, "d3": "b"}.items()}
-    return [debates(project, sample_world.CODEBOOK, gold, said) for said in (first, second)]
+    return [debates(project, sample_world.CODEBOOK, gold, answers) for answers in (first, second)]
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_tabs_of_a_multilabel_run(session, project, view, words):
 def test_tabs_of_choice_and_rating_runs(session, project, view, kind):
     if kind == "choice":
         gold = {"d0": {"label": "s"}, "d1": {"label": "p"}, "d2": {"label": "s"}}
-        said = {id: ({"label": "s"}, {"label": "s"}) for id in gold}
-        debates(project, CHOICE, gold, said)
+        answers = {id: ({"label": "s"}, {"label": "s"}) for id in gold}
+        debates(project, CHOICE, gold, answers)
     else:
         gold = {f"d{n}": {"c": n} for n in range(1, 5)}
-        said = {f"d{n}": ({"c": 3}, {"c": n}) for n in range(1, 5)}
-        debates(project, RATING, gold, said)
+        answers = {f"d{n}": ({"c": 3}, {"c": n}) for n in range(1, 5)}
+        debates(project, RATING, gold, answers)
     shown = texts(draw(session, "evaluate", evaluate_tab=view))
     if view == "scores":
         assert "Confusion matrix" in shown
@@ -180,7 +180,7 @@ def test_the_drawer_of_compare_shows_both_runs(session, project):
 
 
 def test_chart_is_downloadable_as_svg():
-    """The output of the SVG button, with the installed converter."""
+    """Test the output of the SVG button with the installed converter."""
     alt = pytest.importorskip("altair")
     pytest.importorskip("vl_convert")
     import pandas as pd
@@ -192,9 +192,9 @@ def test_chart_is_downloadable_as_svg():
     for dark in (True, False):
         drawn = charts.svg(spec, dark)
         assert drawn.startswith("<svg")
-        assert palette.palette(dark)["bg"] in drawn  # light words on white paper could not be read
+        assert palette.palette(dark)["bg"] in drawn  # light text on a white background would be illegible
         assert palette.palette(dark)["tx2"] in drawn
-        assert "light-dark" not in drawn  # a program that draws knows no css
+        assert "light-dark" not in drawn  # programs that show SVG do not support this CSS
 
 
 SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
@@ -217,7 +217,7 @@ CHARTS = {
 
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_chart_can_be_drawn(monkeypatch, name):
-    """Vega-Lite itself compiles it: a chart that it refuses is an empty space on the page."""
+    """Compile each chart with Vega-Lite, because an invalid chart is an empty area on the page."""
     pytest.importorskip("vl_convert")
     from app.widgets import charts
 
@@ -229,7 +229,7 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
 
 
 def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
-    """Four runs with nearly one cost and quality: each name at a height or side of its own in the drawn picture."""
+    """Four runs have nearly the same cost and quality; each name has its own height or side in the chart."""
     pytest.importorskip("vl_convert")
     import re
 
@@ -246,7 +246,7 @@ def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     assert len(set(marks)) == 4
 
 
-def test_the_confusion_matrix_prints_what_shades_it_and_marks_the_diagonal(monkeypatch):
+def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeypatch):
     pytest.importorskip("vl_convert")
     from app.widgets import charts
 
@@ -259,7 +259,7 @@ def test_the_confusion_matrix_prints_what_shades_it_and_marks_the_diagonal(monke
     assert ">75%<" in picture
 
 
-def test_recall_against_precision_shows_the_part_with_the_points():
+def test_axes_of_recall_and_precision_are_limited_to_the_points():
     from app.widgets import charts
 
     assert charts._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
@@ -277,7 +277,7 @@ def test_panel_groups_chart_can_be_drawn(monkeypatch):
     drawn = []
     monkeypatch.setattr(panel_ablation, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
-    told = Styles(
+    styles = Styles(
         {"full": "r1", "simple": "r2"},
         Coverage(3, {}),
         (Part("full", "Readers", {"alpha": unknown}, {"alpha": known}),
@@ -285,7 +285,7 @@ def test_panel_groups_chart_can_be_drawn(monkeypatch):
         {"Readers": {"alpha": known}},
         "said",
     )  # fmt: skip
-    rows = [panel_ablation._row(one, told, "alpha") for one in told.parts]
+    rows = [panel_ablation._row(one, styles, "alpha") for one in styles.parts]
     assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
     assert [row["gain"] for row in rows] == [-0.25, None]
     panel_ablation._chart(rows, "alpha")

@@ -1,4 +1,4 @@
-"""The Home page on a real workspace."""
+"""Tests of the Home page."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_new_project_and_invalid_names(workspace: Workspace) -> None:
     button(at, "Create")
     shown = html(at)
     assert at.sidebar.selectbox[0].value.stem == "letters"
-    assert "Next steps" in shown  # in Data, where its documents come in
+    assert "Next steps" in shown  # on the Data page
 
 
 def test_recent_projects_are_listed(workspace: Workspace, tmp_path: Path) -> None:

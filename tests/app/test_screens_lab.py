@@ -1,4 +1,4 @@
-"""The Lab page on a real workspace: edits are kept, tested and promoted; refusals give a reason."""
+"""Tests of the Lab page: edits, tests, promotion, suggestions, sweeps and refusals."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_lab_names_missing_documents_and_codebook(session: ProjectSession) -> No
     assert "No codebook is saved yet" in html(open_page("lab"))
 
 
-def test_use_of_the_baseline_for_tests_is_stated(filled: ProjectSession) -> None:
+def test_page_states_that_tests_use_the_baseline(filled: ProjectSession) -> None:
     assert "Tests use the built-in word-list baseline" in html(open_page("lab"))
     mini = RoleModel(connection="openai", model="gpt-4.1-mini", base_url="https://api.openai.com/v1")
     (run,) = make(filled)
@@ -96,7 +96,7 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     at.session_state["lab_subject"] = slot.slot
     at.run()
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
-    until_shown(at, "does not read prompts")  # the built-in model has every role: the test runs, and says so
+    until_shown(at, "does not read prompts")  # the test runs with the built-in model in every role
     button(at, "Promote draft")
     assert templates.template_status(filled, slot, "ecj").default.label == "v2"
     assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"

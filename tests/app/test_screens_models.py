@@ -1,4 +1,4 @@
-"""The Models page on a real project, drawn by Streamlit's AppTest."""
+"""Tests of the Models page, with Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytes
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     at = screen()
     at.selectbox(key="role-critic-connection").select("openai").run()
-    assert planning.load_plan(session).role_model("critic").spec == "openai/gpt-4.1"  # the first that is listed
+    assert planning.load_plan(session).role_model("critic").spec == "openai/gpt-4.1"  # the first model of the list
     at.selectbox(key="role-critic-model").select("gpt-4.1-mini").run()
     at.number_input(key="role-critic-temperature").set_value(0.2).run()
     at.selectbox(key="role-critic-reasoning_effort").select("low").run()

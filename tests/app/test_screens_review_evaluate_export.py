@@ -1,4 +1,4 @@
-"""Review, Evaluate and Export drawn by AppTest on a small project; messages of the grid are simulated."""
+"""Tests of Review, Evaluate, Export and Paper on a small project, with simulated grid selections."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def screen(session):
 
 
 def texts(app):
-    """All html that the page shows, in one string."""
+    """Return all HTML of the page."""
     return "\n".join(element.proto.body for element in app.get("html"))
 
 
@@ -98,7 +98,7 @@ def test_evaluate_without_a_reference(screen, project, session):
     assert "No reference to compare with" not in texts(screen("evaluate"))
 
 
-def test_evaluate_draws_all_its_parts(screen, project):
+def test_evaluate_shows_all_sections(screen, project):
     sample_world.build(project)
     app = screen("evaluate")
     shown = texts(app)
@@ -146,8 +146,8 @@ def test_export_previews_every_format(screen, project):
     assert len(app.dataframe) == 1
 
 
-def ticked(run_id, actor, *ids):
-    """A session in which the grid is shown and says that these rows are ticked."""
+def selected_rows(run_id, actor, *ids):
+    """Return the session state of a grid with these rows selected."""
     return {"review_view": "Grid", f"review__grid__{run_id}__{actor}": {"selected": list(ids), "row": ids[0]}}
 
 
@@ -165,7 +165,7 @@ def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
 def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
-    app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d0", "d3"))
+    app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d0", "d3"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
     assert [queue.review_row(session, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
@@ -175,7 +175,7 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
 
 def test_refused_submission_gives_a_reason(screen, project):
     run_id = sample_world.build(project)
-    app = screen("review", review_reviewer="ann", **ticked(run_id, "ann", "d4"))
+    app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d4"))
     app.button(key="review-bulk-submit").click().run()
     assert "d4 has no value yet for Alpha" in texts(app)
 

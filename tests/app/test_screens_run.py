@@ -1,4 +1,4 @@
-"""The Run screen on a real project with the built-in model, drawn by Streamlit's own test runner."""
+"""Tests of the Run page with the built-in model, with Streamlit's AppTest."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_run_page_without_labels_links_to_the_codebook(session: ProjectSession) 
 
 @pytest.fixture(autouse=True)
 def _own_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep the pace that another test chose out of this one."""
+    """Isolate the pace setting from other tests."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
 
 
@@ -78,7 +78,7 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     assert "Free. The built-in baseline writes 40 words per second" in shown
     assert "Start with 10" in labels(at)
     assert "Start all 12" in labels(at)
-    assert "<td>36</td>" in shown  # 12 documents times 3 asks
+    assert "<td>36</td>" in shown  # 12 documents times 3 calls
 
 
 def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:
@@ -176,7 +176,7 @@ def test_run_is_paused_and_resumed_from_a_second_tab(session: ProjectSession) ->
     at.button(key="pause").click().run()
     assert "pausing" in html(at) or "paused" in html(at)
     until(lambda: session.state("r0001") == "paused")
-    other = screen()  # a second tab knows it from the project
+    other = screen()  # a second tab reads the state from the project
     assert "Resume" in labels(other)
     other.button(key="resume").click().run()
     until(lambda: session.state("r0001") == "running")

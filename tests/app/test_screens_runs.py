@@ -1,4 +1,4 @@
-"""The Runs page: the data of its table, what can be done with a selection, and undo."""
+"""Tests of the Runs page: its table, actions on selected runs, and undo."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_one_selected_run_shows_its_configuration(session):
     run = finished(session)
     at = open_runs(run.run_id)
     assert "<td>Models</td><td>built-in lexical</td>" in html(at)
-    assert "Critic model" not in html(at), "as the models"
+    assert "Critic model" not in html(at), "equal models are shown in one row"
     assert "1 selected" in html(at)
 
 

@@ -1,4 +1,4 @@
-"""A run over a Ray cluster of two nodes on this machine, a worker killed in mid-run: nothing lost, nothing twice.
+"""Test of a run on a local Ray cluster of two nodes: a killed worker neither loses nor repeats a reply.
 
 pip install -e ".[test,ray]" && python -m pytest -m cluster tests/cluster
 """
@@ -37,8 +37,8 @@ def cluster() -> Iterator[str]:
     made.shutdown()
 
 
-def debaters() -> list[int]:
-    """The worker processes that debate."""
+def worker_processes() -> list[int]:
+    """Return the ids of the worker processes that run debates."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
@@ -49,8 +49,8 @@ def debaters() -> list[int]:
 
 def stats(url: str) -> dict[str, Any]:
     with urllib.request.urlopen(f"{url}/stats") as response:
-        told: dict[str, Any] = json.load(response)
-        return told
+        counts: dict[str, Any] = json.load(response)
+        return counts
 
 
 def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) -> None:
@@ -60,23 +60,23 @@ def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) 
     def kill_one(url: str) -> None:
         while stats(url)["ok"] < DOCUMENTS:  # a third of all calls
             time.sleep(0.05)
-        victim = debaters()[0]
+        victim = worker_processes()[0]
         os.kill(victim, signal.SIGKILL)
         killed.append(victim)
 
     with mock_llm(slots=8, ttft=0.1, tpt=0.01, tokens=10) as url:
-        assassin = threading.Thread(target=kill_one, args=(url,), daemon=True)
-        assassin.start()
-        told = annotate(
+        killer = threading.Thread(target=kill_one, args=(url,), daemon=True)
+        killer.start()
+        result = annotate(
             tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--engine", "ray", "--concurrency", 8,
             "--param", f"ray_address={cluster}", "--param", "ray_workers=2",
         ).json  # fmt: skip
-        assassin.join(5)
-        seen = stats(url)
-    assert killed, "a worker was killed in mid-run"
-    assert (told["status"], told["verdicts"], told["documents"]) == ("done", DOCUMENTS, DOCUMENTS)
-    assert told["calls"] == 3 * DOCUMENTS
+        killer.join(5)
+        counts = stats(url)
+    assert killed, "no worker was killed during the run"
+    assert (result["status"], result["verdicts"], result["documents"]) == ("done", DOCUMENTS, DOCUMENTS)
+    assert result["calls"] == 3 * DOCUMENTS
     assert rows(tmp_path, "SELECT count(*), count(DISTINCT document_id) FROM verdicts") == [(DOCUMENTS, DOCUMENTS)]
-    assert seen["repeats"] <= 8, "at most what was in flight in the worker, or just answered, is asked again"
+    assert counts["repeats"] <= 8, "more calls were repeated than the worker had in flight"
     again = annotate(tmp_path, "--connection", f"m={url}/v1", "--model", "m/mock", "--resume", "r0001").json
     assert again["calls"] == 3 * DOCUMENTS
