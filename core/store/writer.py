@@ -7,7 +7,6 @@ write several together.
 from __future__ import annotations
 
 import math
-import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -61,8 +60,10 @@ class Writer:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
-        self._gate = threading.Lock()
+        self._waiting: list[_Item] = []
+        self._changed = threading.Condition()
+        self._pressing = False
+        """True if the waiting items must be written at once."""
         self._closed = False
         self.committed_at: float | None = None
         """Time of the last commit (Unix seconds); different after each commit."""
@@ -90,48 +91,33 @@ class Writer:
 
     def close(self) -> None:
         """Write everything queued, then end the thread. Harmless if repeated."""
-        with self._gate:
-            if not self._closed:
-                self._closed = True
-                self._queue.put(None)
+        with self._changed:
+            self._closed = self._pressing = True
+            self._changed.notify()
         self._thread.join()
 
-    def _submit(self, item: _Rows | _Call) -> Future[Any]:
+    def _submit(self, item: _Item) -> Future[Any]:
         item.future.set_running_or_notify_cancel()  # queued items are written even if their caller no longer waits
-        self._put(item)
-        return item.future
-
-    def _put(self, item: _Item) -> None:
-        with self._gate:
+        with self._changed:
             if self._closed:
                 raise ProjectError(f"{self._connection.path} is closed.", "Open the project again.")
-            self._queue.put(item)
+            self._waiting.append(item)
+            self._pressing |= isinstance(item, _Call)
+            if self._pressing or len(self._waiting) == 1:  # waking the thread for every row costs more than its row
+                self._changed.notify()
+        return item.future
 
     def _work(self) -> None:
-        waiting: list[_Item] = []
-        due = 0.0
         open_ = True
         while open_:
-            group, open_ = self._taken(due if waiting else None)
-            if not waiting:
-                due = time.monotonic() + LINGER_SECONDS
-            waiting += group
-            if waiting and (not open_ or time.monotonic() >= due or any(isinstance(item, _Call) for item in group)):
-                self._write(waiting)
-                waiting = []
+            with self._changed:
+                self._changed.wait_for(lambda: self._waiting or self._closed)
+                self._changed.wait_for(lambda: self._pressing, LINGER_SECONDS)
+                group, self._waiting = self._waiting, []
+                open_, self._pressing = not self._closed, False
+            if group:
+                self._write(group)
         self._cursor.close()
-
-    def _taken(self, until: float | None) -> tuple[list[_Item], bool]:
-        """Wait for items until the time ``until``; return the items, and False if the writer is closing."""
-        group: list[_Item] = []
-        try:
-            item = self._queue.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
-            while item is not None:
-                group.append(item)
-                item = self._queue.get_nowait()
-        except queue.Empty:
-            return group, True
-        return group, False
 
     def _write(self, group: list[_Item], *, careful: bool = False) -> None:
         try:
