@@ -36,14 +36,6 @@ def prompt_characters(request: Request) -> int:
     return sum(len(message.content) for message in request.messages)
 
 
-@dataclass(slots=True)
-class _SharedCall:
-    """A call in flight and the number of debates that wait for it."""
-
-    task: asyncio.Task[Reply]
-    waiters: int = 0
-
-
 class DeltaBatcher:
     """Publisher of streamed text in batches: one timer serves all calls in flight."""
 
@@ -136,7 +128,7 @@ class ModelCaller:
     on_lost: Callable[[Usage, float | None], None]
     slots: asyncio.Semaphore
     on_limit: Callable[[RoleModel, int], None] = lambda _role_model, _at_once: None
-    _calls: dict[str, _SharedCall] = field(default_factory=dict)
+    _calls: dict[str, asyncio.Future[Reply]] = field(default_factory=dict)
     _limiters: dict[str, ServerLimiter] = field(default_factory=dict)
     _batcher: DeltaBatcher = field(init=False)
 
@@ -146,22 +138,25 @@ class ModelCaller:
     async def call(self, key: str, pending: PendingTurn) -> tuple[Reply, bool]:
         """Make a call and return its committed reply, and True if another debate made the call.
 
-        Debates that need the same key share the call. It is cancelled only when the last of them leaves. Raises
-        ModelError and BudgetSpent.
+        Debates that need the same key share the call of the first. If that one is cancelled, another makes the call
+        again. Raises ModelError and BudgetSpent.
         """
-        call = self._calls.get(key)
-        shared = call is not None
-        if call is None:
-            call = self._calls[key] = _SharedCall(asyncio.create_task(self._call(key, pending)))
-            call.task.add_done_callback(lambda _: self._calls.pop(key, None))
-        call.waiters += 1
+        while (shared := self._calls.get(key)) is not None:
+            await asyncio.wait((shared,))
+            if not shared.cancelled():
+                return shared.result(), True
+        own = self._calls[key] = asyncio.get_running_loop().create_future()
         try:
-            return await asyncio.shield(call.task), shared
+            reply = await self._call(key, pending)
+            own.set_result(reply)
+        except Exception as error:
+            own.set_exception(error)
+            own.exception()  # retrieved, in case no other debate waits
+            raise
         finally:
-            call.waiters -= 1
-            if call.waiters == 0 and not call.task.done():
-                call.task.cancel()
-                await asyncio.gather(call.task, return_exceptions=True)
+            own.cancel()  # unless it is done
+            del self._calls[key]
+        return reply, False
 
     async def _call(self, key: str, pending: PendingTurn) -> Reply:
         buffer = StreamBuffer(self.run_id, pending, self._batcher)
@@ -177,10 +172,11 @@ class ModelCaller:
         # Providers count the prompt and the output limit of a request before it is answered.
         await limiter.enter(prompt_characters(request) // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
         try:
-            async with self.slots, self.budget.reserve(self.models.max_cost(role_model, request)) as settle:
+            most = self.models.max_cost(role_model, request)
+            async with self.slots, self.budget.reserve(most) as settle:
                 began = time.monotonic()
                 self.publish(TurnStarted(pending.started(self.run_id)))
-                reply = await self._ask(key, pending, buffer, settle)
+                reply = await self._ask(key, pending, buffer, settle, most)
                 reply = paid_reply(reply, key, seconds=time.monotonic() - began, run_id=self.run_id)
                 await self.store.commit(reply)
                 buffer.end()
@@ -195,7 +191,7 @@ class ModelCaller:
         limiter.succeeded()
         return reply
 
-    async def _ask(self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle) -> Reply:
+    async def _ask(self, key: str, pending: PendingTurn, buffer: StreamBuffer, settle: Settle, most: float) -> Reply:
         """Return the model's reply; record an attempt without a reply and its billed tokens."""
         began = time.monotonic()
         request, role_model = pending.request, pending.role_model
@@ -220,7 +216,7 @@ class ModelCaller:
                 )
             )
 
-        most, checked = self.models.max_cost(role_model, request), 0
+        checked = 0
 
         def on_delta(text: str, is_reasoning: bool) -> None:
             nonlocal checked

@@ -126,7 +126,7 @@ class ServerLimiter:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self.leave()  # the slot was already given to this call
-            else:
+            elif turn in self._queue:
                 self._queue.remove(turn)
             raise
 

@@ -109,14 +109,13 @@ class ModelLibrary:
         self, role_model: RoleModel, ask: Request, settings: RunSettings, document: Document, on_delta: OnDelta
     ) -> Reply:
         """Send one request and return its reply, without retries. Raises ModelError."""
-        place = self._place_of(role_model)
-        if place.dialect == "builtin":
+        if self.place(role_model.connection).dialect == "builtin":
             name, _, suffix = role_model.model.partition("@")
             if name not in PLAIN:
                 classifier = await asyncio.to_thread(self._classifier, role_model.model)
                 return await _ask_builtin(ask, settings, document, on_delta, classifier)
             return await _ask_builtin(ask, settings, document, on_delta, None, self._similarities_of(suffix))
-        return await self._send(place, role_model, ask, settings, on_delta)
+        return await self._send(self._place_of(role_model), role_model, ask, settings, on_delta)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
         """Record if a role's model answered a probe in the requested form."""

@@ -11,6 +11,7 @@ from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, VerdictR
 from core.debate.turns import Request
 from core.documents import Document
 from core.engine import engine, retries
+from core.engine.debate import Debate
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
 from core.runs import NOT_STOPPED, StopReason
@@ -77,6 +78,22 @@ def test_identical_documents_share_one_call() -> None:
     status = drive(world, count=4)
     assert original is not None
     assert (status.verdicts, status.calls, status.cached_calls) == (4, 3, 9)
+
+
+def test_waiting_debate_repeats_the_call_of_a_cancelled_one() -> None:
+    world = World(slow=0.01)
+
+    async def cancel_first() -> tuple[str, bool]:
+        run = world.run(world.work(settings()))
+        (pending,) = Debate(Document("d0", {"text": "Same."}), run.settings, world).pending
+        first, second = (asyncio.create_task(run._caller.call("key", pending)) for _ in range(2))
+        await asyncio.sleep(0)
+        first.cancel()
+        reply, shared = await second
+        return reply.text, shared
+
+    assert asyncio.run(cancel_first()) == ("The aspects present in this review are: #Service", False)
+    assert (len(world.asked), world.cancelled) == (2, 1)
 
 
 def test_unreadable_reply_is_asked_once_more_and_then_unresolved() -> None:
