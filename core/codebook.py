@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
 import yaml
@@ -196,7 +197,20 @@ class Codebook(_Frozen):
         """True if the dimensions have different scales."""
         return any(label.scale for label in self.labels)
 
-    @property
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Codebook) and self.hash == other.hash)
+
+    def __hash__(self) -> int:
+        return hash(self.hash)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, with the fields in ``update`` replaced."""
+        copied = super().model_copy(update=update, deep=deep)
+        for cached in ("hash", "items", "names"):
+            copied.__dict__.pop(cached, None)
+        return copied
+
+    @cached_property
     def hash(self) -> str:
         """Hash of the whole content, including the order of labels."""
         data = self.model_dump(mode="json")
@@ -212,12 +226,12 @@ class Codebook(_Frozen):
         """This codebook without open labels, which only the authors of texts are asked about."""
         return self.model_copy(update={"labels": tuple(label for label in self.labels if not label.open)})
 
-    @property
+    @cached_property
     def items(self) -> tuple[str, ...]:
         """Items that annotations have values for: every label's id, or ``CHOICE_ITEM`` alone for a choice."""
         return (CHOICE_ITEM,) if self.kind == "choice" else tuple(label.id for label in self.labels)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Label names in order."""
         return tuple(label.name for label in self.labels)
@@ -236,7 +250,7 @@ class Codebook(_Frozen):
 
     def only(self, label_id: str) -> Codebook:
         """Return this codebook with one label (or dimension) alone. Raises KeyError."""
-        return self.model_copy(update={"labels": (self.label(label_id),)})
+        return _only(self, label_id)
 
     def without(self, label_id: str) -> Codebook:
         """Return this codebook without one label."""
@@ -249,6 +263,11 @@ class Codebook(_Frozen):
                 f"The codebook '{self.name}' has no labels.", "Add at least one with a name and a description."
             )
         return self
+
+
+@lru_cache(maxsize=1024)  # debates about single labels ask for the same part for every document
+def _only(codebook: Codebook, label_id: str) -> Codebook:
+    return codebook.model_copy(update={"labels": (codebook.label(label_id),)})
 
 
 def _with_ids(labels: Iterable[Label], taken: set[str]) -> Iterable[Label]:

@@ -324,7 +324,8 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
     reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish_reason=reply.finish_reason)
     if limit and reading.problem == parse.CUT:
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
-    reading = replace(reading, certainty=certainties(reply, reading, codebook))
+    if certainty := certainties(reply, reading, codebook):
+        reading = replace(reading, certainty=certainty)
     quotes = evidence.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
 

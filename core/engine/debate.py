@@ -7,16 +7,19 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from core.annotations import Precedents
 from core.debate import protocols
 from core.debate.context import DebateContext, parse_reply, run_protocol
 from core.debate.turns import Reply, Request, Step, Turn, Verdict
-from core.documents import Document, storable
+from core.documents import Document, Value, storable
 from core.engine.interfaces import Models, ReplyStore
 from core.errors import ContextTooLong
 from core.hashing import digest
-from core.runs import RoleModel, RunSettings
+from core.runs import RoleModel, RunSettings, Sampling
+
+NO_REPLY = Reply()
 
 
 def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, object], iteration: int) -> str:
@@ -28,8 +31,7 @@ def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, obj
         {
             "base_url": role_model.base_url,
             "model": role_model.model,
-            # The salt contains the schema of this request; the role model's schema setting is irrelevant.
-            "sampling": role_model.sampling.model_dump(mode="json", exclude={"json_schema", "default_limit"}),
+            "sampling": _hashed_sampling(role_model.sampling),
             "messages": [[message.role, message.content] for message in request.messages],
             "form": request.form,
             "iteration": iteration,
@@ -37,6 +39,12 @@ def request_hash(role_model: RoleModel, request: Request, salt: Mapping[str, obj
             **({"limit_factor": request.limit_factor} if request.limit_factor > 1 else {}),
         }
     )
+
+
+@lru_cache(maxsize=64)
+def _hashed_sampling(sampling: Sampling) -> dict[str, object]:
+    """Return the sampling parameters that belong in the hash of a request, which contains its own schema."""
+    return sampling.model_dump(mode="json", exclude={"json_schema", "default_limit"})
 
 
 def reply_key(request: str, occurrence: int, retry: int) -> str:
@@ -80,8 +88,15 @@ class PendingTurn:
         """Return the key of the reply in the store."""
         return reply_key(self.hash, self.occurrence, retry)
 
-    def started(self, run_id: str, *, cached: bool = False) -> Turn:
-        """Return the turn before its reply."""
+    def started(
+        self,
+        run_id: str,
+        *,
+        cached: bool = False,
+        reply: Reply = NO_REPLY,
+        values: Mapping[str, Value | None] | None = None,
+    ) -> Turn:
+        """Return the turn, before its reply by default."""
         request = self.request
         return Turn(
             run_id=run_id,
@@ -96,6 +111,8 @@ class PendingTurn:
             replies_to=request.replies_to,
             item=request.item,
             cached=cached,
+            reply=reply,
+            values=values,
         )
 
     def done(self, run_id: str, reply: Reply, items: Sequence[str], *, cached: bool) -> Turn:
@@ -104,7 +121,7 @@ class PendingTurn:
         own = (request.item,) if request.item else items
         gives_values = reading.readable and not request.is_auxiliary
         values = {item: reading.values.get(item) for item in own} if gives_values else None
-        return replace(self.started(run_id, cached=cached), reply=reply, values=values)
+        return self.started(run_id, cached=cached, reply=reply, values=values)
 
 
 class Debate:

@@ -45,8 +45,7 @@ def render_parts(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
     """Return the template's messages, or with ``parts`` False its whole text as one. Raises RenderError."""
     try:
         pieces = _compiled(text, parts)
-        longest = MAX_CHARACTERS + _length(values)
-        filled = [(role, _render_within(piece, values, longest)) for role, piece in pieces]
+        filled = [(role, _render_within(piece, values)) for role, piece in pieces]
     except TemplateSyntaxError as error:
         raise RenderError(f"{error.message}", error.lineno) from error
     except RecursionError as error:
@@ -98,12 +97,14 @@ def _length(value: Any) -> int:
     return sum(map(_length, value)) if isinstance(value, list | tuple) else 0
 
 
-def _render_within(template: Template, values: Mapping[str, Any], longest: int) -> str:
-    pieces, length = [], 0
+def _render_within(template: Template, values: Mapping[str, Any]) -> str:
+    pieces, length, longest = [], 0, 0
     for piece in template.generate(values):
         length += len(piece)
-        if length > longest:
-            raise RenderError(f"it grew past {longest:,} characters")
+        if length > MAX_CHARACTERS:
+            longest = longest or MAX_CHARACTERS + _length(values)
+            if length > longest:
+                raise RenderError(f"it grew past {longest:,} characters")
         pieces.append(piece)
     return "".join(pieces).strip()
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any
 
 import duckdb
@@ -52,6 +53,7 @@ def value_of(text: str | None) -> Value | None:
     return value
 
 
+@lru_cache(maxsize=64)  # all documents of a run have the same system prompts
 def text_hash(text: str) -> str:
     """Return the key of a text in ``texts``."""
     return digest(text)

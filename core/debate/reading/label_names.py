@@ -70,14 +70,10 @@ class Names:
                 yield Mention(item, *folded.source(*match.span()))
 
 
+@lru_cache(maxsize=64)
 def names_of(codebook: Codebook) -> Names:
-    """Return the codebook's names; built once per set of names."""
-    return _names(tuple((label.id, label.name, label.code) for label in codebook.labels))
-
-
-@lru_cache(maxsize=32)
-def _names(labels: tuple[tuple[str, str, float | None], ...]) -> Names:
-    return Names(labels)
+    """Return the codebook's names; built once per codebook."""
+    return Names(tuple((label.id, label.name, label.code) for label in codebook.labels))
 
 
 def _visible(key: str) -> str:

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 from core.codebook import Codebook
@@ -187,23 +187,27 @@ class Marker:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
     ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces. ``torn``
-    is the start of a decision that is cut off at the text's end, or -1. ``weak`` are markers that count only without
-    any other.
+    is the start of a decision that is cut off at the text's end, or -1.
     """
 
     text: str
     lines: str
     markers: tuple[Marker, ...]
-    weak: tuple[Marker, ...]
     undecided: tuple[Marker, ...]
     blocks: tuple[Block, ...]
     quoted: tuple[Span, ...]
     torn: int
+    rules: _Rules
+
+    @cached_property
+    def weak(self) -> tuple[Marker, ...]:
+        """Markers that count only without any other."""
+        return _limited(_found(self.lines, self.rules, self.quoted, weak=True), self.lines)
 
     def line_end(self, position: int) -> int:
         """Return the end of the line around ``position``, without its line break."""
@@ -283,28 +287,44 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
 
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
+    return _opened(text, _rules(codebook))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The parts of a codebook on which markers depend.
+
+    ``denying`` are the names of the labels if one begins like a denial ("The label is neither").
+    """
+
+    unit: str
+    may_leave_open: bool
+    denying: Names | None
+
+
+@lru_cache(maxsize=64)
+def _rules(codebook: Codebook) -> _Rules:
     denying = any(_NOT_SO.match(name) for name in codebook.names)
-    return _opened(text, codebook.unit, codebook.find("Undecided") is None, names_of(codebook) if denying else None)
+    return _Rules(codebook.unit, codebook.find("Undecided") is None, names_of(codebook) if denying else None)
 
 
 @lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
-def _opened(text: str, unit: str, may_leave_open: bool, denying: Names | None) -> MarkedReply:
-    """Parse a reply; ``denying`` are the names if one begins like a denial ("The label is neither")."""
+def _opened(text: str, rules: _Rules) -> MarkedReply:
     text = without_reasoning(text)
     blocks, unclosed = find_json_blocks(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
     quoted = outermost(double_quoted(lines))
-    found = [m for m in _found(lines, unit, quoted, denying, weak=False) if may_leave_open or m.kind != "undecided"]
+    found = [m for m in _found(lines, rules, quoted, weak=False) if rules.may_leave_open or m.kind != "undecided"]
     return MarkedReply(
         text=text,
         lines=lines,
         markers=_limited([marker for marker in found if marker.kind != "undecided"], lines),
-        weak=_limited(_found(lines, unit, quoted, denying, weak=True), lines),
         undecided=_limited([marker for marker in found if marker.kind == "undecided"], lines),
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
         quoted=quoted,
         torn=max(unclosed, _beginning(lines)),
+        rules=rules,
     )
 
 
@@ -316,10 +336,10 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
     return "".join(parts) + lines[position:]
 
 
-def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None, *, weak: bool) -> list[Marker]:
+def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
     markers: list[Marker] = []
     folded = lines.casefold()
-    for kind, pattern, words in _markers(unit):
+    for kind, pattern, words in _markers(rules.unit):
         if (kind in _WEAK) != weak or not any(word in folded for word in words):
             continue
         for match in pattern.finditer(lines):
@@ -334,7 +354,7 @@ def _found(lines: str, unit: str, quoted: Sequence[Span], denying: Names | None,
         if marker.start < done or is_inside(marker.start, quoted):
             continue
         # A denied marker denies the statement that it announces: "I doubt the final decision is: The label is A".
-        if _meant(lines, marker, denying) and not (
+        if _meant(lines, marker, rules.denying) and not (
             0 <= void <= marker.start and not lines[void : marker.start].strip(" \"'“_([")
         ):
             kept.append(marker)
