@@ -19,6 +19,7 @@ import streamlit as st
 
 from app.widgets import palette
 from core import csv_text
+from core.formatting import format_percent
 
 PADDING = {"left": 4, "right": 8, "top": 4, "bottom": 4}
 ROW = 26
@@ -392,7 +393,7 @@ def _cell_words(count: int, total: int, *, short: bool) -> str:
     """Return the share of the row, and the count above it unless there are many cells."""
     if not count:
         return ""
-    return f"{count / total:.0%}" if short else f"{count:,}\n{count / total:.0%}"
+    return format_percent(count / total) if short else f"{count:,}\n{format_percent(count / total)}"
 
 
 def heat(

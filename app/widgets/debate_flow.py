@@ -8,6 +8,7 @@ from app.components import component
 from app.widgets.palette import role_token
 from core import csv_text
 from core.codebook import Codebook
+from core.formatting import format_percent
 from core.stats.flips import FlipTable
 
 _FLIP_SANKEY = component("flip_sankey")
@@ -35,7 +36,7 @@ def flip_sankey(
             "name": titles.get(role, role),
             "colour": role_token(role),
             "correct": count,
-            "share": f"{share:.1%} right" if share is not None else "",
+            "share": f"{format_percent(share, 1)} right" if share is not None else "",
         }
         for role, count, share in zip(flip_table.roles, right, flip_table.shares, strict=True)
     ]

@@ -13,7 +13,7 @@ from typing import Any
 from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, format_percent
 from core.ingest.gold import GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating, split_list
 from core.ingest.table import Table, as_text
 
@@ -327,7 +327,7 @@ def _gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[
             known = sum(index.find(each) is not None for each in names)
             if names and known >= 0.8 * len(names):
                 source = GoldSource(name, "choice" if kind == "choice" else "list")
-                return (source,), f"'{name}' is gold: {known / len(names):.0%} of its values are labels."
+                return (source,), f"'{name}' is gold: {format_percent(known / len(names))} of its values are labels."
     return (), "No column holds gold for this codebook."
 
 

@@ -21,7 +21,7 @@ from core.csv_text import to_csv
 from core.debate import protocols
 from core.documents import Value
 from core.errors import MootError
-from core.formatting import format_count, format_interval, format_timestamp, join_names
+from core.formatting import format_count, format_interval, format_percent, format_timestamp, join_names
 from core.runs import RunRow
 from core.services.evaluation import arrays, coverage, regression
 from core.services.evaluation.reference import reference_names
@@ -241,8 +241,8 @@ def _claim(session: ProjectSession, run: RunRow) -> tuple[str, str]:
     }["share" if current.claim in ("correct", "better") else current.claim]
     planned = (
         f"Before the review, the claim was fixed: {plan.describe_claim(codebook, current)}; "
-        f"{format_count(current.reviews, 'review')} were planned at an expected error of {current.expected:.0%}, and "
-        f"{status.drawn:,} were made. {how}"
+        f"{format_count(current.reviews, 'review')} were planned at an expected error of "
+        f"{format_percent(current.expected)}, and {status.drawn:,} were made. {how}"
     )
     return planned, plan.describe_result(codebook, status)
 

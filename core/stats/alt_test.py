@@ -17,6 +17,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.formatting import format_percent
 from core.stats.arrays import Ratings, ratings
 
 People: TypeAlias = Literal["experts", "trained", "crowd"]
@@ -70,7 +71,7 @@ class Alternative:
         return (
             f"The model {verdict}: it passes the test against {won} of {len(tested)} people "
             f"(winning rate {self.winning_rate:.2f}, at least 0.50 required; ε = {self.epsilon:g}), and is as good as "
-            f"a person or better on {self.advantage:.0%} of documents."
+            f"a person or better on {format_percent(self.advantage)} of documents."
         )
 
 

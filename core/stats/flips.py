@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.formatting import format_count
+from core.formatting import format_count, format_interval, format_points
 from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
 from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate, Interval, newcombe_paired
@@ -225,18 +225,11 @@ def _newcombe(tally: Tally) -> Interval | None:
 
 
 def _points(gain: Estimate) -> str:
-    text = f"{_signed(gain.value or 0.0, plus=True)} points"
+    text = f"{format_points(gain.value or 0.0)} points"
     if gain.interval is None:
         return text
-    low, high = _signed(gain.interval.low), _signed(gain.interval.high)
-    return f"{text}, {gain.interval.level:.0%} interval {low} to {high}"
-
-
-def _signed(share: float, *, plus: bool = False) -> str:
-    rounded = round(100 * share, 1)
-    if rounded < 0:
-        return f"−{-rounded:.1f}"
-    return f"{'+' if plus and rounded > 0 else ''}{abs(rounded):.1f}"
+    low, high, level = gain.interval.low, gain.interval.high, gain.interval.level
+    return f"{text}, {format_interval(low, high, style='points', level=level)}"
 
 
 @dataclass(frozen=True, slots=True)

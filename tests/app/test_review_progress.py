@@ -39,7 +39,7 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     assert "Review more of the queue" in view.sentence(_estimate(drawn=9))
     known = Estimate(0.918, Interval(0.874, 0.95))
     sentence = view.sentence(_estimate(reviewed=60, drawn=12, right=known))
-    assert "<b>91.8%</b> of labels are correct, 95% interval 87.4 to 95.0" in sentence
+    assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
     assert "All 400 documents are reviewed" in view.sentence(_estimate(reviewed=400, right=known))
 
 

@@ -19,7 +19,7 @@ from app.widgets.labels import colour
 from app.widgets.layout import panel
 from core.codebook import Codebook
 from core.documents import Document
-from core.formatting import format_count, plural
+from core.formatting import format_count, format_percent, plural
 from core.runs import RunRow
 from core.services.data import overview as service
 from core.services.data.importing import Profile
@@ -136,7 +136,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
                 "column": pair.other,
                 "count": pair.count,
                 "share": pair.share,
-                "words": f"{pair.share:.0%}" if pair.label != pair.other else f"{pair.count:,}",
+                "words": format_percent(pair.share) if pair.label != pair.other else f"{pair.count:,}",
             }
             for pair in pairs
         ]
@@ -224,7 +224,7 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec
     import altair as alt
 
     most = max((row["count"] for row in rows), default=1) or 1
-    data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {row['share']:.0%}"} for row in rows]
+    data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
     across = scale_beside_text(text_width(data), (0, most))
     tip = [
         alt.Tooltip("name:N", title="Label"),
@@ -266,8 +266,8 @@ def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return a label's mean share over its raters, with their range as text (``24%, 20% to 28%``)."""
     shares = [row["share"] for row in rows if row["name"] == name]
     mean = sum(shares) / len(shares)
-    spread = f", {min(shares):.0%} to {max(shares):.0%}" if len(shares) > 1 else ""
-    return {"name": name, "mean": mean, "end": mean, "most": max(shares), "words": f"{mean:.0%}{spread}"}
+    spread = f", {format_percent(min(shares))} to {format_percent(max(shares))}" if len(shares) > 1 else ""
+    return {"name": name, "mean": mean, "end": mean, "most": max(shares), "words": f"{format_percent(mean)}{spread}"}
 
 
 def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], across: Any, tip: Sequence[Any]) -> Any:

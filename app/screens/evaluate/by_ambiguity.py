@@ -11,7 +11,7 @@ from app.widgets.common import facts
 from app.widgets.layout import counted, panel
 from core.annotations import Reference
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity
 from core.services.evaluation.coverage import describe
@@ -47,7 +47,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 def part_words(part: Mapping[str, Any]) -> str:
     """ "12 documents (18%), 9 of them scored: accuracy 0.61, macro F1 0.55"; what is undefined is left out."""
-    share = "" if part["share"] is None else f" ({part['share']:.0%})"
+    share = "" if part["share"] is None else f" ({format_percent(part['share'])})"
     count = f"{format_count(part['documents'], 'document')}{share}"
     scores = part["scores"] or {}
     if scores.get("n", part["documents"]) != part["documents"]:

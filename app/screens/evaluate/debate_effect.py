@@ -122,7 +122,7 @@ def _bound(bound: Bound, on: str) -> None:
             st.caption("No agent gave a list of its own on a document with a reference.")
             return
         rows = [
-            {"name": name, "value": value, "words": f"{value:.1%}", "colour": colour}
+            {"name": name, "value": value, "words": format_percent(value, 1), "colour": colour}
             for name, value, colour in (
                 ("an agent in the first step", bound.at_first, "tx3"),
                 ("an agent in any step", bound.ever, "tx3"),

@@ -9,7 +9,7 @@ import streamlit as st
 from app.widgets.labels import swatch_html
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.codebook import Kind
-from core.formatting import format_count
+from core.formatting import format_count, format_interval, format_percent
 from core.services.classifier import ClassifierStatus
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.stats.intervals import Estimate
@@ -23,13 +23,11 @@ def sentence(found: AccuracyEstimate) -> str:
         return _not_yet(found)
     right, interval = found.right.value or 0.0, found.right.interval
     assert interval is not None
+    correct = f"<b>{format_percent(right, 1)}</b> of labels are correct"
     if found.reviewed == found.documents:
-        return f"All {found.documents:,} documents are reviewed: <b>{right:.1%}</b> of labels are correct."
-    words = (
-        f"Estimated accuracy: <b>{right:.1%}</b> of labels are correct, 95% interval "
-        f"{interval.low * 100:.1f} to {interval.high * 100:.1f}."
-    )
-    return f"{words} {_more(found)}"
+        return f"All {found.documents:,} documents are reviewed: {correct}."
+    span = format_interval(interval.low, interval.high, style="percent", digits=1, level=interval.level)
+    return f"Estimated accuracy: {correct}, {span}. {_more(found)}"
 
 
 def line(found: AccuracyEstimate) -> None:
@@ -150,7 +148,7 @@ def _span(estimate: Estimate, name: str) -> str:
 
 
 def _one(value: float, low: int, high: int, kind: Kind) -> str:
-    return f"{low + value * (high - low):.2f}" if kind == "rating" else f"{value:.1%}"
+    return f"{low + value * (high - low):.2f}" if kind == "rating" else format_percent(value, 1)
 
 
 def _words(estimate: Estimate, low: int, high: int, kind: Kind) -> str:

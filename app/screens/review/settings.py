@@ -8,6 +8,7 @@ from html import escape
 import streamlit as st
 
 from app.state import ReviewState, state
+from core.formatting import format_interval, format_percent
 from core.runs import RunRow
 from core.services.review import agreement, queue, review
 from core.services.review.agreement import Share
@@ -63,5 +64,9 @@ def _words(share: Share) -> str:
     found = share.share
     if found.value is None:
         return "none"
-    interval = "" if found.interval is None else f" ({found.interval.low:.0%} to {found.interval.high:.0%})"
-    return f"{found.value:.0%} of {share.n:,}{interval}"
+    interval = (
+        ""
+        if found.interval is None
+        else f" ({format_interval(found.interval.low, found.interval.high, style='percent')})"
+    )
+    return f"{format_percent(found.value)} of {share.n:,}{interval}"

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.errors import UsageError
-from core.formatting import format_count
+from core.formatting import format_count, format_percent
 from core.runs import CANARY, RunDetails, RunRow
 from core.services.evaluation import arrays, coverage, repeated_runs
 from core.services.evaluation.coverage import Coverage
@@ -58,7 +58,7 @@ class Drift:
             return f"{self.later}: {self.problem or 'no canary has a verdict in both runs yet.'}"
         predicted = f"After {self.days:.1f} days {len(self.changed)} of {self.documents} canaries have another verdict"
         if self.chance is not None:
-            predicted += f"; iterations at one time differ on {self.chance:.0%}"
+            predicted += f"; iterations at one time differ on {format_percent(self.chance)}"
         predicted += f". {self.problem}" if self.problem else "."
         return predicted + (f" The server reports another model: {', '.join(self.models)}." if self.models else "")
 

@@ -17,6 +17,7 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.debate import personas, protocols
 from core.errors import MootError
+from core.formatting import format_interval, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_scores
 from core.services.evaluation import arrays, coverage, debate_steps
@@ -206,10 +207,10 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
     whole = f"Full personas ({runs['full']}) against simple roles ({runs['simple']}) on {label}"
     if gain.value is None:
         return f"{whole}: no result, because the ratings or the reference do not vary."
-    difference = f"{gain.value:+.2f} in Spearman's correlation after the debate".replace("-", "−")
+    difference = f"{format_signed(gain.value, 2)} in Spearman's correlation after the debate"
     if gain.interval is None:
         return f"{whole}: {difference}; too few documents for an interval."
-    span = f"95% interval {gain.interval.low:.2f} to {gain.interval.high:.2f}".replace("-", "−")
+    span = format_interval(gain.interval.low, gain.interval.high, digits=2, level=gain.interval.level)
     if gain.interval.low == gain.interval.high == 0:
         return f"{whole}: no difference in any resample of the documents."
     if not gain.clear:

@@ -292,7 +292,7 @@ def _matrix(title: str, names: Sequence[str], matrix: Sequence[Sequence[int]]) -
         cells = ""
         for column, count in enumerate(line):
             share = count / total if total else 0.0
-            text = f"{count:,} ({share:.0%})" if count else "0"
+            text = f"{count:,} ({format_percent(share)})" if count else "0"
             framed = ' class="same"' if row == column else ""
             cells += f'<td{framed} style="background: rgb(42 53 80 / {0.45 * share:.3f})">{text}</td>'
         body += f"<tr><td>{escape(name)}</td>{cells}</tr>"

@@ -12,7 +12,7 @@ import numpy as np
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_interval, format_points
+from core.formatting import format_count, format_interval, format_number, format_percent, format_points
 from core.runs import RunRow
 from core.services import cache
 from core.services.evaluation import arrays, compare
@@ -254,9 +254,9 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         if not status.enough:
             return ""
         if status.accepted is None:
-            return f"No verdicts can be accepted with an error of at most {plan.points:.0%}."
+            return f"No verdicts can be accepted with an error of at most {format_percent(plan.points)}."
         return (
-            f"At most {plan.points:.0%} of {LEVELS[status.accepted]} are wrong (95% confidence): "
+            f"At most {format_percent(plan.points)} of {LEVELS[status.accepted]} are wrong (95% confidence): "
             f"{format_count(status.accepted_documents, 'document')} of {status.population:,} can be accepted."
         )
     if estimate.value is None or estimate.interval is None:
@@ -272,14 +272,16 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         return f"No significant difference between {best} and {other}: {by}."
     name = codebook.label(plan.label).name if plan.label else ""
     everything = format_count(status.population, "document")
+    share = format_percent(estimate.value, 1)
     match plan.claim:
         case "share":
-            what = f"{estimate.value:.1%} of the {everything} are about {name}"
+            claim = f"{share} of the {everything} are about {name}"
         case "correct":
-            what = f"{estimate.value:.1%} of the labels {f'{name} ' if name else ''}of {everything} are correct"
+            claim = f"{share} of the labels {f'{name} ' if name else ''}of {everything} are correct"
         case _:
-            return f"F1 of {name} is {estimate.value:.2f} over {everything} (95% interval {low:.2f} to {high:.2f})."
-    return f"{what} (95% interval {low * 100:.1f} to {high * 100:.1f}%)."
+            span = format_interval(low, high, digits=2, level=estimate.interval.level)
+            return f"F1 of {name} is {format_number(estimate.value, 2)} over {everything} ({span})."
+    return f"{claim} ({format_interval(low, high, style='percent', digits=1, level=estimate.interval.level)})."
 
 
 def _setting(run: RunRow) -> str:
@@ -323,7 +325,8 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
     most = float(apart.mean())
     if plan.points > most:
         raise UsageError(
-            f"The runs differ on {most:.1%} of the labels, so neither can be better by {plan.points:.0%}.",
+            f"The runs differ on {format_percent(most, 1)} of the labels, so neither can be better by "
+            f"{format_percent(plan.points)}.",
             "Choose a smaller difference.",
         )
     sizes = sampling_frames.comparison_sizes(np.any(apart, axis=1), plan.even(1.0))
