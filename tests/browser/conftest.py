@@ -1,4 +1,4 @@
-"""One browser for all tests in this folder: Debian's chromium, driven by playwright."""
+"""Fixtures of the browser tests: Debian's chromium, controlled by playwright."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FLAGS = (
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Chromium, once for the folder. Not for the session: playwright keeps an event loop running while it is up."""
+    """Start chromium for this package only, because playwright's event loop would disturb the other tests."""
     if not CHROMIUM.exists():
         pytest.skip(f"needs Debian's chromium at {CHROMIUM}")
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -55,5 +55,5 @@ def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.T
     page = item.funcargs.get("page")
     if report.failed and page is not None:
         with contextlib.suppress(Exception):
-            report.sections.append(("what the page showed", f"{page.url}\n{page.inner_text('body')[:4000]}"))
+            report.sections.append(("text of the page", f"{page.url}\n{page.inner_text('body')[:4000]}"))
     return report

@@ -1,4 +1,4 @@
-"""The real frame around two pages: the live run on simulated debates, and one with all small widgets."""
+"""Navigation with two pages: the live run on simulated debates, and a page with all small widgets."""
 
 from typing import cast
 

@@ -1,8 +1,8 @@
-"""A studio with simulated debates at a given pace, to look at the frame and the live run.
+"""A studio with simulated debates at a given pace, for tests of the frame and the live run.
 
     python tests/browser/fake_run.py [--port 8599] [--speed 1] [--documents 100] [--slots 20]
 
-prints the address to open. The board is the real one and gets real events; only engine and store are played.
+prints the address to open. The live run state and its events are real; only the engine and the store are simulated.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ FILL = [
 
 
 class Debate:
-    """One invented debate: a text and what the roles say of it."""
+    """A made-up debate: a text and the replies of the roles."""
 
     def __init__(self, number: int) -> None:
         rng = random.Random(number)
@@ -157,7 +157,7 @@ def _id(name: str) -> str:
 
 
 class FakeSession:
-    """Plays a run of invented debates; also the workspace that it lies on."""
+    """Simulate a run of made-up debates, and the workspace of its project."""
 
     name = "hotel-aspects"
     path = Path("hotel-aspects.duckdb")
@@ -174,12 +174,12 @@ class FakeSession:
         self._guard = threading.Lock()
         self._queue = iter(self.debates)
         self._stop = threading.Event()
-        self._go = threading.Event()
-        self._go.set()
-        self._begun = time.monotonic()
+        self._resumed = threading.Event()
+        self._resumed.set()
+        self._started = time.monotonic()
         self._flight = 0
 
-    # -- the workspace
+    # -- Workspace
     def sessions(self) -> Sequence[FakeSession]:
         return [self]
 
@@ -189,7 +189,7 @@ class FakeSession:
     def open(self, path: Path, *, create: bool = True) -> FakeSession:
         return self
 
-    # -- the session
+    # -- Session
     def active_runs(self) -> Sequence[str]:
         return [RUN] if self.state == "running" else []
 
@@ -225,34 +225,34 @@ class FakeSession:
                 rows.append(FinishedDebate(document_id, verdict.status, verdict.values, text[:120]))
         return FinishedPage(len(rows), tuple(rows[offset : offset + limit]))
 
-    # -- the play
+    # -- Simulation
     def start(self) -> None:
         self.state = "running"
         for slot in range(self.slots):
-            threading.Thread(target=self._slot, args=(slot,), daemon=True).start()
-        threading.Thread(target=self._tell, daemon=True).start()
+            threading.Thread(target=self._run_slot, args=(slot,), daemon=True).start()
+        threading.Thread(target=self._publish_regularly, daemon=True).start()
 
     def stop(self) -> None:
         self._stop.set()
-        self._go.set()
+        self._resumed.set()
 
     def pause(self, on: bool = True) -> None:
         self.state = "paused" if on else "running"
         self.publish_status()
         if on:
-            self._go.clear()
+            self._resumed.clear()
         else:
-            self._go.set()
+            self._resumed.set()
 
-    def _slot(self, slot: int) -> None:
-        self._rest(slot * 0.45)
+    def _run_slot(self, slot: int) -> None:
+        self._wait(slot * 0.45)
         while not self._stop.is_set():
             with self._guard:
                 debate = next(self._queue, None)
                 if debate is None:
                     break
                 self._flight += 1
-            self._hold(debate)
+            self._run_debate(debate)
             with self._guard:
                 self._flight -= 1
                 self.finished_.append(debate.id)
@@ -261,32 +261,32 @@ class FakeSession:
             self.state = "done"
             self.publish_status()
 
-    def _hold(self, debate: Debate) -> None:
+    def _run_debate(self, debate: Debate) -> None:
         rng = random.Random(debate.id)
         for turn, (role, text, _) in enumerate(debate.script):
             if debate.limited and turn == 0:
                 self.board_.publish(TurnWaiting(RUN, debate.id, 0, "429 from the server", 4 / self.speed))
-                self._rest(4)
+                self._wait(4)
             self.board_.publish(TurnStarted(Turn(RUN, debate.id, turn, role, MODELS[role])))
-            begun = time.monotonic()
-            self._rest(0.6)
+            started = time.monotonic()
+            self._wait(0.6)
             at = 0
             for word in text.split(" "):
                 piece = word if at == 0 else " " + word
                 self.board_.publish(Delta(RUN, debate.id, turn, at, piece))
                 at += len(piece)
-                self._rest(rng.uniform(0.5, 1.5) / self.wordrate)
-            done = debate.turn(turn, time.monotonic() - begun)
+                self._wait(rng.uniform(0.5, 1.5) / self.wordrate)
+            done = debate.turn(turn, time.monotonic() - started)
             with self._guard:
                 self.calls += 1
                 self.cost += done.reply.cost_usd or 0
             self.board_.publish(TurnDone(done))
 
-    def _rest(self, seconds: float) -> None:
-        self._go.wait()
+    def _wait(self, seconds: float) -> None:
+        self._resumed.wait()
         self._stop.wait(seconds / self.speed)
 
-    def _tell(self) -> None:
+    def _publish_regularly(self) -> None:
         while not self._stop.wait(0.4) and self.state != "done":
             if self.state == "running":
                 self.publish_status()
@@ -294,7 +294,7 @@ class FakeSession:
     def publish_status(self) -> None:
         ended = len(self.finished_)
         kinds = [self.by_id[i].verdict().status for i in self.finished_]
-        seconds = time.monotonic() - self._begun
+        seconds = time.monotonic() - self._started
         rate = ended / seconds * 60
         left = len(self.debates) - ended
         self.board_.publish(
@@ -361,7 +361,7 @@ def main() -> None:
             *live.routes(context.find_run),
             *components.routes(),
             Route("/play/{what}", play),
-            # Streamlit looks beside the script, and this script is not in app/
+            # Streamlit serves files next to the script, which is not in app/
             Mount("/app/static", StaticFiles(directory=folder / "static")),
         ],
         middleware=[Middleware(security.Guard, access=access)],

@@ -20,7 +20,7 @@ FOLDER = ROOT / "docs" / "images"
 
 
 def take_all(browser: Browser, folder: Path) -> list[str]:
-    """Walk through the main job on the sample project and return the names of the pictures in order."""
+    """Walk through the main steps on the sample project; return the names of the screenshots in order."""
     names: list[str] = []
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -29,7 +29,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         page.get_by_test_id("stMain").evaluate("element => element.scrollTo(0, 0)")
         if name != "run":
             settle(page)
-        page.wait_for_timeout(1200)  # charts and fonts have no event that tells when they are drawn
+        page.wait_for_timeout(1200)  # charts and fonts have no event for the end of drawing
         with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
             few_colours(picture.convert("RGB")).save(folder / f"{name}.png", optimize=True)
         names.append(f"{name}.png")
@@ -55,7 +55,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
         visit(page, "Run")
         page.get_by_role("button", name="Start all 96", exact=True).click()
         page.get_by_text("speaking").first.wait_for()
-        page.wait_for_timeout(9_000)  # until some debates have ended and others are under way
+        page.wait_for_timeout(9_000)  # until some debates have finished and others are active
         page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
         take(page, "run")
         page.get_by_text("All debates have finished.", exact=True).wait_for(timeout=600_000)
@@ -77,7 +77,7 @@ def take_all(browser: Browser, folder: Path) -> list[str]:
 
 
 def few_colours(picture: Image.Image) -> Image.Image:
-    """Return the picture in its 256 most frequent colours: a third of the size, and exact in every surface."""
+    """Return the picture in its 256 most frequent colours: a third of the size, with exact surface colours."""
     counts = sorted(picture.getcolors(1 << 24) or [], reverse=True)
     palette = Image.new("P", (1, 1))
     palette.putpalette([channel for _, colour in counts[:256] for channel in colour])  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""The real studio in a separate process, for tests in a real browser."""
+"""Start the studio in a separate process for browser tests."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ ROOT = Path(__file__).parents[2]
 
 
 class Studio:
-    """``moot`` under way; ``entrance`` is the address that it printed, ``address`` the one without the token."""
+    """A process of ``moot``. ``entrance`` is the printed address with the token, ``address`` the one without."""
 
     def __init__(
         self, folder: Path, *options: str, browser: str = "", environment: Mapping[str, str] | None = None
     ) -> None:
-        self._log = folder / "said.txt"
+        self._log = folder / "output.txt"
         self._options = options if browser else ("--no-browser", *options)
         self._environment = {**os.environ, **own_settings(folder), "BROWSER": browser, **(environment or {})}
         self.port = free_port()
@@ -36,7 +36,7 @@ class Studio:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it and wait until it answers."""
+        """Start the process and wait until the studio answers."""
         command = [sys.executable, "-c", "from core.cli import main; main()", "--port", str(self.port)]
         with self._log.open("ab") as file:
             before = file.tell()
@@ -50,23 +50,23 @@ class Studio:
 
     @property
     def log(self) -> str:
-        """Everything that it wrote to its terminal, earlier starts included."""
+        """Output of the process, including earlier starts."""
         return self._log.read_text()
 
     @property
     def pid(self) -> int:
-        """Id of the process."""
+        """Process id."""
         assert self._process is not None
         return self._process.pid
 
     def kill(self) -> None:
-        """End it without a word, as a crash does."""
+        """Kill the process, as in a crash."""
         assert self._process is not None
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
-        """Ctrl-C, and wait."""
+        """Interrupt the process as Ctrl-C does, and wait for its end."""
         if self._process is None or self._process.poll() is not None:
             return
         self._process.send_signal(signal.SIGINT)
@@ -78,12 +78,12 @@ class Studio:
 
 
 def own_settings(folder: Path) -> dict[str, str]:
-    """The environment of a studio that keeps its settings in this folder and no keys anywhere."""
+    """Return environment variables that keep a studio's settings in this folder and disable the keyring."""
     own = {f"XDG_{name}_HOME": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return {**own, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
 
 
-SIZE = """() => {
+STABLE = """() => {
   const parts = (root) => [...root.querySelectorAll('*')].reduce((sum, node) =>
     sum + 1 + (node.shadowRoot ? parts(node.shadowRoot) : 0)
     + (node.tagName === 'IFRAME' && node.contentDocument ? parts(node.contentDocument) : 0), 0);
@@ -97,14 +97,14 @@ SIZE = """() => {
 
 
 def settle(page: Page) -> None:
-    """Wait until the page is drawn: no script runs, and for 400 ms no element has been added or removed."""
+    """Wait until the page is complete: no script runs, and no element was added or removed for 400 ms."""
     page.evaluate("window.quiet = 0")
-    page.wait_for_function(SIZE, polling=100)
+    page.wait_for_function(STABLE, polling=100)
 
 
 @contextmanager
 def studio(folder: Path, *options: str) -> Iterator[Studio]:
-    """A studio on the sample project (or what ``--project`` names), ended for certain."""
+    """Start a studio on the sample project, or on that of ``--project``, and stop it afterwards."""
     made = Studio(folder, *options)
     made.start()
     try:

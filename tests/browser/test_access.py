@@ -1,4 +1,4 @@
-"""Attacks on a running studio, as another user of the machine and as another web page would carry them out."""
+"""Tests of the access control of a running studio against other users of the machine and other web pages."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 @pytest.fixture(scope="module")
 def foreign_page() -> Iterator[int]:
-    """The port of another web server on this machine."""
+    """Start another web server on this machine and yield its port."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -105,7 +105,7 @@ def test_page_of_another_port_cannot_read_or_change_anything(
     page.get_by_test_id("stSidebar").wait_for()
     page.goto(f"http://{host}:{foreign_page}/")
     found = page.evaluate(PROBE, running.address)
-    assert found.pop("review") in ("opaque0", "refused")  # it may be sent; the answer below shows that it is refused
+    assert found.pop("review") in ("opaque0", "refused")  # the browser may send it; the server refuses it
     assert set(found.values()) == {"refused"}, found
     context.close()
 
@@ -128,20 +128,18 @@ INJECTED = """() => {
   late.click();
   const began = Date.now();
   return new Promise((resolve) => {
-    const look = () => {  // the browser reports violations in its own time
+    const check = () => {  // the browser reports violations with a delay
       const waited = Date.now() - began;
-      if (waited < 300 || (violations.length < 6 && waited < 10000)) return setTimeout(look, 50);
+      if (waited < 300 || (violations.length < 6 && waited < 10000)) return setTimeout(check, 50);
       place.remove();
       resolve(window.owned);
     };
-    look();
+    check();
   });
 }"""
 
 
-def test_a_script_in_markup_runs_on_no_page_and_the_pages_break_no_rule_themselves(
-    browser: Browser, running: Studio
-) -> None:
+def test_injected_scripts_are_blocked_and_the_pages_keep_their_own_policy(browser: Browser, running: Studio) -> None:
     context = browser.new_context()
     context.add_init_script(
         "window.violations = []; addEventListener('securitypolicyviolation', (event) => "
@@ -172,7 +170,7 @@ def test_the_token_is_not_in_the_address_or_the_session_history(browser: Browser
 
 
 def test_token_is_in_neither_the_browsers_command_line_nor_its_history(tmp_path: Path) -> None:
-    """The browser that moot opens is chromium with a profile of its own, started through a script."""
+    """moot opens chromium with a new profile through a script that records its arguments."""
     profile, seen = tmp_path / "profile", tmp_path / "arguments.txt"
     opener = tmp_path / "open-browser"
     flags = " ".join(FLAGS)
@@ -193,7 +191,7 @@ def test_token_is_in_neither_the_browsers_command_line_nor_its_history(tmp_path:
             time.sleep(0.2)
             if history.exists():
                 copy = shutil.copy(history, tmp_path / "history")
-                with closing(sqlite3.connect(copy)) as database, suppress(sqlite3.DatabaseError):  # half written
+                with closing(sqlite3.connect(copy)) as database, suppress(sqlite3.DatabaseError):  # incomplete copy
                     addresses = [url for (url,) in database.execute("SELECT url FROM urls")]
         assert started.address + "/" in addresses
         assert token not in " ".join(addresses) + seen.read_text()

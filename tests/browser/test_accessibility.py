@@ -1,4 +1,4 @@
-"""Every page in both themes, checked by axe-core (contrast AA, names, roles, alternative texts), and by keyboard."""
+"""Tests of the accessibility of every page: axe-core (WCAG 2.1 AA) in both themes, and the keyboard."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ OPTIONS: dict[str, Any] = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
     "resultTypes": ["violations"],
 }
-STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
+NO_ANIMATION = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
 LAST = {
     "Data": ".document-list tr[data-id]",
     "Review": ".review-focus .form-row",
     "Runs": ".leaderboard tbody tr",
 }
-"""What a page that loads its content itself shows last, by title."""
+"""Selectors of the last content that loads, by page title."""
 
 FOCUS = """() => {
   const visible = (node) => node.checkVisibility({visibilityProperty: true}) && node.getClientRects().length > 0;
@@ -44,13 +44,13 @@ FOCUS = """() => {
   };
   const above = (node) => node.parentElement ?? node.getRootNode().host ?? null;
   const chain = (node) => node ? [node, ...chain(above(node))] : [];
-  const look = (node) => {
+  const styleOf = (node) => {
     const near = [...chain(node).slice(0, 5), ...node.children, ...(node.parentElement?.children ?? []),
                   ...(node.closest('label')?.querySelectorAll('*') ?? [])];
     return near.map((each) => {
-      const style = getComputedStyle(each);
-      return [style.outlineStyle, style.outlineWidth, style.outlineColor, style.boxShadow, style.borderColor,
-              style.borderBottomColor, style.backgroundColor, style.color, style.textDecorationLine].join();
+      const own = getComputedStyle(each);
+      return [own.outlineStyle, own.outlineWidth, own.outlineColor, own.boxShadow, own.borderColor,
+              own.borderBottomColor, own.backgroundColor, own.color, own.textDecorationLine].join();
     }).join('|');
   };
   const name = (node) => `${node.tagName.toLowerCase()} "${(node.getAttribute('aria-label') || node.innerText
@@ -59,41 +59,41 @@ FOCUS = """() => {
     node.matches('a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]')
     && !node.matches(':disabled') && node.tabIndex >= 0 && node.tagName !== 'IFRAME' && visible(node));
   const frame = () => new Promise(requestAnimationFrame);
-  const atRest = new Map();
+  const unfocused = new Map();
   const seen = new Map();
   const order = [];
   let inner = 0;
   const step = async () => {
     const now = active();
-    if (!now || now === document.body) return true;  // between the last control and the first
+    if (!now || now === document.body) return true;  // the focus is between the last control and the first
     if (seen.has(now)) {
       inner = now === order.at(-1) ? inner + 1 : 1000;
-      return inner < 100;  // Tab may go on inside of a control, as in a table of cells
+      return inner < 100;  // Tab may move within a control, as in a table of cells
     }
     inner = 0;
-    const marked = () => look(now) !== atRest.get(now) || now.tagName === 'CANVAS';  // a canvas draws its own mark
-    for (let wait = 0; wait < 3 && atRest.has(now) && !marked(); wait += 1) await frame();
-    seen.set(now, !atRest.has(now) || marked());
+    const marked = () => styleOf(now) !== unfocused.get(now) || now.tagName === 'CANVAS';  // a canvas draws its mark
+    for (let wait = 0; wait < 3 && unfocused.has(now) && !marked(); wait += 1) await frame();
+    seen.set(now, !unfocused.has(now) || marked());
     order.push(now);
     return true;
   };
   const area = (node) => chain(node).some((each) => each.dataset?.testid === 'stSidebar') ? 'sidebar'
     : chain(node).some((each) => each.dataset?.testid === 'stMain') ? 'main' : 'frame';
   window.focusWalk = {
-    start: () => {  // before the first control: where an element was focused and removed, Tab goes on
+    start: () => {  // Tab continues where a focused element was removed: before the first control
       const first = document.createElement('span');
       first.tabIndex = -1;
       document.body.prepend(first);
       first.focus();
       first.remove();
-      for (const node of controls()) atRest.set(node, look(node));
-      return atRest.size;
+      for (const node of controls()) unfocused.set(node, styleOf(node));
+      return unfocused.size;
     },
     step,
     result: () => {
       step();
       const left = controls();
-      // arrow keys move inside of these
+      // arrow keys move within these groups
       const group = (node) => node.type === 'radio' ? node.name
         : node.closest('[role=toolbar], [role=radiogroup], [role=tablist], [role=grid], [role=listbox]');
       const groups = new Set([...seen.keys()].map(group).filter(Boolean));
@@ -114,7 +114,7 @@ FOCUS = """() => {
 
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """axe-core's script, from npm."""
+    """Return the script of axe-core from npm."""
     if shutil.which("npm") is None:
         pytest.skip("needs npm for axe-core")
     folder = tmp_path_factory.mktemp("axe")
@@ -128,7 +128,7 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A studio whose project has two runs."""
+    """Start a studio on a project with two runs and yield its address."""
     folder = tmp_path_factory.mktemp("accessibility")
     sample, project = ROOT / "sample_data", folder / "p.duckdb"
     for protocol in ("ecj", "single"):
@@ -151,14 +151,14 @@ def page(browser: Browser, entrance: str) -> Iterator[Page]:
     page = context.new_page()
     page.goto(entrance)
     page.get_by_text("Next steps").wait_for()
-    page.add_style_tag(content=STILL)
+    page.add_style_tag(content=NO_ANIMATION)
     yield page
     context.close()
 
 
 @pytest.fixture(scope="module", params=[page.title for page in PAGES.values()])
 def screen(request: pytest.FixtureRequest, page: Page) -> Page:
-    """Each page, complete."""
+    """Open each page and wait until it is complete."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.get_by_test_id("stSidebar").get_by_role("link", name=request.param, exact=True).click()
     page.locator(".st-key-current-page", has_text=request.param).wait_for()
@@ -172,7 +172,7 @@ def test_page_has_no_violations_in_either_theme(screen: Page, axe: str) -> None:
     screen.evaluate(axe)
     for scheme in ("light", "dark"):
         screen.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        for _ in range(6):  # a change of theme draws the page anew, and what is not yet drawn is pale
+        for _ in range(6):  # a theme change redraws the page; elements that are not redrawn yet fail the contrast test
             settle(screen)
             found = screen.evaluate("options => axe.run(document, options)", OPTIONS)["violations"]
             if not found:
@@ -186,7 +186,7 @@ def test_page_has_no_violations_in_either_theme(screen: Page, axe: str) -> None:
         )
 
 
-def test_tab_reaches_every_control_in_order_and_shows_where_it_is(screen: Page) -> None:
+def test_tab_reaches_every_control_in_order_with_a_visible_focus(screen: Page) -> None:
     screen.evaluate(FOCUS)
     count = screen.evaluate("focusWalk.start()")
     assert count > 10
@@ -198,4 +198,4 @@ def test_tab_reaches_every_control_in_order_and_shows_where_it_is(screen: Page) 
         pytest.fail("the focus never returns to the start of the page")
     found = screen.evaluate("focusWalk.result()")
     assert not {key: values for key, values in found.items() if key != "areas" and values}
-    assert found["areas"] == ["frame", "sidebar", "main"], "a link to skip the sidebar, the sidebar, the page"
+    assert found["areas"] == ["frame", "sidebar", "main"], "the order is: link to skip the sidebar, sidebar, page"

@@ -1,4 +1,4 @@
-"""The Authors page in a real browser: a text, the reading time, an abstention, the label, and the comparison."""
+"""Test of the Authors page in a browser: reading time, abstention, labels and comparison."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(brows
         page.get_by_label("Text", exact=True).fill("Emma wants the report tomorrow and it is not done.")
         page.get_by_role("button", name="Send").click()
 
-        # The buttons sleep while the reading time runs, and say so.
+        # The buttons are disabled during the reading time.
         expect(page.get_by_text("You can answer in")).to_be_visible(timeout=SLOW)
         expect(page.get_by_role("button", name="Not sure")).to_be_disabled()
         expect(page.get_by_text("[name] wants the report")).to_be_visible()
@@ -60,7 +60,7 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(brows
         expect(labels.first).to_contain_text("not sure")
         expect(labels.first).to_contain_text("unchanged")
 
-        # Urgent is answered by the keyboard; the uncertainty moves.
+        # Urgent is answered by keyboard; its uncertainty decreases.
         yes = page.get_by_role("button", name="Yes")
         expect(yes).to_be_enabled(timeout=SLOW)
         yes.focus()
@@ -69,9 +69,9 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(brows
         urgent = labels.filter(has_text="Urgent")
         expect(urgent).to_contain_text("Yes")
         before, after = (float(part) for part in urgent.locator("td").last.inner_text().split("→"))
-        assert after < before, "the prediction was right"
+        assert after < before, "the uncertainty decreases after a correct prediction"
 
-        # A model answers the same question; the comparison leaves the abstention out.
+        # A model answers the same question; the comparison excludes the abstention.
         page.get_by_role("button", name="Let a model answer").click()
         compared = page.locator(".st-key-authors-comparison table").first.locator("tbody tr")
         expect(compared).to_have_count(1, timeout=SLOW)

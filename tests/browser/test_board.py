@@ -1,4 +1,4 @@
-"""The live run in a real browser, on a simulated run: no action may lose or repeat text."""
+"""Tests of the live run in a browser, with simulated debates: no action loses or repeats text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def studio() -> Iterator[str]:
-    """A played run on a free port; the address, without a slash at its end."""
+    """Start a simulated run on a free port and yield its address without a slash at the end."""
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     script = Path(__file__).with_name("fake_run.py")
@@ -34,7 +34,7 @@ def studio() -> Iterator[str]:
 
 @pytest.fixture
 def context(browser: Browser, studio: str) -> Iterator[BrowserContext]:
-    """A browser that has been let in."""
+    """Return a browser context with access to the studio."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     context.set_default_timeout(60_000)
     page = context.new_page()
@@ -52,12 +52,12 @@ def page(context: BrowserContext, studio: str) -> Page:
     return page
 
 
-def focus(page: Page) -> str:
+def focused_document(page: Page) -> str:
     return page.locator(".columns .panel-head .mono").first.inner_text()
 
 
-def words(page: Page) -> str:
-    """Return the replies of the debate shown, without marks that vanish once their closing mark has arrived."""
+def reply_text(page: Page) -> str:
+    """Return the replies of the shown debate, without the characters that formatting removes."""
     return page.evaluate(  # type: ignore[no-any-return]
         """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
               .flatMap(r => [...r.querySelectorAll('.turns .reply')])
@@ -66,14 +66,14 @@ def words(page: Page) -> str:
 
 
 def assert_text_kept(page: Page, before: str) -> None:
-    """Wait until the debate shows at least what it showed before, from its first word on."""
+    """Wait until the debate shows at least as much text as before, with the same beginning."""
     for _ in range(100):
-        if len(words(page)) >= len(before):
+        if len(reply_text(page)) >= len(before):
             break
         page.wait_for_timeout(50)
-    after = words(page)  # more may have arrived in the meantime
-    begun = min(30, len(before))
-    assert after[:begun] == before[:begun]
+    after = reply_text(page)  # more may have arrived in the meantime
+    size = min(30, len(before))
+    assert after[:size] == before[:size]
     assert len(after) >= len(before)
 
 
@@ -89,61 +89,61 @@ def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
 
 
 def wait_for_text(page: Page) -> None:
-    """Look at a debate that has just begun, and stay there."""
+    """Open a debate that has just started, and pin it."""
     page.locator(".tile", has=page.locator(".avatar.extractor")).last.click()
     page.wait_for_selector(".turn.active .reply:not(:empty)")
 
 
 def wait_for_more_text(page: Page, before: str) -> None:
-    """Wait for another word or the ruling: whoever speaks next may take a moment to begin."""
+    """Wait for another word or the verdict; the next role may start with a delay."""
     for _ in range(200):
-        if len(words(page)) > len(before) or page.locator(".verdict:not(.hidden)").count():
+        if len(reply_text(page)) > len(before) or page.locator(".verdict:not(.hidden)").count():
             return
         page.wait_for_timeout(50)
-    pytest.fail("no further word was assert_text_kept")
+    pytest.fail("no further word was shown")
 
 
 def test_text_is_streamed_without_interaction(page: Page) -> None:
     wait_for_text(page)
-    before = words(page)
+    before = reply_text(page)
     wait_for_more_text(page, before)
-    after = words(page)
+    after = reply_text(page)
     assert after.replace("|", "").startswith(before.replace("|", "")[:40])
 
 
 def test_reload_keeps_the_text(page: Page) -> None:
     wait_for_text(page)
-    wait_for_more_text(page, words(page))
-    shown, before = focus(page), words(page)
+    wait_for_more_text(page, reply_text(page))
+    shown, before = focused_document(page), reply_text(page)
     page.reload()
     page.wait_for_selector(".turns .reply:not(:empty)")
-    assert focus(page) == shown
+    assert focused_document(page) == shown
     assert_text_kept(page, before)
     assert page.get_by_role("button", name=f"Pinned {shown}").is_visible()
 
 
 def test_second_tab_has_its_own_focus(context: BrowserContext, page: Page, studio: str) -> None:
     wait_for_text(page)
-    shown = focus(page)
+    shown = focused_document(page)
     other = context.new_page()
     other.goto(studio)
     other.wait_for_selector(".turns .reply:not(:empty)")
     other.locator(".tile:not(.selected)").first.click()
     other.wait_for_selector(".turns .reply")
-    assert focus(other) != shown
-    assert focus(page) == shown
-    wait_for_more_text(page, words(page))
+    assert focused_document(other) != shown
+    assert focused_document(page) == shown
+    wait_for_more_text(page, reply_text(page))
 
 
 def test_visiting_another_page_keeps_the_text(page: Page) -> None:
     wait_for_text(page)
-    shown, before = focus(page), words(page)
+    shown, before = focused_document(page), reply_text(page)
     page.get_by_role("link", name="Other").click()
     page.get_by_text("every small view once").wait_for()
     assert page.locator(".tile").count() == 0
     page.get_by_role("link", name="Run").click()
     page.wait_for_selector(".turns .reply:not(:empty)")
-    assert focus(page) == shown
+    assert focused_document(page) == shown
     assert_text_kept(page, before)
 
 
@@ -153,18 +153,18 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(context: BrowserContext,
     sent: list[dict[str, Any]] = []
     wires: list[Any] = []
 
-    def between(wire: Any) -> None:
+    def relay(wire: Any) -> None:
         server = wire.connect_to_server()
         wires.append(wire)
         wire.on_message(lambda text: (sent.append(json.loads(text)), server.send(text)))
         server.on_message(lambda text: wire.send(text))
 
-    page.route_web_socket(re.compile("/moot/live"), between)
+    page.route_web_socket(re.compile("/moot/live"), relay)
     page.goto(studio)
     page.wait_for_selector(".tile .id")
     wait_for_text(page)
-    wait_for_more_text(page, words(page))
-    first, known = words(page), len(sent)
+    wait_for_more_text(page, reply_text(page))
+    first, known = reply_text(page), len(sent)
     wires[-1].close(code=1012)
     wait_for_more_text(page, first)
     for _ in range(200):
@@ -174,7 +174,7 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(context: BrowserContext,
     assert len(wires) > 1
     again = [message for message in sent if message["type"] == "watch"][-1]
     assert any(offset > 0 for _, offset in again["cursors"].values())
-    text = words(page)
+    text = reply_text(page)
     opening = first.split("|")[0][:24]
     assert text.count(opening) == 1
 
@@ -197,7 +197,7 @@ def test_tiles_and_arrow_keys_change_the_debate(page: Page) -> None:
 def test_hostile_text_is_escaped(page: Page) -> None:
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.get_by_role("button", name=re.compile("Finished")).press("Enter")  # it moves as its count grows
+    page.get_by_role("button", name=re.compile("Finished")).press("Enter")  # the button moves as its count grows
     page.get_by_label("Find a finished debate").fill("onerror")
     page.wait_for_function(
         """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
@@ -221,13 +221,13 @@ def test_finished_debate_can_be_replayed(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
     page.locator(".finished-row").first.click()
     page.locator(".verdict:not(.hidden)").wait_for()
-    whole = words(page)
+    whole = reply_text(page)
     page.get_by_role("button", name="Replay", exact=True).click()
     page.get_by_role("button", name="End replay").wait_for()
-    assert len(words(page)) < len(whole) / 2
+    assert len(reply_text(page)) < len(whole) / 2
     page.get_by_role("button", name="End replay").click()
     page.locator(".verdict:not(.hidden)").wait_for()
-    assert words(page) == whole
+    assert reply_text(page) == whole
 
 
 def test_page_with_an_expired_cookie_shows_a_message(context: BrowserContext, studio: str, page: Page) -> None:
@@ -241,12 +241,12 @@ def test_page_with_an_expired_cookie_shows_a_message(context: BrowserContext, st
 
 def test_page_requests_nothing_from_other_hosts(context: BrowserContext, studio: str) -> None:
     page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto(studio)
     page.wait_for_selector(".turns .reply:not(:empty)")
     page.wait_for_load_state("networkidle")
-    assert [url for url in asked if not url.startswith((studio, "data:", "blob:"))] == []
+    assert [url for url in requested if not url.startswith((studio, "data:", "blob:"))] == []
 
 
 def test_streamlits_own_menus_are_hidden(page: Page) -> None:

@@ -1,4 +1,4 @@
-"""From a plan to a claim in a real browser: state it, review until told enough, take it to a paper."""
+"""Test of a review plan in a browser: set a plan, review until it is met, and report the claim in a paper."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SLOW = 90_000
 
 
 def fill(path: Path) -> None:
-    """240 documents, of which the word lists find a price in every third; two in three of these are about it."""
+    """Create 240 documents and a finished run; every third document contains a keyword of Price."""
     workspace = Workspace()
     book = Codebook(labels=(Label(name="Price", keywords=("price",)), Label(name="Staff", keywords=("staff",))))
     session = workspace.open(path)
@@ -40,13 +40,13 @@ def fill(path: Path) -> None:
     workspace.close()
 
 
-def picture(page: Page, name: str) -> None:
-    """Keep a picture where ``MOOT_PICTURES`` names a folder."""
+def screenshot(page: Page, name: str) -> None:
+    """Save a screenshot if ``MOOT_PICTURES`` names a folder."""
     if folder := os.environ.get("MOOT_PICTURES"):
         page.screenshot(path=f"{folder}/{name}.png")
 
 
-def test_a_planned_claim_is_reviewed_until_told_enough(browser: Browser, tmp_path: Path) -> None:
+def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "claim.duckdb"
     with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
         pool.submit(fill, path).result()
@@ -67,7 +67,7 @@ def test_a_planned_claim_is_reviewed_until_told_enough(browser: Browser, tmp_pat
         dialog.locator(f"[data-needed]:not([data-needed='{before}'])").wait_for()
         needed = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
         assert 20 <= needed < before <= COUNT, "a wider interval takes fewer reviews"
-        picture(page, "plan-dialog")
+        screenshot(page, "plan-dialog")
         dialog.get_by_role("button", name="Start this plan").click()
         line = page.locator("[data-plan]")
         line.get_by_text("share of Price within 12 points").wait_for()
@@ -75,11 +75,11 @@ def test_a_planned_claim_is_reviewed_until_told_enough(browser: Browser, tmp_pat
         assert 20 <= reviewed < COUNT
         claim = line.inner_text().removeprefix("Enough reviews. ")
         assert "240 documents are about Price (95% interval" in claim
-        picture(page, "plan-enough")
+        screenshot(page, "plan-enough")
         page.get_by_test_id("stSidebar").get_by_role("link", name="For your paper").click()
         page.get_by_text("Before the review, the claim was fixed: share of Price within 12 points").wait_for()
         page.get_by_text(claim).wait_for()
-        picture(page, "paper")
+        screenshot(page, "paper")
         with page.expect_download() as download:
             page.get_by_role("button", name="Design file").click()
         text = Path(download.value.path()).read_text(encoding="utf-8-sig")
@@ -95,7 +95,7 @@ def test_a_planned_claim_is_reviewed_until_told_enough(browser: Browser, tmp_pat
 
 
 def review_until_enough(page: Page) -> int:
-    """Submit documents in the order of the queue until the page says that they are enough; return how many."""
+    """Submit documents in the order of the queue until the page shows "Enough reviews"; return their number."""
     line = page.locator("[data-plan]")
     for count in range(COUNT):
         if "Enough reviews" in line.inner_text():

@@ -1,4 +1,4 @@
-"""Files that are really dropped, anywhere on Home and Data."""
+"""Test of dropping files on Home and Data with real drag events."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def write(folder: Path, name: str, *rows: str) -> Path:
 
 
 def drop(page: Page, *files: Path) -> None:
-    """Drag files over the lower left of the page, away from every uploader, and drop them there."""
+    """Drop files on the lower left of the page, far from every uploader."""
     settle(page)
     browser = page.context.new_cdp_session(page)
     data = {"items": [], "files": [str(file) for file in files], "dragOperationsMask": 1}

@@ -1,5 +1,4 @@
-"""Review in a real browser as a person goes through it: thirty documents by keyboard, fifty cells of the grid, and a
-crash right after "Saved". One studio, one walk, and then what the file holds."""
+"""Tests of Review in a browser: by keyboard, in the grid, with a crash right after "Saved", and with two reviewers."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.browser
 
 
 def fill(path: Path, count: int = COUNT) -> None:
-    """Documents, each with a debate that found nothing."""
+    """Create documents with finished debates whose labels are all absent."""
     book = Codebook(labels=tuple(Label(name=f"Label {item}", id=item) for item in ITEMS))
     absent = dict.fromkeys(ITEMS, False)
     with Project.open(path) as project:
@@ -42,12 +41,12 @@ def fill(path: Path, count: int = COUNT) -> None:
         asyncio.run(debates())
 
 
-def focus(page: Page) -> None:
+def open_review(page: Page) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
     page.locator(".review-focus .form-row").first.wait_for()
 
 
-def done(page: Page, count: int, total: int = COUNT) -> None:
+def wait_for_done(page: Page, count: int, total: int = COUNT) -> None:
     page.locator(".keys", has_text=f"{count} of {total} done").wait_for()
 
 
@@ -60,12 +59,12 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(browser: Browser, tmp_path
         context.set_default_timeout(SLOW)
         page = context.new_page()
         page.goto(running.entrance)
-        focus(page)
-        by_keyboard(page)
+        open_review(page)
+        review_by_keyboard(page)
         page.reload()
-        focus(page)
-        done(page, 25)
-        fifty_cells(page)
+        open_review(page)
+        wait_for_done(page, 25)
+        click_fifty_cells(page)
         page.get_by_role("radio", name="Focus").click()
         page.locator(".review-focus .form-row").first.wait_for()
         document = page.locator(".middle .mono").inner_text()
@@ -90,7 +89,7 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(browser: Browser, tmp_path
 
 
 def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> None:
-    """A hundred documents, each with a label changed and submitted, typed without looking, a checkbox in focus."""
+    """Change a label of each of 100 documents and submit it, without a pause, while a checkbox has the focus."""
     path = tmp_path / "fast.duckdb"
     count, digits = 120, [n % len(ITEMS) + 1 for n in range(100)]
     with ThreadPoolExecutor(1) as pool:
@@ -100,7 +99,7 @@ def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> No
         context.set_default_timeout(SLOW)
         page = context.new_page()
         page.goto(running.entrance)
-        focus(page)
+        open_review(page)
         others = page.get_by_role("checkbox", name="reviewed by others")
         box = page.get_by_text("reviewed by others", exact=True)
         box.click()
@@ -109,7 +108,7 @@ def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> No
         page.locator(".review-focus .form-row").first.wait_for()
         others.focus()
         page.keyboard.type("".join(f"{digit}\n" for digit in digits), delay=80)
-        done(page, 100, count)
+        wait_for_done(page, 100, count)
         page.locator(".save-state.saved").wait_for()
         running.kill()
         context.close()
@@ -122,7 +121,7 @@ def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> No
         assert submitted == [event.document_id for event in labels]
 
 
-def test_a_second_reader_sees_nothing_of_the_first_until_submitting(browser: Browser, tmp_path: Path) -> None:
+def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "one.duckdb"
     with ThreadPoolExecutor(1) as pool:
         pool.submit(fill, path, 1).result()
@@ -131,16 +130,16 @@ def test_a_second_reader_sees_nothing_of_the_first_until_submitting(browser: Bro
         context.set_default_timeout(SLOW)
         page = context.new_page()
         page.goto(running.entrance)
-        focus(page)
+        open_review(page)
         review_as(page, "ann")
         undecided = page.locator(".review-focus .form-row .switch.open")
-        assert undecided.count() == 0  # the verdict is proposed to the first reader
+        assert undecided.count() == 0  # the first reviewer sees the verdict
         page.keyboard.press("n")
         page.keyboard.type("a reason of ann")
         page.keyboard.press("Escape")
         page.keyboard.press("2")
         page.keyboard.press("Enter")
-        done(page, 1, 1)
+        wait_for_done(page, 1, 1)
 
         review_as(page, "bob")
         page.locator(".review-focus .form-row").first.wait_for()
@@ -165,8 +164,8 @@ def review_as(page: Page, name: str) -> None:
     page.wait_for_timeout(300)
 
 
-def by_keyboard(page: Page) -> None:
-    """Thirty documents submitted, every third with a label turned, a note on the first; the last five undone."""
+def review_by_keyboard(page: Page) -> None:
+    """Submit 30 documents, every third with a changed label and the first with a note; undo the last five."""
     page.keyboard.press("n")
     page.keyboard.type("1 and s are words here, no keys")
     page.keyboard.press("Escape")
@@ -176,14 +175,14 @@ def by_keyboard(page: Page) -> None:
             page.keyboard.press("1")
         page.keyboard.press("Enter")
         page.locator(".middle .mono").filter(has_not_text=re.compile(f"^{before}$")).wait_for()
-    done(page, 30)
+    wait_for_done(page, 30)
     for number in range(5):
         page.keyboard.press("u")
-        done(page, 29 - number)
+        wait_for_done(page, 29 - number)
 
 
-def fifty_cells(page: Page) -> None:
-    """Ten rows by five labels, each clicked once without waiting for an answer."""
+def click_fifty_cells(page: Page) -> None:
+    """Click the cells of ten rows and five labels without waiting for answers."""
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
     grid.locator(".ag-row").first.wait_for()

@@ -1,4 +1,4 @@
-"""A new user presses only what is marked as next, from a file to an accuracy estimate of the whole run."""
+"""Test of the guided path: from a file to an accuracy estimate by following the next steps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 12
 
 
 def ratings() -> str:
-    """Two dimensions by five raters."""
+    """Return a CSV file with two dimensions, rated by five raters."""
     columns = [f"{name}_r{rater}" for name in ("Fluency", "Warmth") for rater in range(1, 6)]
     rows = [
         ",".join(
@@ -28,7 +28,7 @@ def ratings() -> str:
 
 
 def binary() -> str:
-    """Two columns of 0 and 1."""
+    """Return a CSV file with two label columns of 0 and 1."""
     rows = [f"{n},The {'soup' if n % 2 else 'room'} was fine on day {n}.,{n % 2},{(n + 1) % 2}" for n in range(SIZE)]
     return "\n".join(["id,review,Food,Room", *rows])
 

@@ -1,4 +1,4 @@
-"""Review of ratings in a real browser: a mean between two steps, and rating dimensions by digits."""
+"""Test of the review of ratings in a browser: means between two steps, and digits as ratings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.browser
 
 
 def fill(path: Path) -> None:
-    """Two documents; on the first dimension the verdict lies between two steps."""
+    """Create two documents with a verdict between two steps on the first dimension."""
     book = Codebook(
         kind="rating", scale=Scale(min=1, max=5), labels=(Label(name="Wit", id="w"), Label(name="Tone", id="t"))
     )
@@ -61,7 +61,7 @@ def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(browser: Bro
         page.keyboard.press("1")
         page.keyboard.press("Enter")
         expect(page.locator(".middle .mono")).not_to_have_text(first, timeout=SLOW)
-        page.keyboard.press("3")  # the first dimension again, not the one that was rated last
+        page.keyboard.press("3")  # the next document starts with the first dimension
         expect(wit.locator("[aria-pressed=true]")).to_have_text("3", timeout=SLOW)
         expect(page.locator(".save-state.saved")).to_be_visible(timeout=SLOW)
         context.close()

@@ -1,5 +1,4 @@
-"""The lab as a person uses it: a definition is changed, five documents tried, what was fixed and broken is read, the
-version is promoted, and the next run cites it. A prompt is edited, refused at its line, and stopped when it loops."""
+"""Tests of the Lab in a browser: changing, testing and promoting definitions, and refused prompts."""
 
 from __future__ import annotations
 
@@ -33,58 +32,58 @@ def visit(page: Page, name: str) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
 
-def counted(page: Page) -> tuple[int, int]:
-    """Documents broken and fixed."""
+def broken_and_fixed(page: Page) -> tuple[int, int]:
+    """Return the numbers of broken and fixed documents."""
     broken, fixed = (page.locator(".trial-results .summary .number").nth(place).text_content() for place in (0, 1))
     return int(broken or 0), int(fixed or 0)
 
 
-def settled(page: Page, text: str) -> None:
-    """Wait until the result of the trial is shown in these words."""
+def wait_for_result(page: Page, text: str) -> None:
+    """Wait until the result of the trial is shown with this text."""
     page.locator(".st-key-lab-did").get_by_text(text).wait_for()
     page.locator(".trial-results .summary").wait_for()
 
 
-def at_rest(page: Page) -> None:
-    """Wait until the page is drawn: before that the fields of the label that was looked at may stand beside others."""
-    page.wait_for_timeout(100)  # what was pressed is on its way
+def wait_for_script(page: Page) -> None:
+    """Wait until the script has finished, because fields of the previous label may remain until then."""
+    page.wait_for_timeout(100)  # until the click has reached the server
     page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
 
 def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> None:
     from playwright.sync_api import expect
 
-    # five documents; then a definition loses its keywords, and what that breaks is there without a click
+    # without its keywords, the definition breaks some of the five documents; the test starts by itself
     page.get_by_role("combobox", name="Sample").click()
     page.get_by_role("option", name="Sample: 5, stratified").click()
-    at_rest(page)
+    wait_for_script(page)
     page.get_by_role("radio", name="Service", exact=True).click(force=True)
-    at_rest(page)
+    wait_for_script(page)
     page.get_by_role("textbox", name="Description").fill("The staff.")
     page.get_by_role("textbox", name="Description").press("Tab")
-    settled(page, "test 1, draft against v1 on 5 documents")
+    wait_for_result(page, "test 1, draft against v1 on 5 documents")
     clear = page.get_by_role("button", name="Clear all").first
     clear.click()
     page.get_by_text("v1 against the draft, 2 changes").wait_for()
-    settled(page, "test 2, draft against v1 on 5 documents")
+    wait_for_result(page, "test 2, draft against v1 on 5 documents")
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
-    broken, _ = counted(page)
+    broken, _ = broken_and_fixed(page)
     assert broken > 0
     first = page.locator(".trial-results .document-row").first
     first.click()
     page.get_by_role("heading", name="Before: v1").wait_for()
-    expect(page.locator(".document-drawer .turn")).to_have_count(6)  # three turns on either side
+    expect(page.locator(".document-drawer .turn")).to_have_count(6)  # three turns in each of the two debates
     page.keyboard.press("Escape")
     expect(page.locator(".document-drawer")).not_to_be_visible()
 
-    # nobody looked at the held-out split meanwhile, and it is promoted all the same
+    # promotion does not require a score of the held-out split
     page.get_by_text("scored 0 times").wait_for()
     page.get_by_role("textbox", name="Note for v2").fill("fewer words")
     page.get_by_role("textbox", name="Note for v2").press("Tab")
     page.get_by_role("button", name="Promote draft as v2").click()
     page.get_by_text("Definitions v2 are the project's default").wait_for()
 
-    # a run cites it
+    # the next run uses the promoted version
     visit(page, "Run")
     pilot = page.get_by_role("spinbutton", name="Pilot")
     pilot.fill("3")
@@ -96,13 +95,13 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
 def test_changes_are_tested_and_invalid_or_looping_prompts_refused(page: Page) -> None:
     from playwright.sync_api import expect
 
-    # each change of a definition has an outcome of its own, without a click
+    # each change of a definition starts a test
     box = page.get_by_role("textbox", name="Description")
     box.fill("Cleanliness of rooms.")
     box.press("Tab")
-    settled(page, "test 1, draft against v1 on 20 documents")
+    wait_for_result(page, "test 1, draft against v1 on 20 documents")
     page.get_by_role("button", name="Clear all").first.click()
-    settled(page, "test 2, draft against v1 on 20 documents")
+    wait_for_result(page, "test 2, draft against v1 on 20 documents")
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
 
     page.get_by_role("radio", name="Judge").click(force=True)

@@ -1,4 +1,4 @@
-"""The structure that keeps a document of one word cheap to draw. ``tests.benchmarks.long_words`` measures the time."""
+"""Test that long words are split into blocks. ``tests.benchmarks.long_words`` measures the drawing time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BLOCK = 16_001
 """Most characters of a text node: the largest block of a long text."""
 
 
-def test_no_view_draws_a_long_word_in_one_piece(browser: Browser, tmp_path: Path) -> None:
+def test_every_view_splits_a_long_word(browser: Browser, tmp_path: Path) -> None:
     table, project = tmp_path / "words.csv", tmp_path / "words.duckdb"
     table.write_text(f"id,text\nlong,{'w' * 1_000_000}\nshort,clean\n")
     codebook = str(ROOT / "sample_data" / "hotel_aspects.yaml")

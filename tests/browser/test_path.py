@@ -1,6 +1,4 @@
-"""The main job, from the first minute to the export, as a person without a key does it: a file of their own comes in,
-aspects are defined, models are assigned, debates are watched, a verdict is corrected, the figures follow, the result is
-taken away."""
+"""Test of the main path in a browser, without an API key: import, codebook, models, run, evaluation, review, export."""
 
 from __future__ import annotations
 
@@ -30,7 +28,9 @@ a5;"Clean towels every day.";1;0
 a6;only two fields
 """
 ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
-SAID = f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join(' ').length"
+REPLY_LENGTH = (
+    f"() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join(' ').length"
+)
 
 
 @pytest.fixture
@@ -55,10 +55,10 @@ def press(page: Page, name: str) -> None:
 def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
-    # the sample project is open, and says what is next
+    # the sample project is open and lists the next steps
     page.get_by_text("Next steps in hotel-aspects").wait_for()
 
-    # a file of one's own: what is in it is shown before anything is imported
+    # the user's file is previewed before the import
     page.locator("input[type=file]").first.set_input_files(
         {"name": "reviews.csv", "mimeType": "text/csv", "buffer": REVIEWS.encode("latin-1")}
     )
@@ -67,7 +67,7 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     press(page, "Import 5")
     page.get_by_text("5 documents imported from reviews.csv").wait_for()
 
-    # the gold columns have made two labels; one gets its words
+    # the gold columns became two labels; describe one of them
     visit(page, "Codebook")
     page.get_by_role("textbox", name="Description").fill("How clean or dirty the place is.")
     page.get_by_role("textbox", name="Description").press("Tab")
@@ -75,26 +75,26 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     press(page, "Save as v2")
     expect(page.get_by_role("button", name="Save as v3")).to_be_disabled()
 
-    # who sits where, and how fast the built-in model speaks
+    # set the pace of the built-in model
     visit(page, "Models")
     pace = page.get_by_role("spinbutton", name="Pace (words per second)")
     pace.fill("20")
     pace.press("Tab")
 
-    # the debates are watched word by word
+    # replies are streamed
     visit(page, "Run")
     press(page, "Start all 5")
-    page.wait_for_function(f"() => ({SAID})() > 5")
-    seen = {page.evaluate(SAID) for _ in range(40) if page.wait_for_timeout(50) is None}
-    assert len(seen) > 5, "the words come one after another"
+    page.wait_for_function(f"() => ({REPLY_LENGTH})() > 5")
+    seen = {page.evaluate(REPLY_LENGTH) for _ in range(40) if page.wait_for_timeout(50) is None}
+    assert len(seen) > 5, "the text grows word by word"
     page.reload()
     page.get_by_text("All debates have finished.").wait_for(timeout=90_000)
 
-    # before anything is reviewed, the gold is the truth
+    # without reviews, gold is the reference
     visit(page, "Evaluate")
     page.get_by_text("Macro F1", exact=True).wait_for()
 
-    # what the debate changed, as a picture that needs no style sheet, and as numbers
+    # the flips are downloadable as a standalone SVG and as a table
     ribbons = page.locator(".flip-sankey")
     with page.expect_download() as download:
         ribbons.get_by_role("button", name="SVG").click()
@@ -109,25 +109,25 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
         ("Critic", "Judge"),
     ]
 
-    # when the system turns dark, so do the charts, at once
-    night = f'fill="{palette.palette(True)["bg"]}"'
+    # charts follow a change of the system theme
+    dark = f'fill="{palette.palette(True)["bg"]}"'
     name = page.locator(".stVegaLiteChart text", has_text="Macro").first
-    day = name.evaluate("node => getComputedStyle(node).fill")
+    light = name.evaluate("node => getComputedStyle(node).fill")
     page.emulate_media(color_scheme="dark")
-    expect(name).not_to_have_css("fill", day)
-    # and the picture to take away, which the studio draws, soon after
+    expect(name).not_to_have_css("fill", light)
+    # the download, which the studio draws, follows after a rerun
     for _ in range(20):
         with page.expect_download() as download:
             page.locator(".st-key-evaluate-scores-svg button").first.click()
-        if night in Path(download.value.path()).read_text(encoding="utf-8"):
+        if dark in Path(download.value.path()).read_text(encoding="utf-8"):
             break
         page.wait_for_timeout(200)
     else:
-        pytest.fail("the picture kept the colours of the day")
+        pytest.fail("the download kept the light theme")
     page.emulate_media(color_scheme="light")
-    expect(name).to_have_css("fill", day)
+    expect(name).to_have_css("fill", light)
 
-    # a verdict is corrected, and what was decided is submitted
+    # correct a verdict and submit the document
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
@@ -141,13 +141,13 @@ def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
     press(page, "Submit")
     expect(grid.locator('[row-id="1"] [col-id="_status"]')).to_have_text("Submitted")
 
-    # the figures against the reviewed labels are another truth's
+    # evaluate against the reviewed labels
     visit(page, "Evaluate")
     page.get_by_text("Reviewed 1", exact=True).click()
     page.get_by_text("rows: review", exact=False).first.wait_for()
-    expect(page.get_by_text("0 of 1", exact=False).first).to_be_visible()  # not all labels right: one was corrected
+    expect(page.get_by_text("0 of 1", exact=False).first).to_be_visible()  # no exact match, as one label was corrected
 
-    # and the result is taken away
+    # export the result
     visit(page, "Export")
     with page.expect_download() as download:
         press(page, "Download")

@@ -1,4 +1,4 @@
-"""Review and Evaluate in a real browser, on the real studio and a small project: what a person decides stays so."""
+"""Tests of Review and Evaluate in a browser: edits are stored and survive reloads and page changes."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The studio on a small project; the address that lets a browser in."""
+    """Start the studio on a small project and yield its address with the token."""
     home = tmp_path_factory.mktemp("studio")
     path = home / "small.duckdb"
-    # In a thread of its own: playwright keeps an event loop running in this one.
+    # A separate thread, because playwright keeps an event loop running in this thread.
     with Project.open(path) as project, ThreadPoolExecutor(1) as pool:
         pool.submit(sample_world.build, project, {"d6": HOSTILE}).result()
     with studio(home, "--project", str(path)) as running:
@@ -55,7 +55,7 @@ def visit(page: Page, name: str) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name=name).click()
 
 
-def review(page: Page) -> None:
+def open_grid(page: Page) -> None:
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     page.frame_locator("iframe").locator(".ag-row").first.wait_for()
@@ -66,7 +66,7 @@ def cell(page: Page, document: str, label: str) -> Locator:
 
 
 def expect_value(page: Page, document: str, label: str, what: str) -> None:
-    """Wait until the cell says it: present, absent or ?."""
+    """Wait until the cell shows the value: present, absent or ?."""
     from playwright.sync_api import expect
 
     box = cell(page, document, label)
@@ -76,62 +76,62 @@ def expect_value(page: Page, document: str, label: str, what: str) -> None:
         expect(box.get_by_role("checkbox")).to_have_attribute("aria-checked", "true" if what == "present" else "false")
 
 
-def status(page: Page, document: str, what: str) -> None:
+def expect_status(page: Page, document: str, what: str) -> None:
     from playwright.sync_api import expect
 
     expect(page.frame_locator("iframe").locator(f'[row-id="{document}"] [col-id="_status"]')).to_have_text(what)
 
 
 def test_edit_survives_a_reload_and_can_be_undone(page):
-    review(page)
+    open_grid(page)
     expect_value(page, "d1", "a", "absent")
     cell(page, "d1", "a").click()
     expect_value(page, "d1", "a", "present")
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
     page.reload()
-    review(page)
+    open_grid(page)
     expect_value(page, "d1", "a", "present")
-    status(page, "d1", "Draft")
+    expect_status(page, "d1", "Draft")
     page.get_by_role("button", name="Undo").click()
     expect_value(page, "d1", "a", "absent")
-    status(page, "d1", "Pending")
+    expect_status(page, "d1", "Pending")
     page.get_by_role("button", name="Redo").click()
     expect_value(page, "d1", "a", "present")
     page.reload()
-    review(page)
+    open_grid(page)
     expect_value(page, "d1", "a", "present")
 
 
 def test_quick_clicks_are_all_stored(page):
-    review(page)
-    for label in ("a", "b", "a"):  # the third takes the first back
+    open_grid(page)
+    for label in ("a", "b", "a"):  # the third click reverts the first
         cell(page, "d3", label).click(no_wait_after=True)
     cell(page, "d0", "b").click(no_wait_after=True)
     expect_value(page, "d3", "a", "absent")
     expect_value(page, "d3", "b", "present")
-    status(page, "d0", "Draft")
-    page.wait_for_timeout(2500)  # later answers of the store change nothing
+    expect_status(page, "d0", "Draft")
+    page.wait_for_timeout(2500)  # later answers of the server do not change the cells
     expect_value(page, "d3", "a", "absent")
     expect_value(page, "d3", "b", "present")
     expect_value(page, "d0", "b", "present")
     page.reload()
-    review(page)
+    open_grid(page)
     expect_value(page, "d3", "b", "present")
     expect_value(page, "d0", "b", "present")
 
 
 def test_leaving_the_page_at_once_keeps_the_edit(page):
-    review(page)
+    open_grid(page)
     expect_value(page, "d7", "b", "?")
     cell(page, "d7", "b").click(no_wait_after=True)
     visit(page, "Evaluate")
     page.locator(".metrics").wait_for()
-    review(page)
+    open_grid(page)
     expect_value(page, "d7", "b", "present")
 
 
 def test_labels_are_set_by_keyboard(page):
-    review(page)
+    open_grid(page)
     cell(page, "d2", "b").click()
     expect_value(page, "d2", "b", "absent")
     page.keyboard.press("Space")
@@ -141,16 +141,16 @@ def test_labels_are_set_by_keyboard(page):
     expect_value(page, "d2", "a", "absent")
     page.keyboard.press("2")
     expect_value(page, "d2", "b", "absent")
-    status(page, "d2", "Draft")
+    expect_status(page, "d2", "Draft")
     page.keyboard.press("Enter")
-    status(page, "d2", "Submitted")
+    expect_status(page, "d2", "Submitted")
     page.keyboard.press("Backspace")
-    status(page, "d2", "Draft")
+    expect_status(page, "d2", "Draft")
 
 
 def test_quick_keys_apply_to_the_intended_rows(page):
-    """Keys pressed without a pause, as a slow machine hands them on: submitting moves to the next row at once."""
-    review(page)
+    """Submitting moves to the next row at once, so keys without a pause reach the right rows."""
+    open_grid(page)
     rows = ("d0", "d1", "d2", "d3")
     before = {row: cell(page, row, "a").get_by_role("checkbox").get_attribute("aria-checked") for row in rows}
     page.frame_locator("iframe").locator('[row-id="d0"] [col-id="_text"]').click()
@@ -158,9 +158,9 @@ def test_quick_keys_apply_to_the_intended_rows(page):
         page.keyboard.press("1")
         page.keyboard.press("Enter")
     for row in rows:
-        status(page, row, "Submitted")
+        expect_status(page, row, "Submitted")
         expect_value(page, row, "a", "absent" if before[row] == "true" else "present")
-    for _ in rows:  # each label and each submission is an act of its own
+    for _ in rows:  # each label and each submission is a separate action
         page.keyboard.press("Backspace")
         page.keyboard.press("Backspace")
     for row in rows:
@@ -168,23 +168,23 @@ def test_quick_keys_apply_to_the_intended_rows(page):
 
 
 def test_an_unreadable_label_can_be_decided(page):
-    review(page)
+    open_grid(page)
     expect_value(page, "d4", "a", "?")
     cell(page, "d4", "a").click()
     expect_value(page, "d4", "a", "present")
-    status(page, "d4", "Draft")
+    expect_status(page, "d4", "Draft")
 
 
 def test_hostile_text_is_shown_and_not_executed(page):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
-    review(page)
+    requested = []
+    page.on("request", lambda request: requested.append(request.url))
+    open_grid(page)
     text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
     text.click()
     page.get_by_text("onerror=").first.wait_for()
     assert "<img src=x" in text.inner_text()
     assert page.evaluate("window.__owned") is None
-    assert not [url for url in asked if "evil.example" in url]
+    assert not [url for url in requested if "evil.example" in url]
 
 
 def test_submitted_reviews_change_evaluate(page):
@@ -193,12 +193,12 @@ def test_submitted_reviews_change_evaluate(page):
     visit(page, "Evaluate")
     expect(page.locator(".metrics")).to_contain_text("Macro F1")
     main = page.get_by_test_id("stMain")
-    expect(main.get_by_text("Reviewed")).to_have_count(0)  # with gold alone there is nothing to choose
-    review(page)
+    expect(main.get_by_text("Reviewed")).to_have_count(0)  # without reviews, gold is the only reference
+    open_grid(page)
     cell(page, "d5", "a").click()  # the verdict says present; d5 has no gold
     expect_value(page, "d5", "a", "absent")
     page.keyboard.press("Enter")
-    status(page, "d5", "Submitted")
+    expect_status(page, "d5", "Submitted")
     visit(page, "Evaluate")
     main.get_by_text("Reviewed 1").click()
     alpha = page.locator(".confusion-matrix .matrix", has_text="Alpha")
@@ -227,7 +227,7 @@ def test_reload_and_back_keep_the_document(page):
     page.get_by_role("radio", name="Grid").click()
     expect(page.locator(".st-key-review-detail")).to_contain_text(second)
     page.frame_locator("iframe").locator(".ag-row").first.wait_for()
-    # so does another view, and its keys work at once
+    # the other view keeps the document, and its keys work at once
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.get_by_role("radio", name="Focus").click()
     expect(shown).to_have_text(second)
@@ -245,11 +245,11 @@ def test_reload_and_back_keep_the_document(page):
     expect(debate).to_be_checked()
     page.go_back()
     expect(shown).to_have_text(first)
-    page.get_by_role("radio", name="Grid").click()  # a view that is turned to after going back stays, too
+    page.get_by_role("radio", name="Grid").click()  # a view chosen after going back is kept too
     page.wait_for_url("**view=Grid**")
     expect(page.locator(".st-key-review-detail")).to_contain_text(first)
 
-    # one that this run does not have: the queue begins as ever
+    # an unknown document in the address opens the start of the queue
     page.goto(re.sub(r"(document|view)=[^&]*&?", "", page.url) + "&document=gone")
     expect(shown).not_to_have_text("gone")
     expect(page.locator(".queue-row.selected")).to_have_count(1)
@@ -262,40 +262,40 @@ def test_reload_and_back_keep_the_document(page):
 
 
 def test_grid_sends_nothing_while_its_page_is_left(browser, entrance):
-    """What is said of the old page after the click would run when the new page is drawn, and wipe it."""
+    """Messages about the old page after the click would run on the new page and clear it."""
     from playwright.sync_api import expect
     from streamlit.proto.BackMsg_pb2 import BackMsg
 
     held: list[str | bytes] = []
     sent: list[str | bytes] = []
     lines: list[WebSocketRoute] = []
-    away = False
+    delayed = False
 
-    def between(line: WebSocketRoute) -> None:
+    def relay(line: WebSocketRoute) -> None:
         server = line.connect_to_server()
         lines.append(line)
         line.on_message(lambda message: (sent.append(message), server.send(message)))
-        server.on_message(lambda message: held.append(message) if away else line.send(message))
+        server.on_message(lambda message: held.append(message) if delayed else line.send(message))
 
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.set_default_timeout(SLOW)
     page = context.new_page()
-    page.route_web_socket(re.compile("_stcore/stream"), between)
+    page.route_web_socket(re.compile("_stcore/stream"), relay)
     page.goto(entrance)
-    review(page)
+    open_grid(page)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     before = cell(page, "d1", "a").get_by_role("checkbox").get_attribute("aria-checked")
     cell(page, "d1", "a").click()
     expect_value(page, "d1", "a", "absent" if before == "true" else "present")
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
-    away = True  # the browser does not hear yet that there is another page
+    delayed = True  # delay the messages of the server about the new page
     sent.clear()
     visit(page, "Evaluate")
-    page.wait_for_timeout(1500)  # longer than the grid waits before it says what there was
-    words = [BackMsg.FromString(word).rerun_script for word in sent if isinstance(word, bytes)]
-    leaving = next(n for n, word in enumerate(words) if not word.fragment_id)  # before it, the page was not left yet
-    assert words[leaving + 1 :] == [], "nothing after the word that leaves the page"
-    away = False
+    page.wait_for_timeout(1500)  # longer than the grid's delay before its messages
+    messages = [BackMsg.FromString(message).rerun_script for message in sent if isinstance(message, bytes)]
+    leaving = next(n for n, message in enumerate(messages) if not message.fragment_id)  # earlier ones: old page
+    assert messages[leaving + 1 :] == [], "no message follows the one that leaves the page"
+    delayed = False
     for message in held:
         lines[-1].send(message)
     page.get_by_text("Macro F1", exact=True).wait_for()

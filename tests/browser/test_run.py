@@ -1,5 +1,4 @@
-"""A run from its start to its end in a real browser: words arrive, and neither a page switch, F5, a pause nor a crash
-loses one."""
+"""Tests of a run in a browser: page changes, reloads, pauses and crashes lose no reply."""
 
 from __future__ import annotations
 
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 
 ROOTS = "[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)"
-ENDED = f"""() => {ROOTS}.map(r => r.querySelector('[role=progressbar]')).filter(Boolean)
+FINISHED = f"""() => {ROOTS}.map(r => r.querySelector('[role=progressbar]')).filter(Boolean)
     .map(e => +e.getAttribute('aria-valuenow'))[0] ?? -1"""
-WORDS = (
+REPLY_LENGTH = (
     f"""() => {ROOTS}.flatMap(r => [...r.querySelectorAll('.turns .reply')]).map(e => e.textContent).join(' ').length"""
 )
 
@@ -40,16 +39,16 @@ def page(browser: Browser, running: Studio) -> Iterator[Page]:
     context.close()
 
 
-def button(page: Page, name: str) -> None:
+def click(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def shows(page: Page, name: str) -> None:
+def wait_for_button(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).wait_for()
 
 
-def ended(page: Page) -> int:
-    return int(page.evaluate(ENDED))
+def finished_count(page: Page) -> int:
+    return int(page.evaluate(FINISHED))
 
 
 def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) -> None:
@@ -59,59 +58,59 @@ def test_run_survives_page_switch_reload_and_pause(page: Page, running: Studio) 
     pilot = page.get_by_role("spinbutton", name="Pilot")
     pilot.fill("30")
     pilot.press("Tab")
-    button(page, "Start with 30")
-    shows(page, "Pause")
-    page.wait_for_function(f"() => ({WORDS})() > 40")
-    page.wait_for_function(f"() => ({ENDED})() >= 1")
+    click(page, "Start with 30")
+    wait_for_button(page, "Pause")
+    page.wait_for_function(f"() => ({REPLY_LENGTH})() > 40")
+    page.wait_for_function(f"() => ({FINISHED})() >= 1")
 
-    page.get_by_role("link", name="Models", exact=True).click()  # the run goes on while nobody looks
+    page.get_by_role("link", name="Models", exact=True).click()  # the run continues while another page is open
     page.get_by_role("heading", name="Connections").wait_for()
     page.get_by_role("link", name="Run", exact=True).click()
-    shows(page, "Pause")
-    page.wait_for_function(f"() => ({WORDS})() > 40")
+    wait_for_button(page, "Pause")
+    page.wait_for_function(f"() => ({REPLY_LENGTH})() > 40")
 
     page.reload()
-    shows(page, "Pause")
-    page.wait_for_function(f"() => ({WORDS})() > 40")
+    wait_for_button(page, "Pause")
+    page.wait_for_function(f"() => ({REPLY_LENGTH})() > 40")
 
-    button(page, "Pause")
-    shows(page, "Resume")
-    stood = ended(page)
+    click(page, "Pause")
+    wait_for_button(page, "Resume")
+    before = finished_count(page)
     page.wait_for_timeout(700)
-    assert ended(page) == stood  # nothing moves while it is paused
+    assert finished_count(page) == before  # no debate finishes during a pause
 
-    other = page.context.new_page()  # a second tab knows it from the project
+    other = page.context.new_page()  # a second tab reads the state from the project
     other.goto(f"{running.address}/run")
-    shows(other, "Resume")
-    button(other, "Resume")
-    shows(page, "Pause")  # and the first follows by itself
+    wait_for_button(other, "Resume")
+    click(other, "Resume")
+    wait_for_button(page, "Pause")  # the first tab follows without a reload
     other.close()
 
     page.get_by_text("All debates have finished.").wait_for(timeout=90_000)
-    assert ended(page) == 30
-    shows(page, "New run")
+    assert finished_count(page) == 30
+    wait_for_button(page, "New run")
     expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
 
 
 def test_crash_keeps_every_stored_reply(page: Page, running: Studio) -> None:
     page.get_by_role("link", name="Models", exact=True).click()
     pace = page.get_by_role("spinbutton", name="Pace (words per second)")
-    pace.fill("40")  # after the first run, the built-in model is instant
+    pace.fill("40")  # after the first run, the default pace is instant
     pace.press("Tab")
     page.locator(".moot-saved", has_text="Saved").first.wait_for()
     page.get_by_role("link", name="Run", exact=True).click()
-    button(page, "New run")
-    button(page, "Start all 96")
-    shows(page, "Pause")
-    page.wait_for_function(f"() => ({ENDED})() >= 1")
+    click(page, "New run")
+    click(page, "Start all 96")
+    wait_for_button(page, "Pause")
+    page.wait_for_function(f"() => ({FINISHED})() >= 1")
     running.kill()
     running.start()
     page.goto(running.entrance)
     page.get_by_role("link", name="Run", exact=True).click()
     page.get_by_text("was interrupted at").wait_for()
-    stood = ended(page)
-    button(page, "Resume")
-    shows(page, "Pause")
-    page.wait_for_function(f"() => ({ENDED})() > {max(stood, 0)}")
-    button(page, "Stop")
-    shows(page, "Resume")
+    before = finished_count(page)
+    click(page, "Resume")
+    wait_for_button(page, "Pause")
+    page.wait_for_function(f"() => ({FINISHED})() > {max(before, 0)}")
+    click(page, "Stop")
+    wait_for_button(page, "Resume")

@@ -1,4 +1,4 @@
-"""The Runs page in a real browser, with the keyboard alone, and documents opened beside a list."""
+"""Tests of the Runs page by keyboard, and of the document drawer, in a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SAMPLES = ROOT / "sample_data"
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
-    """A studio on a project with three runs."""
+    """Start a studio on a project with three runs."""
     folder = tmp_path_factory.mktemp("runs")
     project = folder / "hotel.duckdb"
     for options in ([], ["--param", "extra_rounds=1"], ["--protocol", "single"]):
@@ -102,7 +102,7 @@ BOOK = Codebook(labels=(Label(name="Food", id="food"),))
 
 
 def fill(path: Path) -> None:
-    """Twelve runs on twelve documents: run n has the model m<n> and is wrong on n documents."""
+    """Create twelve runs on twelve documents; run n has the model m<n> and is wrong on n documents."""
     with Project.open(path) as project:
         gold = {"gold": {"food": True}}
         project.store.documents.add(Document(f"d{n}", {"text": f"Text {n}."}, gold=gold) for n in range(TWELVE))
@@ -121,9 +121,7 @@ def fill(path: Path) -> None:
             asyncio.run(debates(run.run_id, n))
 
 
-def test_leaderboard_of_twelve_runs_tells_the_best_the_differences_and_the_cost(
-    browser: Browser, tmp_path: Path
-) -> None:
+def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "twelve.duckdb"
     with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
         pool.submit(fill, path).result()
@@ -136,9 +134,9 @@ def test_leaderboard_of_twelve_runs_tells_the_best_the_differences_and_the_cost(
         rows = page.locator(".leaderboard tbody tr")
         rows.nth(TWELVE - 1).wait_for()
         texts = rows.all_inner_texts()
-        assert [text.split()[1] for text in texts] == [str(n) for n in range(TWELVE)]  # the best first
+        assert [text.split()[1] for text in texts] == [str(n) for n in range(TWELVE)]  # best first
         for n, text in enumerate(texts):
-            assert f"m{n}" in text  # what differs
+            assert f"m{n}" in text  # the difference between the runs
             assert "$18.00" in text  # twelve documents, three replies of half a dollar each
         for n in (3, 11):
             page.get_by_role("link", name="Runs", exact=True).click()
@@ -165,7 +163,7 @@ def test_click_on_a_heading_sorts(page: Page) -> None:
     assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
 
 
-def test_a_document_opens_beside_its_list_and_the_address_keeps_it(page: Page) -> None:
+def test_document_opens_beside_its_list_and_is_kept_in_the_address(page: Page) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
     rows = page.locator(".document-list tr[data-id]")
     rows.nth(1).click()
@@ -183,7 +181,7 @@ def test_a_document_opens_beside_its_list_and_the_address_keeps_it(page: Page) -
     expect(drawer).to_contain_text("3 of 50")
     drawer.get_by_role("button", name="Notes").click()
     drawer.get_by_label("Your note").fill("Read this again.")
-    page.keyboard.press("ArrowDown")  # moves the cursor in the note
+    page.keyboard.press("ArrowDown")  # the key moves the cursor in the note, not the document
     drawer.get_by_role("button", name="Save note").click()
     expect(drawer.get_by_role("button", name="Notes 1")).to_be_visible()
 
