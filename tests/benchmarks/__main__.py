@@ -1,4 +1,4 @@
-"""All benchmarks, one after another: ``python -m tests.benchmarks`` (ten minutes on two quiet cores)."""
+"""Run all benchmarks: ``python -m tests.benchmarks`` (ten minutes on two idle cores)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BENCHMARKS = (
 
 
 def main() -> None:
-    """Run each in a process of its own, so that none counts the memory of another."""
+    """Run each benchmark in a separate process, because peak memory is measured per process."""
     failed = False
     for name, *options in BENCHMARKS:
         print(f"== {name} {' '.join(options)}", flush=True)

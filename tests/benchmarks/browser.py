@@ -1,8 +1,8 @@
-"""Waiting times in a real browser: ``python -m tests.benchmarks.browser [--documents 100000]``.
+"""Measure waiting times in a browser: ``python -m tests.benchmarks.browser [--documents 100000]``.
 
-From the press to what it changed on the screen, in milliseconds: the first look, and the median of those after it. On
-the sample project for the Lab, on a project of that many documents (``tests.benchmarks.review``) for Review and
-Evaluate. Needs Debian's chromium.
+Prints the milliseconds from a click to its effect on the screen: the first time, and the median of the others. The Lab
+is measured on the sample project, Review and Evaluate on a project of that many documents (see
+``tests.benchmarks.review``). Needs Debian's chromium.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 PATIENCE = 120_000
 SETTLING = 6000
-"""Milliseconds that a person spends on the first page."""
+"""Milliseconds on the first page before the measurements."""
 EDITS = 7
 
 
 @contextmanager
 def browsing(folder: Path, *options: str) -> Iterator[Page]:
-    """A page on a studio of its own."""
+    """Start a studio and yield a page on it."""
     from playwright.sync_api import sync_playwright
 
     with studio(folder, *options) as running, sync_playwright() as playwright:
@@ -57,36 +57,36 @@ def visit(page: Page, name: str) -> None:
 
 
 def timed(name: str, bound: int, *acts: Callable[[], object]) -> None:
-    """Do each once, and tell how long they took."""
-    took = []
+    """Do each action once, and print the times."""
+    times = []
     for act in acts:
-        began = time.perf_counter()
+        start = time.perf_counter()
         act()
-        took.append(1000 * (time.perf_counter() - began))
-    print_times(name, bound, took)
+        times.append(1000 * (time.perf_counter() - start))
+    print_times(name, bound, times)
 
 
-def print_times(name: str, bound: int, took: Sequence[float]) -> None:
+def print_times(name: str, bound: int, times: Sequence[float]) -> None:
     """Print the first time in milliseconds and the median of the others."""
-    first, later = took[0], statistics.median(took[1:] or took)
+    first, later = times[0], statistics.median(times[1:] or times)
     print(f"{name:42}{first:7.0f} ms first {later:7.0f} ms then  {later / bound:5.2f} of the bound", flush=True)
 
 
-def laboratory(page: Page) -> None:
-    """From a word of a definition to what it did on twenty documents."""
+def measure_lab(page: Page) -> None:
+    """Measure from an edit of a definition to its result on 20 documents."""
     visit(page, "Lab")
-    page.get_by_text("Nothing tried yet").wait_for()
+    page.get_by_text("No tests yet").wait_for()
     box = page.get_by_role("textbox", name="Description")
 
     def change(number: int) -> Callable[[], None]:
         def act() -> None:
             box.fill(f"What guests say about it, wording {number}.")
             box.press("Tab")
-            page.locator(".st-key-lab-did").get_by_text(f"try {number}, draft against v1 on 20 documents").wait_for()
+            page.locator(".st-key-lab-did").get_by_text(f"test {number}, draft against v1 on 20 documents").wait_for()
 
         return act
 
-    timed("Lab: a word to its outcome, 20 documents", 2000, *map(change, range(1, EDITS + 1)))
+    timed("Lab: an edit to its result, 20 documents", 2000, *map(change, range(1, EDITS + 1)))
 
 
 WAITS = """
@@ -103,8 +103,8 @@ WAITS = """
 """
 
 
-def reviewing(page: Page) -> None:
-    """Measure from the edit of a cell to its "Saved", in the page itself, because a simulated click takes time."""
+def measure_review(page: Page) -> None:
+    """Measure from "Saving" to "Saved" in the page itself, because a simulated click takes time."""
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
     cells = page.frame_locator("iframe").locator('.ag-row [col-id^="v_"]')
@@ -117,9 +117,8 @@ def reviewing(page: Page) -> None:
     page.wait_for_timeout(2000)
 
 
-def evaluating(page: Page) -> None:
-    """From a press to the page it asks for: opened for the first time, each of its views for the first time and again,
-    and opened anew after something was decided in between."""
+def measure_evaluate(page: Page) -> None:
+    """Measure opening Evaluate, its tabs for the first time and again, and opening it after a review decision."""
     chart = page.locator("[data-testid=stVegaLiteChart] canvas, [data-testid=stVegaLiteChart] svg").first
 
     def opened() -> None:
@@ -130,7 +129,7 @@ def evaluating(page: Page) -> None:
         page.wait_for_timeout(50)
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
 
-    def look(view: str) -> Callable[[], None]:
+    def open_tab(view: str) -> Callable[[], None]:
         def act() -> None:
             page.get_by_role("radio", name=view, exact=True).click(force=True)
             idle()
@@ -140,7 +139,8 @@ def evaluating(page: Page) -> None:
     timed("Evaluate: opened", 1000, opened)
     idle()
     for view in ("Debate", "Errors", "Stability", "Annotators and models", "Scores"):
-        timed(f"Evaluate: {view}", 1000, look(view), look("Debate" if view == "Scores" else "Scores"), look(view))
+        other = "Debate" if view == "Scores" else "Scores"
+        timed(f"Evaluate: {view}", 1000, open_tab(view), open_tab(other), open_tab(view))
     visit(page, "Review")
     cell = page.frame_locator("iframe").locator('.ag-row [col-id^="v_"]').first
     cell.wait_for()
@@ -149,8 +149,8 @@ def evaluating(page: Page) -> None:
     timed("Evaluate: opened after a decision", 1000, opened)
 
 
-def running(folder: Path) -> None:
-    """A run whose page is open, as a multiple of its ideal time. The browser and the mock server share the machine."""
+def measure_run(folder: Path) -> None:
+    """Measure a run with its page open relative to the ideal; browser and mock server share the machine."""
     documents, slots = 1000, 64
     ideal = documents * 3 * (TTFT + TOKENS * TPT) / slots
     path = folder / "run.duckdb"
@@ -162,17 +162,17 @@ def running(folder: Path) -> None:
             workspace.close()
         with browsing(folder, "--project", str(path)) as page:
             visit(page, "Run")
-            page.get_by_role("button", name="Go on").click()
+            page.get_by_role("button", name="Resume").click()
             page.get_by_role("button", name="Live").click()
             page.locator(".st-key-run-header").get_by_text("done", exact=True).wait_for()
         with Project.open(path) as project:
-            took = project.store.runs.get(run_id).seconds
-    print(f"Run: {documents} documents while its page is open: {took / ideal:.2f} x ideal (at most 1.25)", flush=True)
+            seconds = project.store.runs.get(run_id).seconds
+    print(f"Run: {documents} documents with its page open: {seconds / ideal:.2f} x ideal (at most 1.25)", flush=True)
 
 
 @contextmanager
 def settings_in(folder: Path) -> Iterator[None]:
-    """Connections of this process are those of a studio in the folder."""
+    """Use the settings folders of a studio in this folder."""
     before = dict(os.environ)
     os.environ.update(own_settings(folder))
     yield
@@ -184,18 +184,18 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--documents", type=int, default=100_000)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        running(folder)
+        measure_run(folder)
         with browsing(folder) as page:
-            laboratory(page)
+            measure_lab(page)
         path = folder / "large.duckdb"
         with Project.open(path) as project:
-            fill(project, asked.documents)
+            fill(project, options.documents)
         with browsing(folder, "--project", str(path)) as page:
-            reviewing(page)
-            evaluating(page)
+            measure_review(page)
+            measure_evaluate(page)
 
 
 if __name__ == "__main__":

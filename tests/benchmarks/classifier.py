@@ -1,4 +1,4 @@
-"""Macro-F1 of the built-in model and of the classifier on labelled texts, with seeds and 95% intervals.
+"""Measure macro F1 of the built-in model and of the classifier on labelled texts, with 95% intervals.
 
 ``python -m tests.benchmarks.classifier [FILE.csv [CODEBOOK.yaml]]``: a table with a column ``text`` and 0/1 gold
 columns named like the labels of the codebook or, without one, like common aspects, whose starter keywords are the word
@@ -60,7 +60,7 @@ def main(path: Path | None, book: Path | None) -> None:
 
 
 def _debates(codebook: Codebook, texts: Sequence[str]) -> dict[str, Grid]:
-    """Return what each role of a debate finds present, ``[document, label]``."""
+    """Return the present labels by role of a debate, as arrays ``[document, label]``."""
     found: dict[str, list[list[float]]] = {"extractor": [], "critic": [], "judge": []}
     for text in texts:
         document, inputs = Document("1", {"text": text}), dict[str, Reply]()

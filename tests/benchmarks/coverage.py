@@ -1,16 +1,16 @@
-"""Coverage and width of the intervals that Evaluate and Compare show, and false positives of their verdicts.
+"""Measure coverage and width of the intervals of Evaluate and Compare, and false positives of their tests.
 
 ``python -m tests.benchmarks.coverage [REPEATS]`` prints one table per design, at a nominal level of 95%:
 
 - independent documents, with labels present in 2% to 50% of them;
 - groups of eight dependent documents;
-- reviewed documents from a queue that picks errors, with random audits, and from the queue of the product, which draws;
+- reviewed documents from a queue that picks errors, with random audits, and from Moot's queue, which samples;
 - regressions on labels of an annotator that errs more in some documents than in others, corrected by reviews;
-- always-valid intervals of a share, looked at after each review until they are narrow enough;
-- promises that at most 10% of accepted verdicts are wrong;
-- two equally good annotators: how often they are called different.
+- always-valid intervals of a share, checked after each review until they are narrow enough;
+- acceptance of verdicts of which at most 10% are wrong;
+- significant differences between two equally good annotators.
 
-Truth is the value of a metric on a large population that was made by the same rules.
+The true value of a metric is its value on a large population that follows the same rules.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def world(
 ) -> tuple[Grid, list[Grid]]:
     """Return a reference and annotators with 15% false negatives and few false positives.
 
-    With ``groups`` eight documents in a row share nearly all of what decides their labels and errors.
+    With ``groups``, eight documents in a row share most of the random effects on their labels and errors.
     """
 
     def chance() -> Grid:
@@ -86,7 +86,7 @@ def tabulated(scores: metrics.Scores) -> Iterator[tuple[str, metrics.Estimate]]:
 
 
 class Table:
-    """Counts of intervals by name: how many cover the truth, and their widths."""
+    """Counts of intervals that cover the true value, and widths of intervals, by name."""
 
     def __init__(self) -> None:
         self.covered: dict[str, list[bool]] = defaultdict(list)
@@ -134,7 +134,7 @@ def grouped(groups: int, repeats: int) -> Table:
 
 
 def reviews(reference: Grid, given: Grid, design: Design, table: Table) -> None:
-    """Count the intervals from reviewed documents, those of the shares of the labels included."""
+    """Count the intervals from reviewed documents, including those of the shares of the labels."""
     assert design.sample is not None
     true = values(metrics.score("multilabel", reference, given, LABELS, intervals=False))
     order = design.order
@@ -149,10 +149,10 @@ def reviews(reference: Grid, given: Grid, design: Design, table: Table) -> None:
 
 
 def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DEFAULT_EVEN) -> Table:
-    """Return the coverage over documents that the review queue of the product draws.
+    """Return the coverage over documents that Moot's review queue samples.
 
     Roles disagree on 60% of the wrong cells and on 2% of the others. A new frame of the queue follows after 20 and 50
-    and 95 reviews. It learns: documents with a label on which an error was seen are in doubt too.
+    and 95 reviews; it also includes documents with a label on which an error was found.
     """
     table = Table()
     for seed in range(repeats):
@@ -177,8 +177,8 @@ def queue_draws(documents: int, reviewed: int, repeats: int, *, even: float = DE
 def stopping(documents: int, repeats: int, points: float) -> None:
     """Print always-valid intervals of the share of each label while reviewing until they are narrow enough.
 
-    ``always``: studies in which every interval from the first to the 500th draw holds the truth; ``at the end``: in
-    which the first that is within ``points`` does; then the median number of reviews until it.
+    ``always``: studies in which every interval from the first to the 500th draw covers the true value; ``at the end``:
+    studies in which the first interval within ``points`` does; then the median number of reviews until that interval.
     """
     print(f"\nReviews until a share is within {points:.2f}\n{'label':<10}{'always':>9}{'at the end':>12}{'reviews':>9}")
     for place, label in enumerate(LABELS):
@@ -201,7 +201,7 @@ def stopping(documents: int, repeats: int, points: float) -> None:
 
 
 def regressions(documents: int, reviewed: int, repeats: int, *, groups: bool) -> None:
-    """Print the coverage of slopes on a number, of corrected regressions and of the verdicts alone.
+    """Print the coverage of slopes on a numeric predictor, for corrected regressions and for the verdicts alone.
 
     The annotator misses a label more often where the number is low, and adds it more often where the number is high.
     """
@@ -271,7 +271,7 @@ def comparisons(documents: int, repeats: int) -> None:
 
 
 def promises(repeats: int) -> None:
-    """Print how often verdicts are accepted at a bound of 10%, by their true error, from the planned reviews."""
+    """Print how often verdicts are accepted at a bound of 10% after the planned reviews, by their true error."""
     print("\nVerdicts accepted at a bound of 10% (the reviews are planned for an error of 5%)")
     reviewed = sequential.reviews_for_bound(0.05, 0.1) or 0
     rng = np.random.default_rng(0)
@@ -282,7 +282,7 @@ def promises(repeats: int) -> None:
 
 
 def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Table:
-    """Return the coverage over reviewed documents of which a queue picked most for their errors, audits the others."""
+    """Return the coverage over reviewed documents that a queue picked for errors, except for random audits."""
     table = Table()
     for seed in range(repeats):
         rng = np.random.default_rng(seed)
@@ -300,9 +300,9 @@ def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Ta
 
 
 def verdicts(documents: int, repeats: int, *, groups: bool, alike: float = 0.0) -> dict[str, float]:
-    """Return how often two equally good annotators are called different, by label and in the main score.
+    """Return how often two equally good annotators differ significantly, by label and in the main score.
 
-    ``alike`` is the share of documents on which both give the same labels.
+    ``alike`` is the share of documents with the same labels from both.
     """
     called: dict[str, int] = defaultdict(int)
     codes = np.repeat(np.arange(-(-documents // GROUP)), GROUP)[:documents] if groups else None

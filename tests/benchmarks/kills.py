@@ -1,9 +1,8 @@
-"""The cost of kill -9: the same run is killed at random moments and resumed until it is done.
+"""Measure the loss by kill -9: a run is killed at random moments and resumed until it is done.
 
-Counts at each kill the calls that the server had answered and that were not on disk yet, checks that nothing else is
-ever asked again and that every document ends with one verdict, and takes the time in which the killed file opens.
-What the server answers while the system takes the dead process apart (some 15 ms until its connections are closed) is
-counted on its own: nobody was there to hear it.
+Counts the answered calls that were not on disk at each kill, checks that no other call is repeated and that every
+document has one verdict, and measures the time to open the killed file. Calls that the server answers after the kill,
+until the system has closed the connections (some 15 ms), are counted separately.
 
     python -m tests.benchmarks.kills [--kills 20] [--documents 300]
 """
@@ -30,14 +29,14 @@ CODEBOOK = "{name: k, unit: review, labels: [{name: Service}, {name: Food}, {nam
 
 
 def statistics(url: str) -> dict[str, Any]:
-    """The server's own counters."""
+    """Return the counters of the server."""
     with urllib.request.urlopen(f"{url}/stats") as response:
-        told: dict[str, Any] = json.load(response)
-        return told
+        counters: dict[str, Any] = json.load(response)
+        return counters
 
 
 def prepare(folder: Path, url: str, documents: int) -> list[str]:
-    """The files of a run, and the command that makes it."""
+    """Write the files of a run and return its command."""
     (folder / "book.yaml").write_text(CODEBOOK, encoding="utf-8")
     with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
         rows = [[f"The staff and the breakfast, number {number}."] for number in range(documents)]
@@ -50,8 +49,10 @@ def prepare(folder: Path, url: str, documents: int) -> list[str]:
 
 
 def kill_after(process: subprocess.Popen[str], url: str, calls: int, pause: float) -> int | None:
-    """Kill the process once the server has answered so many calls more, and give how many it had answered in all just
-    before; None when the process ended by itself."""
+    """Kill the process after this many more answered calls; return the number of all answered calls just before.
+
+    None if the process ended by itself.
+    """
     goal = statistics(url)["ok"] + calls
     while process.poll() is None:
         if statistics(url)["ok"] >= goal:
@@ -64,7 +65,7 @@ def kill_after(process: subprocess.Popen[str], url: str, calls: int, pause: floa
 
 
 def main() -> None:
-    """Kill, resume, count."""
+    """Kill and resume the run, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--documents", type=int, default=300)
@@ -76,10 +77,10 @@ def main() -> None:
         folder = Path(name)
         command = prepare(folder, url, options.documents)
         lost: list[int] = []
-        unheard: list[int] = []
+        after_kill: list[int] = []
         opened: list[float] = []
-        told: dict[str, Any] = {}
-        while not told:
+        result: dict[str, Any] = {}
+        while not result:
             process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
             answered = None
             if len(opened) < options.kills:
@@ -90,25 +91,28 @@ def main() -> None:
                     opened.append(time.monotonic() - began)
                     runs = project.store.runs.all()
                     kept = len(project.turn_store.keys())
-                gone = statistics(url)["ok"] - len(opened) - sum(lost) - sum(unheard) - kept
-                unheard.append(min(gone, statistics(url)["ok"] - answered))
-                lost.append(gone - unheard[-1])
+                gone = statistics(url)["ok"] - len(opened) - sum(lost) - sum(after_kill) - kept
+                after_kill.append(min(gone, statistics(url)["ok"] - answered))
+                lost.append(gone - after_kill[-1])
                 if runs:
                     assert (runs[0].state, runs[0].message) == ("paused", "interrupted"), runs[0]
             assert process.stdout is not None
             out = process.stdout.read()
             process.wait()
             if process.returncode in (0, 1):
-                told = json.loads(out.strip().splitlines()[-1])
+                result = json.loads(out.strip().splitlines()[-1])
             elif "--resume" not in command and (folder / "p.duckdb").exists():
                 command += ["--resume", "r0001"]
         seen = statistics(url)
         starts = len(opened) + 1
-        print(f"{len(opened)} kills; {told['verdicts']} verdicts on {told['documents']} documents, {told['status']}")
+        print(
+            f"{len(opened)} kills; {result['verdicts']} verdicts on {result['documents']} documents, {result['status']}"
+        )
         print(f"answered but not on disk at each kill (at most 8, aim 2): {lost}")
-        print(f"answered while the dead process was taken apart: {unheard}")
-        others = seen["repeats"] - sum(lost) - sum(unheard) - (starts - 1)  # each probe but the first repeats
-        print(f"the run counts {told['calls']} calls; {others} others were asked again")
+        print(f"answered between the kill and the closed connections: {after_kill}")
+        # Each preflight call but the first is a repetition.
+        others = seen["repeats"] - sum(lost) - sum(after_kill) - (starts - 1)
+        print(f"the run counts {result['calls']} calls; {others} others were repeated")
         print(f"the killed file opens in at most {max(opened, default=0):.2f} s (at most 1)")
 
 

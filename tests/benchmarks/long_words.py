@@ -1,8 +1,8 @@
-"""How long documents of one word keep a page from answering: ``python -m tests.benchmarks.long_words``.
+"""Measure the delay of pages with documents of one long word: ``python -m tests.benchmarks.long_words``.
 
-Prints, for each view, the longest tasks of the browser's main thread in milliseconds, loading of the page included. The
-aim is at most 200. The times are processor time, so that other work on the machine does not count. Views of a project
-without long words show how much is due to the page itself. Needs Debian's chromium.
+Prints the longest tasks of the browser's main thread in milliseconds for each view, including the loading of the page.
+The aim is at most 200. The times are processor times, so other work on the machine does not count. A project without
+long words shows the times of the pages themselves. Needs Debian's chromium.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 WORDS = {"short": "clean", "100,000": "x" * 100_000, "kerned": "AV" * 50_000, "1,000,000": "w" * 1_000_000}
 CATEGORIES = ["toplevel", "devtools.timeline", "disabled-by-default-devtools.timeline"]
 SETTLING = 4000
-"""Milliseconds after which a view has drawn everything."""
+"""Milliseconds until a view is complete."""
 VIEWS = {f"Review: {name}": f"/review?document={name}" for name in WORDS} | {
     "Review: grid": "/review?view=Grid",
     "Run": "/run",
@@ -31,7 +31,7 @@ VIEWS = {f"Review: {name}": f"/review?document={name}" for name in WORDS} | {
 
 
 def longest_tasks(trace: bytes) -> list[tuple[int, str]]:
-    """Return the processor time in milliseconds of the three longest tasks, with the largest part of each."""
+    """Return the three longest tasks as (processor milliseconds, longest part)."""
     events = json.loads(trace)["traceEvents"]
     main = {
         (event["pid"], event["tid"])

@@ -1,8 +1,8 @@
-"""Every protocol, preset and kind of label, run with a random model that a JSON schema constrains.
+"""Run every protocol, preset and kind of label with a random model that JSON schemas constrain.
 
-The model is llama.cpp's server with random weights: its replies mean nothing, but each has the form that its schema
-asks for. So every form of a reply is sent, constrained, streamed, read and stored by the real engine. A decision that
-is complete and cannot be read, and a document that fails, are errors.
+The model is llama.cpp's server with random weights: its replies are meaningless, but each has the form of its schema.
+So the engine sends, constrains, streams, reads and stores every form of a reply. Complete decisions that cannot be
+read, and failed documents, are errors.
 
     python -m tests.benchmarks.protocols [--documents 2] [--protocol NAME]
 """
@@ -27,11 +27,11 @@ from tests.servers.running import llama_cpp
 LABELS = ("Cleanliness", "Service", "Food and drinks")
 TEXTS = ("The rooms were spotless.", "Breakfast was cold.", "Friendly staff.", "Nothing to say.", "A clean bar.")
 SCALES = ((0, 3), (-1, 4), (1, 7))
-"""One for each label of the codebook that rates."""
+"""Scales of the labels of the rating codebook."""
 
 
 class Refused(Exception):
-    """A combination that the protocol does not support, and says so."""
+    """The protocol does not support this combination."""
 
 
 def cases(only: str | None) -> Iterator[tuple[str, str, str, tuple[str, ...]]]:

@@ -1,8 +1,8 @@
-"""Speed of Review with many documents: ``python -m tests.benchmarks.review [--documents 100000]``.
+"""Measure the speed of Review with many documents: ``python -m tests.benchmarks.review [--documents 100000]``.
 
-A project with that many documents, a debate of three roles on each, gold on a third, and reviews on a fiftieth is made
-in a temporary folder, straight in SQL. Then each thing that a person does is timed (median of three, milliseconds)
-against the bound that it must keep, as is one plain ``count(*)`` over the annotations: what the machine gives.
+Creates a project of that many documents in a temporary folder with SQL: three roles on each document, gold on a third,
+reviews on a fiftieth. Prints the time of each action of a reviewer (median of three, in milliseconds) relative to its
+bound, and the time of ``count(*)`` over the annotations as a reference for the machine.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ def fill(project: Project, count: int) -> str:
     items = sorted(label.id for label in book.labels)
     cursor = project._connection.cursor()
 
-    def said(item: str, place: int, role: str) -> str:
+    def value_of(item: str, place: int, role: str) -> str:
         other = f"if(hash(n * 11 + {place}) % 20 = 0, '{role}', '')"
         return f"if(hash('{item}' || n::VARCHAR || {other}) % 100 < 30, 'true', 'false')"
 
-    def says(role: str) -> str:
-        pairs = " || ', ' || ".join(f"'\"{item}\": ' || {said(item, i, role)}" for i, item in enumerate(items))
+    def values_of(role: str) -> str:
+        pairs = " || ', ' || ".join(f"'\"{item}\": ' || {value_of(item, i, role)}" for i, item in enumerate(items))
         return f"'{{' || {pairs} || '}}'"
 
     id, rows = "'d' || lpad(n::VARCHAR, 6, '0')", f"FROM range({count}) t(n)"
@@ -66,11 +66,11 @@ def fill(project: Project, count: int) -> str:
             'k{turn}-' || n AS key, '{role}' AS role, 0 AS round, '[]' AS replies_to,
             '' AS item, 0 AS retry, 'labels' AS form,
             '{{"connection": "builtin", "model": "lexical"}}' AS role_model, '[]' AS messages, false AS cached,
-            '{{}}' AS reading, {says(role)} AS values, '{quote}' AS evidence, 1 AS evidence_total,
+            '{{}}' AS reading, {values_of(role)} AS values, '{quote}' AS evidence, 1 AS evidence_total,
             if(hash(n * 5) % 15 = 0, 0, 1) AS evidence_supported, false AS superseded {rows}"""
         )
         cursor.execute(
-            f"""INSERT INTO replies BY NAME SELECT 'k{turn}-' || n AS key, {says(role)} AS text, '' AS reasoning,
+            f"""INSERT INTO replies BY NAME SELECT 'k{turn}-' || n AS key, {values_of(role)} AS text, '' AS reasoning,
             'stop' AS finish_reason, 500 AS prompt_tokens, 50 AS completion_tokens, 0 AS cached_tokens,
             0 AS reasoning_tokens, false AS estimated, 0.0001 AS cost_usd, 1.5 AS seconds, 1.7e9 AS unix_time,
             '[]' AS refused_params,
@@ -80,13 +80,14 @@ def fill(project: Project, count: int) -> str:
             for annotator, at in ((role, str(turn)), *([("verdict", "NULL")] if role == "judge" else [])):
                 cursor.execute(
                     f"""INSERT INTO annotations BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
-                    '{annotator}' AS annotator, {at} AS turn, '{item}' AS item, {said(item, place, role)} AS value,
+                    '{annotator}' AS annotator, {at} AS turn, '{item}' AS item, {value_of(item, place, role)} AS value,
                     '' AS reason {rows}"""
                 )
     cursor.execute(
         f"""INSERT INTO verdicts BY NAME SELECT '{run_id}' AS run_id, {id} AS document_id,
-        if(hash(n * 13) % 50 = 0, 'unresolved', 'verdict') AS status, {says("judge")} AS values, 1.7e9 AS unix_time,
-        '{{"values": ' || {says("judge")} || ', "reasons": {{}}, "notes": [], "error": null}}' AS verdict {rows}"""
+        if(hash(n * 13) % 50 = 0, 'unresolved', 'verdict') AS status, {values_of("judge")} AS values,
+        1.7e9 AS unix_time,
+        '{{"values": ' || {values_of("judge")} || ', "reasons": {{}}, "notes": [], "error": null}}' AS verdict {rows}"""
     )
     cursor.execute(
         """INSERT INTO gold SELECT document_id, 'gold', item,
@@ -99,23 +100,23 @@ def fill(project: Project, count: int) -> str:
 
 
 def timed(name: str, act: Callable[[], object], bound: float | None = BOUND) -> None:
-    """Do it three times and print the median."""
-    took = []
+    """Run the action three times and print the median."""
+    times = []
     for _ in range(3):
         start = time.perf_counter()
         act()
-        took.append(1000 * (time.perf_counter() - start))
-    told = statistics.median(took)
-    print(f"{name:34}{told:8.0f} ms" + (f"  {told / bound:5.2f} of the bound" if bound else ""), flush=True)
+        times.append(1000 * (time.perf_counter() - start))
+    median = statistics.median(times)
+    print(f"{name:34}{median:8.0f} ms" + (f"  {median / bound:5.2f} of the bound" if bound else ""), flush=True)
 
 
 def main() -> None:
-    """Run it."""
+    """Measure and print."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--documents", type=int, default=100_000)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Project.open(Path(folder) / "large.duckdb") as project:
-        run_id = fill(project, asked.documents)
+        run_id = fill(project, options.documents)
         store = project.store
         session = cast(ProjectSession, SimpleNamespace(
             store=store, saved_at=lambda: project.saved_at, trainer=SimpleNamespace(schedule=lambda: None),
@@ -127,12 +128,12 @@ def main() -> None:
         start = time.perf_counter()
         queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
-        review.submit(session, run_id, [f"d{n:06}" for n in range(0, asked.documents, 50)], actor="another")
+        review.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], actor="another")
         timed("Focus: the queue", lambda: focus.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
         timed("Focus: a document", lambda: focus.document(session, run, "d000100", actor=ACTOR))
         timed("Focus: progress", lambda: focus.progress(session, run, actor=ACTOR))
         timed("Grid: opening", lambda: queue.review_page(session, run, QueueFilter(), actor=ACTOR))
-        pages = asked.documents // 50
+        pages = options.documents // 50
         timed("Grid: the last page", lambda: queue.review_page(session, run, QueueFilter(number=pages), actor=ACTOR))
         timed(
             "Grid: the queue, page 500",
@@ -149,7 +150,7 @@ def main() -> None:
         label = run.settings.codebook.labels[1].id
         timed("Grid: filtered by label", lambda: queue.review_page(session, run, QueueFilter(label=label), actor=ACTOR))
         timed("Grid: searched", lambda: queue.review_page(session, run, QueueFilter(search="dirty"), actor=ACTOR))
-        ids = iter(range(1000, asked.documents))
+        ids = iter(range(1000, options.documents))
 
         def edit() -> None:
             review.edit(session, run_id, f"d{next(ids):06}", label, True, actor=ACTOR)

@@ -1,7 +1,6 @@
-"""A hundred thousand documents: reading them in, opening the project, deciding what is left, memory; and a
-million annotations counted against gold.
+"""Measure a project of 100,000 documents: import, opening, remaining work, memory, and scores of a million annotations.
 
-    python -m tests.benchmarks.scale [--documents 100000] [--run-seconds 20]
+python -m tests.benchmarks.scale [--documents 100000] [--run-seconds 20]
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ from tests.servers.running import mock_llm
 
 LABELS = ("Service", "Cleanliness", "Location", "Rooms", "Food", "Value", "Noise", "Facilities")
 SAMPLE = 20_000
-"""Documents on which scikit-learn counts the same."""
+"""Documents per call of scikit-learn."""
 
 
 @contextmanager
 def timed(what: str, target: float | None = None) -> Iterator[None]:
-    """Say how long a block took, and how long it may take."""
+    """Print the seconds of a block, and its bound."""
     began = time.monotonic()
     yield
     goal = f" (at most {target:g})" if target else ""
@@ -52,7 +51,7 @@ def resident() -> float:
 
 
 class Peak(threading.Thread):
-    """Watches the memory of this process."""
+    """Record the highest memory of this process."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -60,19 +59,19 @@ class Peak(threading.Thread):
         self._over = threading.Event()
 
     def run(self) -> None:
-        """Look four times a second."""
+        """Measure four times per second."""
         while not self._over.wait(0.25):
             self.most = max(self.most, resident())
 
     def stop(self) -> float:
-        """The most there was."""
+        """Return the highest memory in megabytes."""
         self._over.set()
         self.join()
         return self.most
 
 
 def write_texts(path: Path, count: int) -> None:
-    """A csv file of reviews with gold."""
+    """Write a CSV file of reviews with gold."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "text", *LABELS])
@@ -81,8 +80,8 @@ def write_texts(path: Path, count: int) -> None:
             writer.writerow([f"doc-{number}", text, *(number >> bit & 1 for bit in range(len(LABELS)))])
 
 
-def read_in(folder: Path, count: int) -> None:
-    """From the file to a run that is ready to start, as ``moot annotate`` does it."""
+def import_texts(folder: Path, count: int) -> None:
+    """Import the file and create a run, as ``moot annotate`` does."""
     write_texts(folder / "texts.csv", count)
     codebook = Codebook(unit="review", labels=tuple(Label(name=name) for name in LABELS))
     workspace = Workspace()
@@ -97,12 +96,12 @@ def read_in(folder: Path, count: int) -> None:
 
 
 def run_a_while(folder: Path, url: str, seconds: float) -> None:
-    """Open the project, go on with the run for a while, pause."""
+    """Open the project, run for some seconds, and pause."""
     workspace = Workspace()
     with timed("open the project", 2):
         session = workspace.open(folder / "scale.duckdb")
     workspace.models.add(connection("mock", f"{url}/v1"))
-    with timed("decide what is left", 2):
+    with timed("list the remaining documents", 2):
         session.store.runs.work("r0001")
     settings = session.store.runs.get("r0001")
     assert settings is not None
@@ -110,23 +109,23 @@ def run_a_while(folder: Path, url: str, seconds: float) -> None:
     moved = settings.settings.model_copy(
         update={"role_models": dict.fromkeys(settings.settings.role_models, role_model)}
     )
-    with timed("make another run of them all"):
+    with timed("create another run of all documents"):
         run_id = session.store.runs.create(moved, session.store.documents.ids()).run_id
     peak = Peak()
     peak.start()
-    going = session.start_or_resume(run_id)
+    active = session.start_or_resume(run_id)
     time.sleep(seconds)
     session.pause(run_id)
-    status = going.result()
+    status = active.result()
     print(f"memory while running: {peak.stop():.0f} MB (at most 1000); {status.verdicts:,} verdicts in {seconds:g} s")
-    with timed("decide what is left of it", 2):
+    with timed("list its remaining documents", 2):
         session.store.runs.work(run_id)
     with timed("close"):
         workspace.close()
 
 
 def evaluate(folder: Path, count: int) -> None:
-    """A million values of verdicts against a million of gold, in SQL and by scikit-learn."""
+    """Score a million values of verdicts against gold, and check the counts with scikit-learn."""
     chance = np.random.default_rng(1)
     with Project(folder / "scale.duckdb") as project:
         run = project.store.runs.get("r0001")
@@ -135,25 +134,25 @@ def evaluate(folder: Path, count: int) -> None:
         ids = project.store.documents.ids()
         values = chance.random((count, len(items))) < 0.3
         writer = project.store.runs._writer
-        said = [
+        rows = [
             ("r0001", ids[row], "verdict", None, item, "true" if values[row, column] else "false", "")
             for row in range(count)
             for column, item in enumerate(items)
         ]
         columns = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
-        writer.do(lambda cursor: insert(cursor, "annotations", columns, said))
+        writer.do(lambda cursor: insert(cursor, "annotations", columns, rows))
         verdicts = [("r0001", one, "verdict", "{}", "{}", 0.0) for one in ids]
         columns = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
         writer.do(lambda cursor: insert(cursor, "verdicts", columns, verdicts))
         session = session_on(project)
-        project.store.evaluations.counts("r0001")  # the first reads the file
+        project.store.evaluations.counts("r0001")  # the first call reads the file
         with timed(f"score {count * len(items):,} annotations against gold", 1):
             scores = evaluate_run(session, run, intervals=False).scores
         check(dict(zip(items, scores.counts.values(), strict=True)), items, values, count)
 
 
 def check(counts: object, items: tuple[str, ...], values: np.ndarray, count: int) -> None:
-    """The counts of the whole, made by scikit-learn in samples."""
+    """Compare the counts with those of scikit-learn."""
     from sklearn.metrics import multilabel_confusion_matrix
 
     reference = np.array([[number >> bit & 1 for bit in range(len(items))] for number in range(count)], dtype=bool)
@@ -176,7 +175,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, mock_llm(slots=64, ttft=0.05, tpt=0.005, tokens=20) as url:
         folder = Path(name)
-        read_in(folder, options.documents)
+        import_texts(folder, options.documents)
         run_a_while(folder, url, options.run_seconds)
         evaluate(folder, options.documents)
 

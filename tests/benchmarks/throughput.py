@@ -1,8 +1,8 @@
-"""Throughput of a run relative to the ideal: N documents x 3 chained streamed calls on the mock server.
+"""Measure the throughput of a run relative to the ideal: N documents x 3 chained streamed calls on the mock server.
 
-The ideal is ``calls x hold / slots``. Beside Moot the same calls go out over bare aiohttp, which is what this machine
-and the mock can do at all, and over the openai package's AsyncOpenAI; both without debates, parsing or a store. Only
-ratios within one round mean anything: machines differ, and so does what else they do.
+The ideal is ``calls x hold / slots``. The same calls are also sent with aiohttp alone, which shows the limit of the
+machine and the mock, and with the openai package's AsyncOpenAI; both without debates, parsing or a store. Compare only
+ratios within one round, because machines and their load differ.
 
     python -m tests.benchmarks.throughput [--documents 1000] [--slots 64] [--rounds 1] [--watch] [--faults]
 
@@ -49,31 +49,31 @@ async def main(port, run):
     async with aiohttp.ClientSession() as session:
         async with session.ws_connect(f"{address}/moot/live", max_msg_size=0) as socket:
             await socket.send_json({"type": "watch", "run": run, "document": None, "cursors": {}})
-            heard = 0
+            received = 0
             async for message in socket:
-                heard += 1
-                print(heard, flush=True)
+                received += 1
+                print(received, flush=True)
 asyncio.run(main(int(sys.argv[1]), sys.argv[2]))
 """
 
 
 def cpu() -> float:
-    """Processor seconds of this process."""
+    """Return the processor seconds of this process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def measured(work: Callable[[], object], ideal: float, name: str) -> float:
-    """Do it, and say how it compares with the ideal."""
+    """Do the work and print its time relative to the ideal; return the ratio."""
     began, before = time.monotonic(), cpu()
-    told = work()
+    summary = work()
     ratio = (time.monotonic() - began) / ideal
-    print(f"  {name}: {ratio:.2f} x ideal, {cpu() - before:.1f} cpu s{f'; {told}' if told else ''}", flush=True)
+    print(f"  {name}: {ratio:.2f} x ideal, {cpu() - before:.1f} cpu s{f'; {summary}' if summary else ''}", flush=True)
     return ratio
 
 
 async def chains(call: Call, documents: int, slots: int) -> None:
-    """Three calls a document, one after another, ``slots`` of all calls at once."""
+    """Send three calls per document, one after another, with ``slots`` calls at once."""
     gate = asyncio.Semaphore(slots)
     queue = iter(range(documents))
 
@@ -87,7 +87,7 @@ async def chains(call: Call, documents: int, slots: int) -> None:
 
 
 async def over_aiohttp(url: str, documents: int, slots: int) -> None:
-    """The calls over aiohttp alone."""
+    """Send the calls with aiohttp."""
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
 
         async def call(content: str) -> None:
@@ -101,7 +101,7 @@ async def over_aiohttp(url: str, documents: int, slots: int) -> None:
 
 
 async def over_openai(url: str, documents: int, slots: int) -> None:
-    """The calls over the openai package."""
+    """Send the calls with the openai package."""
     from openai import AsyncOpenAI
 
     async with AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:  # pragma: allowlist secret
@@ -118,7 +118,7 @@ async def over_openai(url: str, documents: int, slots: int) -> None:
 
 @contextmanager
 def watcher(session: ProjectSession, run_id: str) -> Iterator[None]:
-    """Serve the live route in this process, and let another one follow the run over it."""
+    """Serve the live route in this process, and follow the run from another process."""
     import uvicorn
     from starlette.applications import Starlette
 
@@ -138,8 +138,8 @@ def watcher(session: ProjectSession, run_id: str) -> Iterator[None]:
         yield
     finally:
         follower.terminate()
-        said = follower.communicate()[0].split()
-        print(f"  the watcher heard {said[-1] if said else 0} messages")
+        received = follower.communicate()[0].split()
+        print(f"  the watcher received {received[-1] if received else 0} messages")
         server.should_exit = True
         thread.join()
 
@@ -160,7 +160,7 @@ def prepare(workspace: Workspace, path: Path, documents: int, slots: int) -> tup
 
 
 def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, watch: bool) -> float:
-    """The same number of calls as ECJ debates, every reply committed."""
+    """Run ECJ debates with the same number of calls, and store every reply; return the ratio to the ideal."""
     workspace = Workspace()
     workspace.models.add(connection("mock", f"{url}/v1"))
     session, run_id = prepare(workspace, folder / "benchmark.duckdb", documents, slots)
@@ -193,7 +193,7 @@ def main() -> None:
     faults = {"p-429": 0.03, "p-500": 0.02, "p-drop": 0.02, "p-malformed": 0.01, "retry-after": 0.2}
     for number in range(options.rounds):
         print(f"round {number + 1}, ideal {ideal:.2f} s", flush=True)
-        # Moot first: peak memory is of the whole process
+        # Moot is first, because peak memory is measured for the whole process
         with mock_llm(**flags, **(faults if options.faults else {})) as url, tempfile.TemporaryDirectory() as folder:
             own = moot(url, options.documents, options.slots, Path(folder), ideal, watch=options.watch)
             with urllib.request.urlopen(f"{url}/stats") as response:

@@ -1,9 +1,9 @@
 """A server with OpenAI's Files and Batches that answers like an annotator, with configurable faults.
 
-``python batches.py --port N``: a batch ends at its second look. ``POST /config`` changes what goes wrong: ``lose``
-(share of rows without a line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share that runs out
-of time), ``refuse`` (the message with which the next batch is refused whole), ``crash`` (the next creation takes place
-but its answer never arrives), ``hold`` (no batch ends while it is set). ``GET /stats`` counts requests by custom_id.
+``python batches.py --port N``: a batch ends at its second query. ``POST /config`` sets the faults: ``lose`` (share of
+rows without an output line), ``fail`` (share of rows with a 500 in the error file), ``expire`` (share of rows that time
+out), ``refuse`` (error message of the next batch, which is rejected), ``crash`` (the next batch is created but the
+connection is closed without an answer), ``hold`` (no batch ends). ``GET /stats`` counts requests by custom_id.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Batches:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.batches: dict[str, dict[str, Any]] = {}
-        self.looks: Counter[str] = Counter()
+        self.queries: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.config: dict[str, Any] = {}
         self.chance = random.Random(7)
@@ -55,17 +55,17 @@ class Batches:
         return web.Response(body=self.files[request.match_info["id"]])
 
     async def create(self, request: web.Request) -> web.Response:
-        told = await request.json()
+        request_body = await request.json()
         name = f"batch-{len(self.batches)}"
-        lines = [json.loads(line) for line in self.files[told["input_file_id"]].splitlines() if line.strip()]
+        lines = [json.loads(line) for line in self.files[request_body["input_file_id"]].splitlines() if line.strip()]
         self.batches[name] = {
             "id": name,
             "object": "batch",
-            "endpoint": told["endpoint"],
-            "completion_window": told["completion_window"],
+            "endpoint": request_body["endpoint"],
+            "completion_window": request_body["completion_window"],
             "created_at": 0,
-            "input_file_id": told["input_file_id"],
-            "metadata": told.get("metadata"),
+            "input_file_id": request_body["input_file_id"],
+            "metadata": request_body.get("metadata"),
             "status": "in_progress",
             "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
         }
@@ -81,8 +81,8 @@ class Batches:
 
     async def retrieve(self, request: web.Request) -> web.Response:
         batch = self.batches[request.match_info["id"]]
-        self.looks[batch["id"]] += 1
-        if batch["status"] == "in_progress" and self.looks[batch["id"]] >= 2 and not self.config.get("hold"):
+        self.queries[batch["id"]] += 1
+        if batch["status"] == "in_progress" and self.queries[batch["id"]] >= 2 and not self.config.get("hold"):
             self.finish(batch)
         return web.json_response(batch)
 
@@ -105,7 +105,7 @@ class Batches:
 
     def finish(self, batch: dict[str, Any]) -> None:
         requests = [json.loads(line) for line in self.files[batch["input_file_id"]].splitlines() if line.strip()]
-        self.chance.shuffle(requests)  # no order is ever promised
+        self.chance.shuffle(requests)  # OpenAI guarantees no order
         good, bad = [], []
         for one in requests:
             row: dict[str, Any] = {"id": "r", "custom_id": one["custom_id"], "response": None, "error": None}
@@ -126,12 +126,12 @@ class Batches:
         batch["status"] = "completed"
 
     def reply(self, body: dict[str, Any]) -> dict[str, Any]:
-        assert not body.get("stream") or len(body["messages"]) == 1, "a request in a file is not streamed"
+        assert not body.get("stream") or len(body["messages"]) == 1, "requests in a file must not be streamed"
         return answer(body)
 
 
 def answer(body: dict[str, Any]) -> dict[str, Any]:
-    """A chat completion on the words of the last message."""
+    """Return a chat completion with the labels whose words the last message contains."""
     last = body["messages"][-1]["content"]
     found = [f"#{name}" for name, word in WORDS.items() if word in last] or ["none"]
     text = f"The aspects present in this review are: {', '.join(found)}"

@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 class NoDisk(Exception):
-    """This machine cannot mount a disk of its own."""
+    """This machine cannot mount a test disk."""
 
 
 @contextlib.contextmanager
 def small_disk(folder: Path, megabytes: int = 48) -> Iterator[Path]:
-    """Yield an ext4 file system of its own, which becomes read-only at its first error. Raises NoDisk."""
+    """Mount a new ext4 file system that becomes read-only at its first error, and yield its folder. Raises NoDisk."""
     image, place = folder / "image", folder / "disk"
     place.mkdir()
     with image.open("wb") as file:
@@ -31,7 +31,7 @@ def small_disk(folder: Path, megabytes: int = 48) -> Iterator[Path]:
 
 
 def make_read_only(disk: Path) -> None:
-    """Report an error of the disk, after which Linux refuses every write."""
+    """Trigger an error of the disk, after which Linux refuses every write."""
     device = next(line.split()[0] for line in Path("/proc/mounts").read_text().splitlines() if f" {disk} " in line)
     (Path("/sys/fs/ext4") / Path(device).name / "trigger_fs_error").write_text("1")
 
@@ -44,5 +44,5 @@ def fill(disk: Path) -> None:
 
 
 def empty(disk: Path) -> None:
-    """Remove what ``fill`` wrote."""
+    """Remove the files of ``fill``."""
     (disk / "other").unlink()

@@ -1,4 +1,4 @@
-"""Every way in which a chat server fails, as behaviours of ``Scripted``, each with words of its remedy."""
+"""Failures of chat servers as behaviours of ``Scripted``, each with a part of its remedy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.servers.scripted import Behaviour, event, piece, stream
 
 
 def answer(status: int, message: str = "no", **headers: str) -> Behaviour:
-    """An error with this message, which repeats the key that was sent, as careless servers do."""
+    """Return an error response whose message repeats the API key, as some servers do."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         said = f"{message} ({request.headers.get('authorization')})"
@@ -21,7 +21,7 @@ def answer(status: int, message: str = "no", **headers: str) -> Behaviour:
 
 
 def sending(*events: bytes, drop: bool = False, hang: bool = False) -> Behaviour:
-    """A stream of just this; with ``drop`` cut, with ``hang`` silent from then on (without events: from the start)."""
+    """Return a stream of these events that then closes, drops the connection or, with ``hang``, stays silent."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         if not hang:
@@ -46,7 +46,7 @@ OF_THE_DOCUMENT: dict[str, tuple[Behaviour, str]] = {
     "context too long": (answer(400, "maximum context length is 9 tokens"), "on_long"),
     "refused": (answer(400, "content_filter"), "another model"),
 }
-"""The same for failures of single documents."""
+"""Kind -> behaviour and remedy of failures of single documents."""
 LASTING: dict[str, tuple[Behaviour, str]] = {
     "rate limited": (answer(429, "slow down", **{"retry-after": "0"}), "Lower the calls at once"),
     "quota spent": (answer(429, "You exceeded your current quota"), "Add credit"),
@@ -58,4 +58,4 @@ LASTING: dict[str, tuple[Behaviour, str]] = {
     "timed out": (sending(hang=True), "silence"),
     "stalled": (sending(HALF, hang=True), "Fewer calls at once"),
 }
-"""The same for failures that pause a run when they last."""
+"""Kind -> behaviour and remedy of failures that pause a run if they persist."""

@@ -3,10 +3,10 @@
 
     python make_tiny_gguf.py tiny.gguf [--seed 0] [--dim 64] [--layers 2]
 
-Needs: numpy, gguf.  The model knows nothing.  It exists so that a real
-llama.cpp server can be driven end to end (chat template, tokenising,
-sampling, grammar-constrained JSON, streaming, logprobs, cancellation) with a
-file of well under a megabyte and no download.
+Needs numpy and gguf.  The replies are random.  With this model, tests run a
+real llama.cpp server end to end (chat template, tokenising, sampling,
+grammar-constrained JSON, streaming, logprobs, cancellation) with a file of
+well under a megabyte and no download.
 
 * Tokeniser: byte-level BPE ("gpt2"), the 256 bytes plus whole words built by
   merges from WORDS, plus ChatML markers.  Any UTF-8 text round-trips.
@@ -33,7 +33,7 @@ SPECIAL = ["<|bos|>", "<|im_start|>", "<|im_end|>", "<|pad|>"]
 
 
 def bytes_to_unicode():
-    """GPT-2's printable stand-in for every byte."""
+    """Return the printable character that GPT-2 uses for each byte."""
     keep = [*range(33, 127), *range(161, 173), *range(174, 256)]
     table, extra = {b: chr(b) for b in keep}, 0
     for b in range(256):

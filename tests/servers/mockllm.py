@@ -19,8 +19,8 @@ taken) and holds it for exactly
 
 (prefill_tps 0 = prefill is free).  Token k goes out at ttft + k*tpt on an
 absolute schedule, so timer error does not accumulate; a non-streaming call
-holds its slot just as long.  The best any client can do is therefore
-calls * hold / slots.  `--jitter J` draws the number of tokens uniformly from
+holds its slot just as long.  The shortest time for any client is
+therefore calls * hold / slots.  `--jitter J` draws the number of tokens uniformly from
 [1-J, 1+J] * tokens, seeded by the prompt, so that the same prompt always gets
 the same answer and the same length.
 
@@ -39,10 +39,10 @@ Faults (independent probabilities per call, drawn from a seeded generator):
 /stats: calls, ok, faults by kind, cancelled (client went away), active /
 waiting and their maxima, busy_s (slot-seconds used), span_s (first arrival to
 last completion), utilisation = busy_s / (slots * span_s), tokens, calls per
-role, distinct prompts and repeats (the same prompt answered again = work
-wasted by a client), connections opened, late_ms (how late the server itself
-was against its own schedule: if its p99 nears tpt, the server is the
-bottleneck and the run does not count), cpu_s of the server process.
+role, distinct prompts and repeats (the same prompt answered again = wasted
+work of the client), connections opened, late_ms (the delay of the server against
+its own schedule: if its p99 approaches tpt, the server is the bottleneck and
+the measurement is invalid), cpu_s of the server process.
 
   python mockllm.py --port 8099 --slots 64 --ttft 0.05 --tpt 0.005 --tokens 20
 """
@@ -88,7 +88,7 @@ ASPECTS = {
 
 # --------------------------------------------------------------------- answers
 def text_of(content):
-    """The text of a message: a string, or OpenAI's list of parts."""
+    """Return the text of a message, which is a string or OpenAI's list of parts."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):
@@ -97,16 +97,16 @@ def text_of(content):
 
 
 def make_answer(messages, digest):
-    """(role, text): the deterministic answer to these messages."""
+    """Return (role, text) of the deterministic answer to these messages."""
     system = " ".join(text_of(m.get("content")) for m in messages if m.get("role") in ("system", "developer")).lower()
     users = [text_of(m.get("content")) for m in messages if m.get("role") == "user"]
     last = users[-1] if users else ""
     head = system or last[:200].lower()
-    spoken_to = {w: head.find(w) for w in ("annotator", "extractor", "critic", "judge") if w in head}
-    role = min(spoken_to, key=spoken_to.get, default="extractor").replace("annotator", "extractor")
+    positions = {w: head.find(w) for w in ("annotator", "extractor", "critic", "judge") if w in head}
+    role = min(positions, key=positions.get, default="extractor").replace("annotator", "extractor")
     low = last.lower()
     found = [a for a, keys in ASPECTS.items() if any(k in low for k in keys)] or ["Service"]
-    if role == "extractor" and digest[0] < 77 and len(found) > 1:  # 30%: misses one
+    if role == "extractor" and digest[0] < 77 and len(found) > 1:  # in 30% of cases, one label is missing
         found = found[:-1]
     tags = ", ".join("#" + a for a in found)
     if role == "extractor":
@@ -310,7 +310,7 @@ class Job:
             u -= p
         return None
 
-    # life ---------------------------------------------------------------
+    # sequence of a call ---------------------------------------------------
     def begin(self):
         c = self.srv.cfg
         if self.fault == "429" or (
@@ -433,7 +433,7 @@ class Job:
         self.finish(True)
 
     def tick(self):
-        """Send every token that is due, then sleep until the next one is."""
+        """Send every token that is due, then wait for the next one."""
         conn, n = self.conn, len(self.pieces)
         if self.k == 0:
             self.open_stream()

@@ -1,4 +1,4 @@
-"""The parts of Ollama's API that other mocks lack: thinking, show, ps, and a list with sizes and families."""
+"""Mock of the parts of Ollama's API that other mocks lack: thinking, show, ps, and model sizes and families."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def _chat(request: web.Request, body: dict[str, Any]) -> web.StreamRespons
 
 
 async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    """Any request of the API."""
+    """Answer any request of the API."""
     details = {"family": "llama", "parameter_size": "8.0B", "quantization_level": "Q4_K_M"}
     models = [
         {"name": name, "model": name, "size": size, "details": details}
@@ -64,6 +64,6 @@ async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamRespon
 
 @contextmanager
 def ollama() -> Iterator[Scripted]:
-    """A running one."""
+    """Start the server."""
     with Scripted(answer) as server:
         yield server

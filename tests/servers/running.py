@@ -1,4 +1,4 @@
-"""Real servers as subprocesses, started once and always stopped."""
+"""Start test servers as subprocesses and stop them afterwards."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ AIMOCK = "@copilotkit/aimock@1.43.0"
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 120.0) -> None:
-    """Return once the address answers, with a refusal too; fail when the process dies or the time is up."""
+    """Wait until the address answers, with any status; fail if the process ends or the time is up."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -46,7 +46,7 @@ def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 120.0)
 
 @contextlib.contextmanager
 def running(command: list[str], health: str, **options: object) -> Iterator[subprocess.Popen[bytes]]:
-    """A server process that answers at ``health``, ended on leaving."""
+    """Start a server, wait until ``health`` answers, and stop the server afterwards."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)  # type: ignore[call-overload]
     try:
         wait_for(health, process)
@@ -62,7 +62,7 @@ def running(command: list[str], health: str, **options: object) -> Iterator[subp
 
 @contextlib.contextmanager
 def mock_llm(**flags: object) -> Iterator[str]:
-    """The mock of the OpenAI and Ollama APIs; gives its address without a path."""
+    """Start the mock of the OpenAI and Ollama APIs and yield its address without a path."""
     port = free_port()
     options = [str(part) for name, value in flags.items() for part in (f"--{name.replace('_', '-')}", value)]
     url = f"http://127.0.0.1:{port}"
@@ -73,7 +73,7 @@ def mock_llm(**flags: object) -> Iterator[str]:
 
 @contextlib.contextmanager
 def batch_server() -> Iterator[str]:
-    """A server with OpenAI's Files and Batches; gives its address without a path."""
+    """Start a server with OpenAI's Files and Batches and yield its address without a path."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     with running([sys.executable, str(HERE / "batches.py"), "--port", str(port)], f"{url}/stats"):
@@ -82,7 +82,7 @@ def batch_server() -> Iterator[str]:
 
 @contextlib.contextmanager
 def llama_cpp(folder: Path, *options: str) -> Iterator[str]:
-    """llama.cpp's own server with a random-weight toy model; gives its base URL."""
+    """Start llama.cpp's server with a small random model and yield its base URL."""
     model = folder / "tiny.gguf"
     if not model.exists():
         subprocess.run(
@@ -95,7 +95,7 @@ def llama_cpp(folder: Path, *options: str) -> Iterator[str]:
 
 
 def find_aimock() -> Path:
-    """aimock's own program, fetched from npm once and kept in npm's cache. RuntimeError saying what is missing."""
+    """Return the path of aimock, which npm fetches once into its cache. RuntimeError if npx or aimock is missing."""
     if shutil.which("npx") is None:
         raise RuntimeError("npx, and with it node 20.15 or later, is not installed")
     command = ["npx", "-y", "-p", AIMOCK, "-c", "command -v llmock"]
@@ -107,11 +107,11 @@ def find_aimock() -> Path:
 
 @contextlib.contextmanager
 def aimock(program: Path, folder: Path, fixtures: list[dict[str, Any]]) -> Iterator[str]:
-    """aimock with these answers, the first that matches wins; gives its address without a path."""
+    """Start aimock with these answers, of which the first match is used; yield its address without a path."""
     (folder / "fixtures.json").write_text(json.dumps({"fixtures": fixtures}), encoding="utf-8")
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    # npx itself is not kept running: it would leave node behind when it is ended
+    # node is started directly, because stopping npx would leave its node process running
     command = ["node", str(program), "-p", str(port), "-f", str(folder / "fixtures.json"), "--log-level", "silent"]
     with running(command, f"{url}/health"):
         yield url

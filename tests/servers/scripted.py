@@ -1,6 +1,6 @@
-"""A chat server that answers as a test scripts it: every way in which a real one fails, on demand.
+"""A chat server with scripted answers and failures.
 
-``Scripted`` runs in a thread of its own. ``behave`` decides how each request is answered; requests are kept.
+``Scripted`` runs in a separate thread. ``behave`` answers each request; requests are recorded.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Behaviour = Callable[[web.Request, dict[str, Any]], Awaitable[web.StreamResponse
 
 
 class Scripted:
-    """A server on a free port of this machine; a context manager."""
+    """A server on a free local port; a context manager."""
 
     def __init__(self, behave: Behaviour) -> None:
         self.behave = behave
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
-        """Of every request, whatever it asked for; ``requests`` and ``headers`` are those of chats."""
+        """Paths of all requests; ``requests`` and ``headers`` are those of chat requests only."""
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -33,7 +33,7 @@ class Scripted:
 
     @property
     def url(self) -> str:
-        """The base URL as one would give it to --connection."""
+        """Base URL, as in the option --connection."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     def __enter__(self) -> Scripted:
@@ -46,14 +46,14 @@ class Scripted:
         self._thread.join()
 
     @web.middleware
-    async def _noted(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _record_path(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         self.paths.append(request.path)
         return await handler(request)
 
-    async def _shown(self, request: web.Request) -> web.StreamResponse:
+    async def _answer_other(self, request: web.Request) -> web.StreamResponse:
         return await self.behave(request, await request.json() if request.method == "POST" else {})
 
-    async def _answer(self, request: web.Request) -> web.StreamResponse:
+    async def _answer_chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
         self.requests.append(body)
         self.headers.append({name.lower(): value for name, value in request.headers.items()})
@@ -61,12 +61,12 @@ class Scripted:
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
-        app = web.Application(middlewares=[self._noted])
-        app.router.add_post("/v1/chat/completions", self._answer)
-        app.router.add_post("/api/chat", self._answer)
-        app.router.add_post("/api/show", self._shown)
+        app = web.Application(middlewares=[self._record_path])
+        app.router.add_post("/v1/chat/completions", self._answer_chat)
+        app.router.add_post("/api/chat", self._answer_chat)
+        app.router.add_post("/api/show", self._answer_other)
         for path in ("/v1/models", "/props", "/api/tags", "/api/ps"):
-            app.router.add_get(path, self._shown)
+            app.router.add_get(path, self._answer_other)
         runner = web.AppRunner(app, shutdown_timeout=0.1)
         self._loop.run_until_complete(runner.setup())
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -84,18 +84,18 @@ class Scripted:
 
 
 def event(data: Any) -> bytes:
-    """One server-sent event."""
+    """Return a server-sent event."""
     return b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n"
 
 
 def piece(text: str | None = None, finish: str | None = None, **delta: Any) -> dict[str, Any]:
-    """One chunk of a streamed chat completion."""
+    """Return a chunk of a streamed chat completion."""
     content = {"content": text} if text is not None else {}
     return {"choices": [{"index": 0, "delta": {**content, **delta}, "finish_reason": finish}]}
 
 
 async def stream(request: web.Request, *events: bytes, drop: bool = False) -> web.StreamResponse:
-    """Send these bytes as a stream; with ``drop`` the connection is cut instead of closed."""
+    """Send these bytes as a stream; with ``drop``, abort the connection instead of closing it."""
     response = web.StreamResponse(headers={"content-type": "text/event-stream"})
     await response.prepare(request)
     for data in events:
@@ -108,7 +108,7 @@ async def stream(request: web.Request, *events: bytes, drop: bool = False) -> we
 
 
 def saying(text: str, finish: str = "stop") -> Behaviour:
-    """A server that always streams this text, word by word, with usage at the end."""
+    """Return a behaviour that streams this text word by word, with usage at the end."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         words = [event(piece(word)) for word in text.split(" ")[:1]] + [
@@ -129,7 +129,7 @@ ECJ = {
 
 
 def role_of(body: dict[str, Any]) -> str:
-    """Which role of ecj a request is for; ``probe`` for the one before a run."""
+    """Return the ECJ role of a request; ``probe`` for the test request before a run."""
     head = body["messages"][0]["content"]
     if body["messages"][0]["role"] != "system":
         return "probe"
@@ -142,7 +142,7 @@ def asked(body: dict[str, Any]) -> str:
 
 
 def debating(**replies: str | Behaviour) -> Behaviour:
-    """Return the behaviour of a server for ECJ: each role has a text or its own behaviour."""
+    """Return a behaviour for ECJ debates in which each role has a text or its own behaviour."""
     lines: dict[str, str | Behaviour] = {"probe": "none", **ECJ, **replies}
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:

@@ -142,9 +142,8 @@ def _certificate(
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(signing.public_key()), critical=False)
     )
     if is_signer:
-        usage = x509.KeyUsage(
-            *(False,) * 5, True, True, False, False
-        )  # it signs certificates and lists of revoked ones
+        # The signer's key may sign certificates and revocation lists.
+        usage = x509.KeyUsage(*(False,) * 5, True, True, False, False)
         builder = builder.add_extension(usage, critical=True)
     else:
         builder = builder.add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address(host))]), critical=False)

@@ -1,6 +1,6 @@
-"""Run the soak: ``python -m tests.soak [--debates 20000] [--scenario NAME]``. Prints a report; fails on any problem.
+"""Run the soak test: ``python -m tests.soak [--debates 20000] [--scenario NAME]``. Prints a report; fails on problems.
 
-Needs Debian's chromium; a C compiler for the jumps of the clock; root for the scenarios ``full`` and ``read-only``.
+Needs Debian's chromium, a C compiler to change the clock, and root for the scenarios ``full`` and ``read-only``.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from tests.soak.scenarios import SCENARIOS
 
 
 def main() -> int:
-    """Run the scenarios, print what was measured, and return 1 if anything happened that should not."""
+    """Run the scenarios and print their reports; return 1 if one has a problem."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--debates", type=int, default=20_000, help="of the scenario work; the others do a tenth")
+    parser.add_argument("--debates", type=int, default=20_000, help="debates of work; the others run a tenth")
     parser.add_argument("--scenario", choices=[*SCENARIOS, "all"], default="all")
     options = parser.parse_args()
     from playwright.sync_api import sync_playwright

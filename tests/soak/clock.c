@@ -1,5 +1,5 @@
-/* Another wall clock for one process: a library for LD_PRELOAD. The offset in seconds is read from the file that
-   SOAK_CLOCK names, at every call. The monotonic clock stays, as when a person or NTP sets the time. */
+/* Shift the wall clock of one process: a library for LD_PRELOAD. Every call reads the offset in seconds from the file
+   that SOAK_CLOCK names. The monotonic clock does not change, as when a user or NTP sets the time. */
 
 #define _GNU_SOURCE
 #include <fcntl.h>

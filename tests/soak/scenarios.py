@@ -1,4 +1,4 @@
-"""The scenarios of the soak: which faults meet a run, and when."""
+"""Scenarios of the soak test: faults at given shares of a run."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 Step = tuple[float, Callable[[Soak], object]]
 FAULTY = {"p_429": 0.01, "p_500": 0.01, "p_drop": 0.01, "p_malformed": 0.005, "p_stall": 0.0001}
-"""Shares of calls that the server rejects, breaks off, garbles or leaves unfinished."""
+"""Shares of calls that are rejected, cut off, malformed or stalled."""
 SPEED = {"slots": CONCURRENCY, "ttft": 0.03, "tpt": 0.002, "tokens": 10, "retry_after": 0.5, "stall_s": 60}
 
 
 def work(folder: Path, browser: Browser, debates: int) -> Report:
-    """Three kills, a sleeping laptop, a jumping clock and a server that stops, then a long stretch of work."""
+    """Kill and suspend the studio, change its clock and stop the model server; then visit other pages repeatedly."""
     looks: list[Step] = [(share / 100, Soak.look_around) for share in range(45, 100, 10)]
     with mock_llm(**SPEED, **FAULTY) as server:
         return Soak(folder, browser, debates=debates, url=f"{server}/v1", server=server).run(
@@ -41,7 +41,7 @@ def work(folder: Path, browser: Browser, debates: int) -> Report:
 
 
 def certificates(folder: Path, browser: Browser, debates: int) -> Report:
-    """A server whose certificate expires, is for another host, and comes from an unknown signer."""
+    """Use a server whose certificate expires, names another host, and has an unknown signer."""
 
     def break_certificate(soak: Soak, fault: str) -> None:
         front.present(fault)
@@ -56,7 +56,7 @@ def certificates(folder: Path, browser: Browser, debates: int) -> Report:
 
 
 def full(folder: Path, browser: Browser, debates: int) -> Report:
-    """A disk that becomes full, twice, and has room again."""
+    """Fill the disk twice, and empty it each time."""
 
     def fill_disk(soak: Soak) -> None:
         soak.may_lose_calls()
@@ -71,7 +71,7 @@ def full(folder: Path, browser: Browser, debates: int) -> Report:
 
 
 def read_only(folder: Path, browser: Browser, debates: int) -> Report:
-    """A disk that becomes read-only after an error: the work goes on in the copy that the studio offers."""
+    """Make the disk read-only, and continue with the copy that the studio offers."""
 
     def break_disk(soak: Soak) -> None:
         soak.may_lose_calls()

@@ -1,7 +1,8 @@
-"""Hours of work in minutes: debates under faults, with the Run page open in chromium and a reviewer at work.
+"""Soak test: a long run under faults, with the Run page open in chromium and a simulated reviewer.
 
-``Soak`` starts the real studio and follows one run to its end. Steps at given shares of the debates kill the studio,
-stop it, move its clock, or break what it depends on. ``check`` then compares what was promised with what is on disk.
+``Soak`` starts the studio and follows one run to its end. Steps at given shares of the debates kill or suspend the
+studio, change its clock, or break its server or disk. ``check`` then compares the project on disk with the confirmed
+actions and expected results.
 """
 
 from __future__ import annotations
@@ -52,34 +53,34 @@ RUN = "r0001"
 REVIEWER = "Soak"
 CONCURRENCY = 64
 PATIENCE = 300_000
-"""Longest wait for the page in milliseconds: the machine may be busy."""
+"""Longest wait for the page in milliseconds, on a busy machine."""
 STUCK_SECONDS = 300
 """Longest time without a finished debate."""
 MAX_SLOPE = 12.0
-"""Most growth of memory in MB per 1,000 debates. The studio keeps scores and lists in proportion to its project."""
+"""Highest growth of memory in MB per 1,000 debates. Scores and lists in memory grow with the project."""
 SETTLING_SECONDS = 20
-"""Time for the watcher to learn that a run was resumed."""
+"""Longest time until the watcher receives the state of a resumed run."""
 COMPILER = shutil.which("cc")
 EXPECTED_LINE = re.compile(
     r"moot: |  You can now view your Streamlit app|  URL: |.*The fragment with id \w+ does not exist anymore"
 )
-"""Lines that a studio writes to its terminal without any error. Streamlit's fragments end when a page is left."""
+"""Lines of the terminal output that are not errors. Streamlit's fragments end when the user leaves a page."""
 DEBATES_PER_DECISION = 20
 
 
 class Unexpected(AssertionError):
-    """The soak cannot go on."""
+    """The soak test cannot continue."""
 
 
 @dataclass
 class Report:
-    """Measurements, and everything that should not have happened."""
+    """Measurements and problems of a soak test."""
 
     debates: int = 0
     seconds: float = 0.0
     lost_at_kills: list[int] = field(default_factory=list)
     lost_at_faults: int = 0
-    """Calls that may have been in flight when a disk refused to store a reply."""
+    """Most calls in flight when a disk could not store replies."""
     opened_seconds: list[float] = field(default_factory=list)
     memory: list[tuple[int, int, float]] = field(default_factory=list)
     """Samples (process, finished debates, resident memory in MB) of the studio."""
@@ -87,7 +88,7 @@ class Report:
     """Samples (finished debates, heap in MB after a collection) of the Run page."""
     decisions: int = 0
     refused: int = 0
-    """Review actions that the studio could not save at first and said so."""
+    """Review actions that the studio refused at first with an error."""
     attempts: dict[str, int] = field(default_factory=dict)
     calls: int = 0
     repeated: int = 0
@@ -112,7 +113,7 @@ class Report:
         faults = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self.attempts.items())) or "none"
         return [
             f"{self.debates:,} debates in {self.seconds:,.0f} s, {self.calls:,} calls; failed attempts: {faults}",
-            f"answered and not on disk at each kill: {self.lost_at_kills}; asked again in all: {self.repeated}",
+            f"answered and not on disk at each kill: {self.lost_at_kills}; repeated in all: {self.repeated}",
             f"the killed file opened in at most {max(self.opened_seconds, default=0):.2f} s",
             f"review actions confirmed: {self.decisions:,}; refused at first and repeated: {self.refused:,}",
             f"finished debates that the live route never sent: {self.unseen}",
@@ -154,7 +155,7 @@ class Soak:
         self.project = (place or folder) / "soak.duckdb"
         self._server = server
         self._clock = folder / "clock"
-        self._began = time.monotonic()
+        self._started = time.monotonic()
         self._processes = 0
         self._sampled = 0.0
         home = folder / "home"
@@ -169,15 +170,15 @@ class Soak:
         self.page.on("pageerror", lambda error: self.report.problems.append(f"error in the page: {error}"))
         self.page.on("crash", lambda: self.report.problems.append("the page crashed"))
 
-    # -- the flow
+    # -- Run
 
     def run(self, *steps: tuple[float, Callable[[Soak], object]]) -> Report:
-        """Follow the run to its end, with each step at its share of the debates, then check everything."""
+        """Follow the run to its end with each step at its share of the debates; check it and return the report."""
         try:
             self.start()
             for share, step in steps:
                 self.until(round(share * self.debates))
-                self._say(getattr(step, "func", step).__name__.replace("_", " "))
+                self._print(getattr(step, "func", step).__name__.replace("_", " "))
                 step(self)
             self.until(self.debates)
             self._check_page()
@@ -187,7 +188,7 @@ class Soak:
             self.page.context.close()
             self.studio.stop()
         self.check()
-        self.report.seconds = time.monotonic() - self._began
+        self.report.seconds = time.monotonic() - self._started
         return self.report
 
     def start(self) -> None:
@@ -198,7 +199,7 @@ class Soak:
         self._companions.start()
 
     def resume(self) -> None:
-        """Open the Run page with the printed address, and press Resume."""
+        """Open the Run page with the printed address, and click Resume."""
         self.page.goto(self.studio.entrance)
         self.page.get_by_role("link", name="Run", exact=True).click()
         self.page.get_by_role("button", name="Resume", exact=True).first.click()
@@ -206,7 +207,7 @@ class Soak:
         moving.or_(self.page.get_by_text("All debates have finished.")).first.wait_for()
 
     def until(self, ended: int) -> None:
-        """Wait until so many debates have finished. Raises Unexpected if the run pauses or nothing moves."""
+        """Wait until this many debates have finished. Raises Unexpected if the run pauses or stalls."""
         best, moved = -1, time.monotonic()
         running = moved
         while (now := self._companions.ended) < ended:
@@ -223,20 +224,20 @@ class Soak:
             self.page.wait_for_timeout(100)
 
     def may_lose_calls(self) -> None:
-        """Allow that replies to the calls in flight cannot be stored."""
+        """Accept the loss of the replies to the calls in flight."""
         self.report.lost_at_faults += CONCURRENCY
 
     def until_paused(self, words: str) -> None:
-        """Wait until the page says that the run is paused, and why. The debates that finish by then count."""
+        """Wait until the page shows that the run is paused, with these words as the reason."""
         self.page.get_by_text(words).first.wait_for(timeout=PATIENCE)
         self.page.get_by_role("button", name="Resume", exact=True).first.wait_for()
 
-    # -- what happens to it
+    # -- Steps
 
     def kill(self) -> None:
-        """End the studio as a crash does, count what it had not stored, and start it again."""
+        """Kill the studio, count the answered calls that were not stored, and start the studio again."""
         self.studio.kill()
-        time.sleep(1)  # until the server has noticed
+        time.sleep(1)  # until the server has noticed the closed connections
         began = time.monotonic()
         with Project(self.project) as project:
             self.report.opened_seconds.append(time.monotonic() - began)
@@ -250,24 +251,24 @@ class Soak:
         self.resume()
 
     def stop_and_continue(self, seconds: float = 20.0) -> None:
-        """Send SIGSTOP, as a laptop that sleeps, and SIGCONT."""
+        """Suspend the studio, as a sleeping laptop does, and continue it."""
         os.kill(self.studio.pid, signal.SIGSTOP)
         time.sleep(seconds)
         os.kill(self.studio.pid, signal.SIGCONT)
 
     def stop_server(self, seconds: float = 10.0) -> None:
-        """Stop the models' server for a while."""
+        """Suspend the model server for some seconds."""
         pid = self.statistics()["pid"]
         os.kill(pid, signal.SIGSTOP)
         time.sleep(seconds)
         os.kill(pid, signal.SIGCONT)
 
     def set_clock(self, hours: int) -> None:
-        """Set the studio's wall clock to so many hours from now, and check that it moved."""
+        """Shift the studio's wall clock by this many hours from now, and check the shift."""
         with self._clock.open("r+b") as file:
             file.write(struct.pack("l", hours * 3600))
         if not COMPILER:
-            self._say("there is no C compiler: the clock stays")
+            self._print("no C compiler: the clock is not changed")
             return
         self.page.wait_for_timeout(2500)
         found = (self._companions.clock() - time.time()) / 3600
@@ -275,7 +276,7 @@ class Soak:
             self.report.problems.append(f"the clock of the studio is off by {found:.1f} h, not by {hours} h")
 
     def look_around(self) -> None:
-        """Visit other pages and come back, as a person does."""
+        """Visit other pages and return to the Run page."""
         for name in ("Review", "Evaluate", "Data", "Run"):
             self.page.get_by_role("link", name=name, exact=True).click()
             self.page.locator(".st-key-current-page", has_text=name).wait_for()
@@ -284,19 +285,19 @@ class Soak:
         self.page.get_by_role("button", name="Pause", exact=True).wait_for()
 
     def continue_with_copy(self, words: str) -> None:
-        """Wait until the page reports the file, press its button that saves a copy, and resume the run in the copy."""
+        """Wait until the page reports the faulty file, save a copy with its button, and resume the run in the copy."""
         self.page.get_by_text(words).first.wait_for(timeout=PATIENCE)
         self.page.get_by_role("button", name="Save a copy and continue with it").click()
         saved = self.page.get_by_text("The project was saved as")
         saved.wait_for(timeout=PATIENCE)
         self.project = Path(saved.inner_text().split("saved as ")[1].strip())
-        self._companions.reconnect()  # as the page does, which shows another project now
+        self._companions.reconnect()  # the page reconnects too, as it shows another project
         self.resume()
 
-    # -- measurements
+    # -- Measurements
 
     def statistics(self) -> dict[str, Any]:
-        """Return the server's own counters."""
+        """Return the counters of the server."""
         with urllib.request.urlopen(f"{self._server}/stats") as response:
             counters: dict[str, Any] = json.load(response)
             return counters
@@ -314,23 +315,23 @@ class Soak:
             heap = self.page.evaluate("performance.memory.usedJSHeapSize") / 1e6
             client.detach()
             self.report.heap.append((ended, heap))
-            self._say(f"studio {size:.0f} MB, page {heap:.1f} MB, {len(self._companions.confirmed):,} actions saved")
+            self._print(f"studio {size:.0f} MB, page {heap:.1f} MB, {len(self._companions.confirmed):,} actions saved")
         self._sampled = time.monotonic()
 
-    def _say(self, text: str) -> None:
-        print(f"{time.monotonic() - self._began:6.0f} s  {self._companions.ended:6,} debates  {text}", flush=True)
+    def _print(self, text: str) -> None:
+        print(f"{time.monotonic() - self._started:6.0f} s  {self._companions.ended:6,} debates  {text}", flush=True)
 
-    # -- checks
+    # -- Checks
 
     def _check_page(self) -> None:
-        """Compare the page with the number of debates."""
+        """Check that the page shows all debates as finished."""
         self.page.get_by_text("All debates have finished.").wait_for()
         done = self.page.locator(f".moot-run-status [role=progressbar][aria-valuenow='{self.debates}']")
         done.wait_for()
         self.report.unseen = self.debates - len(self._companions.seen)
 
     def check(self) -> None:
-        """Compare the closed project with what was promised, and read the log."""
+        """Check the closed project, the report and the log."""
         report, counters = self.report, self.statistics()
         confirmed = self._companions.confirmed
         report.decisions, report.refused = len(confirmed), self._companions.refused
@@ -381,9 +382,9 @@ class Soak:
         late = sum(report.attempts.get(kind, 0) for kind in ("stalled", "timed out", "cut stream", "cancelled"))
         most = sum(report.lost_at_kills) + report.lost_at_faults + late
         if report.repeated > most:
-            report.problems.append(f"{report.repeated} calls were answered again, at most {most} had been lost")
+            report.problems.append(f"{report.repeated} calls were repeated, but at most {most} were lost")
         if counters["ok"] - stored > most:
-            report.problems.append(f"{counters['ok'] - stored} answers are not stored, at most {most} had been lost")
+            report.problems.append(f"{counters['ok'] - stored} answers are not stored, but at most {most} were lost")
         if report.unseen > CONCURRENCY * (len(report.lost_at_kills) + 1):
             report.problems.append(f"the live route never sent {report.unseen} finished debates")
         leftovers = [path.name for path in self.project.parent.glob(f"{self.project.name}.*")]
@@ -405,7 +406,7 @@ def _resident(pid: int) -> float:
 
 
 def _own_clock(folder: Path, file: Path) -> dict[str, str]:
-    """Return the environment of a process whose wall clock follows the file (``clock.c``), empty without a compiler."""
+    """Return environment variables that shift the clock by the file (``clock.c``); none without a compiler."""
     file.write_bytes(struct.pack("l", 0))
     if not COMPILER:
         return {}
@@ -437,16 +438,16 @@ def prepare(folder: Path, project: Path, debates: int, url: str) -> None:
 
 
 class Companions:
-    """Those who use the studio beside the page: a watcher of the live route, and a reviewer.
+    """Simulated users in addition to the page: a watcher of the live route, and a reviewer.
 
-    They work in a thread of their own, log in again after a restart, and repeat a review action until it is answered,
-    as the Review page does.
+    They run in a separate thread, log in again after a restart, and repeat a review action until it is answered, as the
+    Review page does.
     """
 
     def __init__(self, studio: Studio) -> None:
         self.status: dict[str, Any] = {}
         self.seen: set[str] = set()
-        """Documents whose end the live route has sent."""
+        """Documents that the live route has reported as finished."""
         self.confirmed: set[str] = set()
         """Keys of the review actions that the studio confirmed as saved."""
         self.decided: dict[tuple[str, str], Any] = {}
@@ -463,20 +464,20 @@ class Companions:
 
     @property
     def ended(self) -> int:
-        """Number of finished debates, as the studio reports them."""
+        """Number of finished debates in the last status of the studio."""
         return sum(self.status.get(name, 0) for name in ("verdicts", "unresolved", "failed"))
 
     def start(self) -> None:
-        """Begin."""
+        """Start the thread."""
         self._thread.start()
 
     def reconnect(self) -> None:
-        """Watch the run of the project that is open now."""
+        """Close the connection, so that the watcher connects to the open project."""
         if (socket := self._socket) is not None:
             asyncio.run_coroutine_threadsafe(socket.close(), self._loop).result()
 
     def stop(self) -> None:
-        """End. Harmless if repeated."""
+        """Stop the thread, if it runs."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in self._tasks])
             self._thread.join()
@@ -487,21 +488,21 @@ class Companions:
             urllib.request.urlopen(self._studio.address)
         except urllib.error.HTTPError as refusal:
             return parsedate_to_datetime(refusal.headers["date"]).timestamp()
-        raise Unexpected("the studio let somebody in")
+        raise Unexpected("the studio accepted a request without a token")
 
     def _run(self) -> None:
         async def work() -> None:
             self._tasks = [
-                asyncio.create_task(self._insist(self._watch)),
-                asyncio.create_task(self._insist(self._review)),
+                asyncio.create_task(self._repeat(self._watch)),
+                asyncio.create_task(self._repeat(self._review)),
             ]
             await asyncio.gather(*self._tasks, return_exceptions=True)
 
         self._loop.run_until_complete(work())
         self._loop.close()
 
-    async def _insist(self, work: Callable[[aiohttp.ClientSession], Any]) -> None:
-        """Log in and do the work, again after each restart of the studio."""
+    async def _repeat(self, work: Callable[[aiohttp.ClientSession], Any]) -> None:
+        """Log in and do the work; repeat this after each restart of the studio."""
         while True:
             jar = aiohttp.CookieJar(unsafe=True)
             headers = {"Origin": self._studio.address}
@@ -540,7 +541,7 @@ class Companions:
                 await self._ask(session, query="queue", filters={})
             shown = (await self._ask(session, query="document", document=document)).get("document")
             if not shown or not shown["values"]:
-                continue  # the verdict is not on disk yet, or the run is gone for a moment
+                continue  # the verdict is not on disk yet, or the run is not open for a moment
             item = self._random.choice(sorted(shown["values"]))
             value = not shown["values"][item]
             await self._act(session, action="set", document=document, item=item, value=value)
@@ -549,7 +550,7 @@ class Companions:
             number += 1
 
     async def _act(self, session: aiohttp.ClientSession, **action: Any) -> None:
-        """Repeat an action until the studio says that it is saved."""
+        """Repeat an action until the studio confirms it as saved."""
         key = uuid.uuid4().hex
         while key not in self.confirmed:
             try:

@@ -1,4 +1,4 @@
-"""The soak with some hundred debates: ``python -m pytest -m soak``. ``python -m tests.soak`` is the real one."""
+"""Short soak test: ``python -m pytest -m soak``. ``python -m tests.soak`` runs the full one."""
 
 from __future__ import annotations
 
