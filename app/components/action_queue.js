@@ -1,4 +1,4 @@
-// Performs actions in the order in which they were added, each after the one before it has ended.
+// Perform actions in the order in which they were added, one at a time.
 
 export class ActionQueue {
   /** @type {(() => unknown)[]} */
@@ -16,7 +16,7 @@ export class ActionQueue {
     if (!this.busy) this.perform();
   }
 
-  /** Drop the actions that have not begun. */
+  /** Drop the actions that have not started. */
   clear() {
     this.waiting = [];
   }

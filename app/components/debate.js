@@ -34,14 +34,14 @@ import { disputedItems } from "./labels.js";
  * @property {number} [completion_tokens]
  * @property {number | null} [cost_usd]
  * @property {number} [seconds]
- * @property {string} [problem] Why the reply could not be read.
+ * @property {string} [problem] The reason why the reply could not be read.
  * @property {string} [reasoning]
- * @property {number} [tokens] So far. This and all that follows: only while the turn is not done.
+ * @property {number} [tokens] Tokens so far. This property and all below exist only while the turn is not done.
  * @property {number} [elapsed] Seconds.
  * @property {number} [reasoning_characters] Characters of reasoning so far.
  * @property {string} [reasoning_tail] The end of the reasoning so far.
- * @property {string} [waiting] Why the turn waits before another attempt.
- * @property {boolean} [restart] Set by the client: the text begins again.
+ * @property {string} [waiting] The reason why the turn waits before another attempt.
+ * @property {boolean} [restart] Set by the client: the text starts from the beginning.
  * @property {boolean} [replay] Set by a replay.
  */
 /**
@@ -50,12 +50,12 @@ import { disputedItems } from "./labels.js";
  * @property {string} document_id
  * @property {"verdict" | "unresolved" | "failed"} status
  * @property {Values} values
- * @property {Record<string, string>} reasons Why items are unresolved.
+ * @property {Record<string, string>} reasons Reasons of unresolved items.
  * @property {string[]} notes
  * @property {string} error
  */
 /**
- * What all debates of a run have in common.
+ * The data that all debates of a run share.
  * @typedef {{ labels: Labels, roles: Roles, kind: Kind }} RunInfo
  */
 
@@ -90,7 +90,7 @@ export class Debate {
     return turn;
   }
 
-  /** Turns in their order. */
+  /** Turns in order. */
   get orderedTurns() {
     return [...this.turns.values()].sort((a, b) => a.turn - b.turn);
   }
@@ -121,7 +121,7 @@ export class Debate {
   }
 
   /**
-   * Return what a turn says about each label. A turn without a list says nothing.
+   * Return the values that a turn gives to the labels; empty for a turn without a list.
    *
    * @param {TurnEvent} turn
    * @returns {Values}

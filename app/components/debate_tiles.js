@@ -1,4 +1,4 @@
-// All debates in progress, a tile each. A debate that has ended keeps its tile until another one needs the place.
+// A tile for each debate in progress. A finished debate keeps its tile until another debate needs the place.
 
 import { button, el, icon, setText } from "./dom.js";
 import { formatPlural, formatRating } from "./format.js";
@@ -9,7 +9,7 @@ import { avatar, findRole } from "./roles.js";
 /** @import { TileEvent } from "./live_client.js" */
 
 /**
- * A tile with the times, in the browser's clock, at which its debate ended and until which it waits; 0 if neither.
+ * A tile with the browser times at which its debate ended and until which it waits; 0 if it did not end or wait.
  * @typedef {TileEvent & { ended: number, until: number }} Tile
  */
 /**
@@ -19,7 +19,7 @@ import { avatar, findRole } from "./roles.js";
  * @property {HTMLElement} head
  * @property {HTMLElement} progress
  * @property {HTMLElement} text
- * @property {string | null} shown The debate that it shows.
+ * @property {string | null} shown The debate in the tile.
  * @property {string} shownHead
  */
 
@@ -40,7 +40,7 @@ export class DebateTiles {
     this.places = [];
     /** @type {TileView[]} */
     this.views = [];
-    /** Debates whose tile is drawn again. @type {Set<string>} */
+    /** Debates whose tiles will be redrawn. @type {Set<string>} */
     this.changed = new Set();
     this.columns = 0;
     this.node = el("div", "tiles");
@@ -60,11 +60,11 @@ export class DebateTiles {
   }
 
   /**
-   * Add a debate, or a later state of it. If all places are taken, the debate that ended first loses its own.
+   * Add a debate, or a later state of it. If all places are taken, the debate that ended first is removed.
    *
    * @param {TileEvent} event
    * @param {number} capacity
-   * @param {string | null} kept A debate that does not lose its place.
+   * @param {string | null} kept A debate that is not removed.
    */
   set(event, capacity, kept) {
     const id = event.document_id;
@@ -99,7 +99,7 @@ export class DebateTiles {
   }
 
   /**
-   * Remove debates that have not ended and are not among these.
+   * Remove the debates that have not ended, except for these.
    *
    * @param {Set<string>} running
    */
@@ -112,13 +112,13 @@ export class DebateTiles {
     if (!this.ids.length) this.places = [];
   }
 
-  /** Return the debate to look at first: one that runs, else the last. */
+  /** Return the debate to show first: a running one, else the last. */
   first() {
     return this.ids.find((id) => this.isRunning(id)) ?? this.ids.at(-1) ?? null;
   }
 
   /**
-   * Return a running debate to look at after another one, preferably one that has only just begun.
+   * Return a running debate to show after another one, preferably one that has just started.
    *
    * @param {string} current
    */
@@ -131,14 +131,14 @@ export class DebateTiles {
     return running[0]?.document_id ?? null;
   }
 
-  /** Have the tiles with a countdown drawn again. Tells whether there are any. */
+  /** Mark the tiles with a countdown for redrawing. Returns true if any tile has one. */
   markWaiting() {
     const waiting = [...this.tiles.values()].filter(({ until }) => until > 0);
     for (const { document_id: id } of waiting) this.changed.add(id);
     return waiting.length > 0;
   }
 
-  /** Return how many tiles are beside each other. Counted when it is needed, as asking costs a layout. */
+  /** Return the number of columns of tiles. Call it only when needed, because it triggers a layout. */
   countColumns() {
     this.columns ||= getComputedStyle(this.node).gridTemplateColumns.split(" ").length;
     return this.columns;
@@ -248,7 +248,7 @@ export class DebateTiles {
 }
 
 /**
- * Return the icon of a debate that has ended.
+ * Return the icon of a finished debate.
  *
  * @param {"verdict" | "unresolved" | "failed"} status
  */

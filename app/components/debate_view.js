@@ -48,7 +48,7 @@ export class DebateView {
     else this.showVerdict(event);
   }
 
-  /** Draw complete replies again, as their quotes show which labels are disputed. */
+  /** Redraw complete replies, because their quotes mark disputed labels. */
   redrawReplies() {
     for (const view of this.views.values()) if (view.turn?.done) view.drawReply(view.turn);
   }

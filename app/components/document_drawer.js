@@ -1,6 +1,6 @@
-// A document beside the list that it comes from: text with evidence, all annotations, debates, guideline, history, notes.
+// A document next to its list: text with evidence, all annotations, debates, guideline, history, notes.
 //
-// Arrow keys step through the list, Escape closes. The address of the page carries the open document.
+// Arrow keys step through the list, Escape closes the drawer. The address of the page contains the open document.
 
 import { Debate } from "./debate.js";
 import { DebateView } from "./debate_view.js";
@@ -32,7 +32,7 @@ import { mountView } from "./streamlit_bridge.js";
  * @property {string} actor
  * @property {LabelData[]} labels
  * @property {Kind} kind
- * @property {boolean} inline Whether it is part of the page and shows `document`, and nothing else.
+ * @property {boolean} inline True if the drawer is part of the page and shows only `document`.
  * @property {string | null} document The document to show.
  * @property {string} request Another value shows `document` again.
  * @property {{ act: string, text: string }[]} actions Buttons that notify the page.
@@ -41,7 +41,7 @@ import { mountView } from "./streamlit_bridge.js";
 /** @typedef {{ run: string, events: (TurnEvent | VerdictEvent)[], active: boolean }} ShownDebate */
 /** @typedef {{ who: string, note?: string, tags?: string[] }} Note */
 /**
- * What the studio knows about a document (`core/services/review/document_view.py`).
+ * The studio's data on a document (`core/services/review/document_view.py`).
  *
  * @typedef {DocumentData & { hidden: boolean, annotations: Annotations[], reference: Values, evidence: Evidence[],
  *   debates: ShownDebate[], history: HistoryEntry[], notes: Note[] }} DocumentView
@@ -101,7 +101,7 @@ class DrawerView {
   update({ data, setTriggerValue }) {
     this.notify = (act) => setTriggerValue("act", { act, document: this.document });
     this.data = data;
-    this.answers.clear(); // the page may have changed something
+    this.answers.clear(); // the answers may be outdated
     const first = this.request === null;
     const asked = `${data.document} ${data.request}`;
     if (this.request !== asked) {
@@ -361,7 +361,7 @@ class DrawerView {
   }
 
   /**
-   * Show a debate word by word while it takes place.
+   * Follow an active debate word by word.
    *
    * @param {string} run
    * @param {string} document
@@ -438,7 +438,7 @@ class DrawerView {
 }
 
 /**
- * Tell whether an annotation differs from the reference. Ratings differ from one point of the scale on.
+ * Return true if an annotation differs from the reference, for ratings by one point or more.
  *
  * @param {Value | undefined} value
  * @param {Value | undefined} reference

@@ -1,4 +1,4 @@
-// The documents behind a number. A click opens one in the drawer.
+// List of the documents that a number counts. A click opens a document in the drawer.
 
 import { el } from "./dom.js";
 import { announceListing, markShownRow, openDocument } from "./open_document.js";
@@ -17,9 +17,9 @@ import { rootOf } from "./streamlit_bridge.js";
  * @property {Row[]} rows
  * @property {string} title
  * @property {string} note
- * @property {string} heading The heading of the last column. Without one there is no such column.
+ * @property {string} heading The heading of the last column. Without a heading, the column is omitted.
  * @property {RoleData[]} roles
- * @property {string} listing What the documents are, in the drawer: "2 of 43 in LISTING".
+ * @property {string} listing The name of the list in the drawer: "2 of 43 in LISTING".
  */
 
 /** @param {Component<DocumentListData>} component */

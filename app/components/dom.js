@@ -72,7 +72,7 @@ export function button(className, onClick, ...children) {
 }
 
 /**
- * Let the keyboard reach and scroll a region, and name the region.
+ * Make a region scrollable by keyboard, and name it for screen readers.
  *
  * @param {HTMLElement} node
  * @param {string} name
@@ -100,7 +100,7 @@ export function icon(name, className) {
 }
 
 /**
- * Create the picture of a key of the keyboard.
+ * Create the image of a key of the keyboard.
  *
  * @param {string} key
  */
@@ -109,7 +109,7 @@ export function keyHint(key) {
 }
 
 /**
- * Set the text of a node, without touching the DOM if it has that text already.
+ * Set the text of a node, without a change of the DOM if the text is the same.
  *
  * @param {Node} node
  * @param {string} text

@@ -1,10 +1,10 @@
-// Decides when the parts of a live run are drawn: at most once per frame, and parts out of focus less often.
+// Schedule the drawing of the parts of a live run: at most once per frame, and less often for secondary parts.
 
 /** @typedef {"counters" | "tiles" | "debate"} Part */
 
-/** Milliseconds between two drawings of what is only glanced at. @type {Record<Part, number>} */
+/** Least milliseconds between two drawings of a part. @type {Record<Part, number>} */
 const INTERVALS = { counters: 500, tiles: 250, debate: 0 };
-// After a frame the view rests for a multiple of the time that the frame took: a slow machine has a run to carry, too.
+// Pause after a frame as a multiple of its drawing time, because a slow machine also executes the run.
 const REST_FACTOR = 4;
 const LONGEST_REST_MS = 250;
 
@@ -18,12 +18,12 @@ export class DrawScheduler {
     this.parts = parts;
     /** @type {Set<Part>} */
     this.dirty = new Set();
-    /** When each part was drawn. @type {Partial<Record<Part, number>>} */
+    /** Times at which the parts were drawn. @type {Partial<Record<Part, number>>} */
     this.drawnAt = {};
     this.wanted = false;
     this.frame = 0;
     this.resting = false;
-    /** The node that is scrolled to its end with the next frame. @type {Element | null} */
+    /** The node to scroll to its end with the next frame. @type {Element | null} */
     this.scroll = null;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.restTimer = undefined;
@@ -35,11 +35,11 @@ export class DrawScheduler {
     cancelAnimationFrame(this.frame);
     clearTimeout(this.restTimer);
     clearTimeout(this.dueTimer);
-    this.frame = -1; // no frame is requested any more
+    this.frame = -1; // -1: no frame is requested
   }
 
   /**
-   * Have parts drawn when their time has come.
+   * Draw parts after their interval.
    *
    * @param {...Part} parts
    */
@@ -50,7 +50,7 @@ export class DrawScheduler {
   }
 
   /**
-   * Have parts drawn with the next frame, as the user did something.
+   * Draw parts with the next frame, after an action of the user.
    *
    * @param {...Part} parts
    */
@@ -87,7 +87,7 @@ export class DrawScheduler {
   }
 
   /**
-   * Request no frame until this one is painted, and for a while after that.
+   * Request the next frame only after this one is painted and a pause.
    *
    * @param {number} start
    */
@@ -95,7 +95,7 @@ export class DrawScheduler {
     this.resting = true;
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = () => {
-      // This message comes after the frame was painted.
+      // This message arrives after the frame was painted.
       port1.close();
       if (!this.resting) return;
       const wait = Math.min(LONGEST_REST_MS, REST_FACTOR * (performance.now() - start));

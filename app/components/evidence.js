@@ -7,7 +7,7 @@ import { findLabel, labelName } from "./labels.js";
 
 /**
  * A quote that an agent offers for an item. `start` and `end` are its place in a field of the document, `reply_start`
- * and `reply_end` its place in the reply. All four count code points, and are -1 where there is no such place.
+ * and `reply_end` its place in the reply. All four count code points, and are -1 without a place.
  *
  * @typedef {object} Evidence
  * @property {string} item
@@ -69,8 +69,9 @@ export function splitAtSpans(text, spans, more = []) {
 }
 
 /**
- * Create a document, field by field. Evidence is tinted, underlined and numbered in the colours of its labels. A passage
- * that serves several labels has the tint of the `argued` one, else of the shortest quote, and the line of another one.
+ * Create the nodes of a document, field by field. Evidence is tinted, underlined and numbered in the colours of its
+ * labels. A passage of several labels has the tint of the `argued` one, else of the shortest quote, and the line of
+ * another one.
  *
  * @param {Record<string, string>} fields
  * @param {Iterable<Evidence>} evidence
@@ -135,8 +136,8 @@ function fieldNodes(text, evidence, labels, disputed, argued) {
 }
 
 /**
- * Return where a long text is split into blocks, which the browser lays out only when they are in view: at a line end if
- * there is one near, else at a space, else in a word.
+ * Return the ends of the blocks of a long text, preferably at line ends, else at spaces, else within words. The browser
+ * lays out only blocks in view.
  *
  * @param {string} text
  */
@@ -153,7 +154,7 @@ export function blockEnds(text) {
 }
 
 /**
- * Tell whether the quoted words are in the document.
+ * Return true if the quoted words are in the document.
  *
  * @param {Evidence} evidence
  */

@@ -1,4 +1,4 @@
-// Passes files that are dropped anywhere on the page to a hidden file uploader. Draws nothing.
+// Pass files that are dropped anywhere on the page to a hidden file uploader. Draws nothing.
 
 import { mountView } from "./streamlit_bridge.js";
 

@@ -2,7 +2,7 @@
 
 const integers = new Intl.NumberFormat("en-US");
 
-/** Stands for a value that is undefined. */
+/** Text for an undefined value. */
 export const MISSING = "–";
 
 /**

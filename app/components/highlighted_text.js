@@ -16,7 +16,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {string[]} disputed
  * @property {number | null} height
  * @property {boolean} small
- * @property {boolean} missing Whether to list quotes that are not in the text.
+ * @property {boolean} missing True to list the quotes that are not in the text.
  */
 
 /** @param {Component<HighlightedTextData>} component */

@@ -20,7 +20,7 @@ export default function (component) {
   const notifyOrder = () => {
     const order = [...root.children].map((row) => /** @type {HTMLElement} */ (row).dataset.id);
     if (order.join() === data.labels.map(({ id }) => id).join()) return;
-    markChanged(root); // if the order is refused, the rows go back with the next update
+    markChanged(root); // if the order is refused, the next update restores the rows
     setTriggerValue("order", order);
   };
   const rows = data.labels.map((label) => {
@@ -33,7 +33,7 @@ export default function (component) {
 }
 
 /**
- * Return which part of which row has the focus.
+ * Return the focused row and its part.
  *
  * @param {HTMLElement} root
  */
@@ -86,7 +86,7 @@ function labelRow({ id, name, colour, note }, selected, onPick, onMoved) {
 }
 
 /**
- * Let a row follow the pointer until it is released.
+ * Move a row with the pointer until the pointer is released.
  *
  * @param {PointerEvent} event
  * @param {HTMLElement} row

@@ -36,7 +36,7 @@ export function labelTable(debate, run, hiddenRoles) {
 }
 
 /**
- * Return the last turn of each role that says something about labels.
+ * Return the last turn of each role that gives values to labels.
  *
  * @param {Debate | null} debate
  * @returns {Map<string, TurnEvent>}
@@ -47,7 +47,7 @@ function latestOpinions(debate) {
 }
 
 /**
- * Return the roles that have a column. When the debate is over, roles that assigned no labels have none.
+ * Return the roles with a column: all roles during the debate, and those that assigned labels after its end.
  *
  * @param {Debate | null} debate
  * @param {RunInfo} run

@@ -1,4 +1,4 @@
-// The table of runs: sort, select, pin and rename them, with the mouse or the keyboard.
+// The table of runs, which can be sorted, selected, pinned and renamed with the mouse or the keyboard.
 
 import { button, el, icon } from "./dom.js";
 import { mountView } from "./streamlit_bridge.js";
@@ -6,7 +6,7 @@ import { mountView } from "./streamlit_bridge.js";
 /** @import { Component } from "./streamlit_bridge.js" */
 
 /**
- * A cell: its text in parts, of which some stand out because the other runs differ there, and a number to sort by.
+ * A cell: parts of its text, marked where runs differ, and a number to sort by.
  * @typedef {{ parts: [string, boolean][], value: number | null, tone?: string, title?: string }} Cell
  */
 /**
@@ -27,7 +27,7 @@ import { mountView } from "./streamlit_bridge.js";
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
 const NAME = "name";
-const MOST_CHANGES = 50; // kept to be sent again
+const MOST_CHANGES = 50; // changes that are kept to be sent again
 
 /**
  * Return the runs in an order; pinned ones stay first, and runs without a value come last.
@@ -64,7 +64,7 @@ class LeaderboardView {
     /** @type {{ number: number, id: string, name?: string, pinned?: boolean }[]} */
     this.changes = [];
     this.renaming = "";
-    /** @type {string | undefined} What the user has typed as the new name. */
+    /** @type {string | undefined} The new name that the user is typing. */
     this.draft = undefined;
     this.onKey = (/** @type {KeyboardEvent} */ event) => this.handleKey(event);
     root.addEventListener("keydown", this.onKey);
@@ -265,8 +265,8 @@ class LeaderboardView {
   }
 
   /**
-   * Change the details of a run. Streamlit may drop all but the latest of several messages, so each message holds the
-   * earlier changes, too. The page applies each number once.
+   * Change the details of a run. Streamlit may drop all but the latest of several messages, so each message also
+   * contains the earlier changes. The page applies each number once.
    *
    * @param {string} id
    * @param {{ name?: string, pinned?: boolean }} change

@@ -1,7 +1,7 @@
-// The connection to the studio over which debates are followed live (`app/live.py`).
+// The connection to the studio that receives live debates (`app/api/live.py`).
 //
-// The studio sends only what this connection lacks. So the client counts how much of each turn it has, in cursors, and
-// sends them whenever it connects again. Neither a reload nor a lost connection then loses or repeats a word.
+// The studio sends only text that this connection has not received. So the client keeps a cursor for each turn and sends
+// the cursors whenever it reconnects. Neither a reload nor a lost connection then loses or repeats text.
 
 /** @import { DocumentData, TurnEvent, VerdictEvent } from "./debate.js" */
 /** @import { Values } from "./labels.js" */
@@ -22,10 +22,10 @@
  * @property {number} rate Documents per minute.
  * @property {number | null} eta_seconds
  * @property {string} message
- * @property {string} stop_code Why the run does not move.
+ * @property {string} stop_code The reason why the run is not active.
  */
 /**
- * A debate in short. `status` and `values` are set when it has ended.
+ * A summary of a debate. `status` and `values` are set after its end.
  *
  * @typedef {object} TileEvent
  * @property {"tile"} kind
@@ -55,7 +55,7 @@
 /** @typedef {{ type: "gone" }} Gone */
 /** @typedef {Snapshot | Batch | FinishedPage | Gone} LiveMessage */
 /**
- * "open": connected. "lost": the client connects again in some seconds. "refused": the page has no access.
+ * "open": connected. "lost": the client reconnects after some seconds. "refused": the page has no access.
  * @typedef {"open" | "lost" | "refused"} ConnectionState
  */
 
@@ -67,7 +67,7 @@ export class LiveClient {
   /**
    * @param {object} options
    * @param {string} options.run
-   * @param {() => void} options.onMessage Called when there is something to `read`.
+   * @param {() => void} options.onMessage Called when messages can be `read`.
    * @param {(state: ConnectionState, seconds: number) => void} [options.onConnection]
    * @param {(address: string) => WebSocket} [options.connect]
    * @param {() => Promise<boolean>} [options.isRefused] Called after repeated failures.
@@ -80,9 +80,9 @@ export class LiveClient {
     this.isRefused = isRefused;
     /** The debate that is followed in full. @type {string | null} */
     this.document = null;
-    /** What the studio calls this state of the run. Cursors of another one are not valid. */
+    /** The studio's id of this state of the run. Cursors of another state are invalid. */
     this.instance = "";
-    /** How much is known of each turn: the attempt and the characters. @type {Map<number, [number, number]>} */
+    /** Attempt and number of received characters of each turn. @type {Map<number, [number, number]>} */
     this.cursors = new Map();
     /** @type {LiveMessage[]} */
     this.inbox = [];
@@ -129,7 +129,7 @@ export class LiveClient {
   }
 
   /**
-   * Follow a debate from its first word on, and no other one any more.
+   * Follow only this debate, from its first word.
    *
    * @param {string | null} document
    */
@@ -175,7 +175,7 @@ export class LiveClient {
   }
 
   /**
-   * Move the cursor of a turn on. Sets `restart` if the text begins again. A gap is asked for and gives false.
+   * Advance the cursor of a turn. Sets `restart` if the text starts again. Requests a gap, and returns false for it.
    *
    * @param {TurnEvent} event
    */
@@ -199,7 +199,7 @@ function openSocket(address) {
   return new WebSocket(`${scheme}//${location.host}${address}`);
 }
 
-/** Return whether the studio answers but this browser lacks its cookie, for example after a restart of the studio. */
+/** Return true if the studio answers without access, for example for an old cookie after a restart. */
 async function lacksAccess() {
   const response = await fetch("/_stcore/health").catch(() => null);
   return response?.status === 403;

@@ -1,5 +1,5 @@
-// A live run: its counters, one debate in full, and all the others. It has a connection of its own (live_client.js), so
-// that reruns of the page neither stop nor slow it.
+// A live run: its counters, one complete debate, and tiles of the other debates. The separate connection
+// (live_client.js) is independent of reruns of the page.
 
 import { Debate } from "./debate.js";
 import { DebateTiles } from "./debate_tiles.js";
@@ -34,15 +34,15 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {string} state The state of the run as the page shows it.
  * @property {number | null} budget
  * @property {number} slots The number of tiles.
- * @property {boolean} explained Whether the page explains why the run is not running.
+ * @property {boolean} explained True if the page explains why the run is not active.
  * @property {Layout} layout
  */
 /** @typedef {"live" | "finished"} Mode */
 
-// How long, in milliseconds, a debate that has ended stays before another one is shown.
+// Milliseconds for which a finished debate stays before another one is shown.
 const DWELL_MS = 2600;
 const DWELL_AFTER_KEY_MS = 9000;
-const RELIST_MS = 4000; // Between two updates of the list of finished debates.
+const RELIST_MS = 4000; // Milliseconds between two updates of the list of finished debates.
 const CHAIN_AVATARS = 6;
 const SMALLEST_HEIGHT = 620;
 const NARROW = { width: 1160, height: 800 };
@@ -61,7 +61,7 @@ class LiveRunView {
     this.run = { labels: createLabels(data.labels), roles: createRoles(data.roles), kind: data.kind };
     /** @type {RunStatusEvent | null} */
     this.status = null;
-    /** The debate that is shown. @type {DebateView | null} */
+    /** The shown debate. @type {DebateView | null} */
     this.view = null;
     /** @type {Replay | null} */
     this.replay = null;
@@ -69,12 +69,12 @@ class LiveRunView {
     this.documentChanged = true;
     this.shownDocument = "";
     this.followsEnd = true; // the turns are scrolled to their end
-    this.turnedToFinished = false; // by itself, as no debate was in progress
+    this.turnedToFinished = false; // automatically, because no debate was in progress
     this.notifiedState = "";
     this.refused = false;
     this.gone = false;
     this.hasSnapshot = false;
-    /** Finished debates when the list was requested, and when that was. */
+    /** Number of finished debates and time of the last request of the list. */
     this.listed = { count: -1, at: 0 };
     this.width = 0;
     const kept = this.loadSettings();
@@ -159,12 +159,12 @@ class LiveRunView {
     return this.component.data;
   }
 
-  /** The id of the debate that is shown. */
+  /** The id of the shown debate. */
   get shownId() {
     return this.view?.debate.id ?? null;
   }
 
-  // Settings of this tab: they outlive a reload and a switch to another page.
+  // Settings of this tab, kept after a reload and on other pages.
 
   /** @returns {{ focus?: string | null, pinned?: boolean, hidden?: string[], mode?: Mode }} */
   loadSettings() {
@@ -245,7 +245,7 @@ class LiveRunView {
     if (document.hidden)
       this.readMessages(); // hidden pages draw no frames
     else if (this.client.inbox.at(-1)?.type === "finished")
-      this.scheduler.show(); // the user waits for it
+      this.scheduler.show(); // without delay, as the user waits for the list
     else this.scheduler.mark();
   }
 
@@ -339,7 +339,7 @@ class LiveRunView {
   }
 
   /**
-   * Have the page run when the state is not the one that the page shows, as its buttons depend on the state.
+   * Rerun the page when the state differs from the shown state, because its buttons depend on the state.
    *
    * @param {RunStatusEvent["state"]} state
    */
@@ -364,7 +364,7 @@ class LiveRunView {
     if (!this.view) return;
     const known = this.view.debate.turns.get(event.turn);
     this.view.showTurn(event);
-    if (event.done) this.documentChanged = true; // its evidence is marked
+    if (event.done) this.documentChanged = true; // to mark its evidence
     if (known?.done !== event.done || known.waiting !== event.waiting) this.scheduler.mark("debate");
     this.scrollToEnd();
     this.scheduler.mark();
@@ -379,7 +379,7 @@ class LiveRunView {
   }
 
   /**
-   * Request the list again while debates end: now and then, or at once when the run has changed its state.
+   * Request the list again while debates finish: at intervals, or at once when the state of the run has changed.
    *
    * @param {boolean} now
    */
@@ -394,7 +394,7 @@ class LiveRunView {
     if (!this.view && page.rows.length) this.focus(page.rows[0].document_id);
   }
 
-  // Which debate is shown
+  // The shown debate
 
   /**
    * Show a debate, or none.
@@ -413,7 +413,7 @@ class LiveRunView {
     this.scheduler.show("debate", "tiles");
   }
 
-  /** Put the turns of the debate, or of its replay, in place. */
+  /** Show the turns of the debate, or of its replay. */
   showView() {
     const view = this.replay?.view ?? this.view;
     const hint = "The first debate appears here when it starts.";
@@ -424,7 +424,7 @@ class LiveRunView {
   }
 
   /**
-   * Show a debate because the user or the view turned to it.
+   * Show a debate after a choice of the user or of the view.
    *
    * @param {string} id
    * @param {number} [dwell]
@@ -442,7 +442,7 @@ class LiveRunView {
     this.pin(true);
   }
 
-  /** Turn to a debate if none is shown. */
+  /** Choose a debate if none is shown. */
   chooseDebate() {
     if (this.view) return;
     const id = this.tiles.first();
@@ -458,7 +458,7 @@ class LiveRunView {
     this.leaveTimer = setTimeout(() => this.leave(), this.dwell);
   }
 
-  /** Turn from a debate that has ended to one that is in progress. */
+  /** Replace a finished debate by one in progress. */
   leave() {
     this.leaveTimer = undefined;
     if (this.pinned || this.replay || !this.view?.debate.verdict) return;
@@ -503,10 +503,10 @@ class LiveRunView {
   }
 
   /**
-   * Return how many debates further on a key leads.
+   * Return the number of debates that a key moves forward.
    *
    * @param {string} key
-   * @param {boolean} scrolls Whether up and down scroll what has the focus.
+   * @param {boolean} scrolls True if the up and down keys scroll the focused region.
    */
   stepOf(key, scrolls) {
     const row = this.mode === "live" ? this.tiles.countColumns() : 1;

@@ -1,4 +1,4 @@
-// Key metrics side by side. A share from 0 to 1 is drawn on a bar with its interval.
+// Key metrics side by side. A share from 0 to 1 is shown as a bar with its interval.
 
 import { el } from "./dom.js";
 import { formatScore } from "./format.js";

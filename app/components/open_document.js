@@ -1,10 +1,10 @@
-// How lists of documents and the drawer that shows one of them notify each other.
+// Events between lists of documents and the drawer that shows a document.
 //
-// They are components of the same page that Streamlit draws separately, so they use events of the page. The review grid
-// is in a frame of its own.
+// Streamlit draws these components of a page separately, so they communicate by events of the page. The review grid is
+// in a separate frame.
 
 /**
- * A list of documents: its ids in order, and what they are.
+ * A list of documents: its ids in order, and its title.
  * @typedef {{ ids: string[], title: string }} DocumentListing
  */
 /** @typedef {DocumentListing & { id: string | null }} OpenRequest Without an id, the list only announces itself. */
@@ -14,9 +14,9 @@ const SHOWN = "moot-document-shown";
 const WAIT_MS = 5000;
 let shown = /** @type {string | null} */ (null);
 let drawers = 0;
-/** The list that was drawn last. @type {DocumentListing} */
+/** The last list that was drawn. @type {DocumentListing} */
 let announced = { ids: [], title: "" };
-/** A request that came before the drawer was drawn. @type {{ request: OpenRequest, at: number } | null} */
+/** A request from before the drawer was drawn. @type {{ request: OpenRequest, at: number } | null} */
 let waiting = null;
 
 /**
@@ -31,7 +31,7 @@ export function openDocument(id, listing) {
 }
 
 /**
- * Announce the documents of a list that was drawn. A drawer whose document is one of them steps through it.
+ * Announce the documents of a list that was drawn. A drawer with one of them steps through this list.
  *
  * @param {DocumentListing} listing
  */
@@ -40,7 +40,7 @@ export function announceListing(listing) {
   dispatch(OPEN, { id: null, ...listing });
 }
 
-/** Return the list that was drawn last. */
+/** Return the last list that was drawn. */
 export function lastListing() {
   return announced;
 }
@@ -62,7 +62,7 @@ export function onOpenRequest(onOpen) {
 }
 
 /**
- * Notify the lists which document the drawer shows, or that it is closed.
+ * Notify the lists of the document in the drawer; null if the drawer is closed.
  *
  * @param {string | null} id
  */
@@ -75,7 +75,7 @@ export function noteShown(id) {
 const marked = new WeakMap();
 
 /**
- * Mark the row of the shown document in a list, now and whenever another one is shown.
+ * Mark the row of the shown document in a list, now and after each change of the document.
  *
  * @param {HTMLElement} root
  * @param {string} rows The selector of the rows, whose `data-id` is the id of their document.

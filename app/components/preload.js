@@ -1,4 +1,4 @@
-// Loads a module of Streamlit while the browser is idle, so that it is there when a page needs it. Draws nothing.
+// Load a module of Streamlit while the browser is idle, before a page needs it. Draws nothing.
 
 /** @import { Component } from "./streamlit_bridge.js" */
 

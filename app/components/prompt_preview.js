@@ -1,4 +1,4 @@
-// The prompts that the roles get. Lines that an edit added or removed are marked. Prompts are shown as text, not markup.
+// The prompts of the roles, shown as text. Lines that an edit added or removed are marked.
 
 import { button, el, setText } from "./dom.js";
 import { formatChange, formatCount } from "./format.js";
@@ -19,7 +19,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  */
 
 const CONTEXT_HEIGHT = 70; // pixels above the first change
-/** The tab that each root shows, and the changes that it showed last. @type {WeakMap<HTMLElement, { tab: string, changes: string }>} */
+/** The shown tab and the last shown changes by root. @type {WeakMap<HTMLElement, { tab: string, changes: string }>} */
 const states = new WeakMap();
 
 /** @param {Component<{ roles: RolePrompt[], height: number }>} component */

@@ -1,4 +1,4 @@
-// The structure of a debate: rows of roles with the labels that each assigns. Speaking roles are marked.
+// The structure of a debate: rows of roles with their labels. Active roles are marked.
 
 import { el, icon } from "./dom.js";
 import { formatPlural, formatRating } from "./format.js";
@@ -9,7 +9,7 @@ import { avatar, findRole } from "./roles.js";
 /** @import { Kind } from "./labels.js" */
 
 /**
- * How a protocol is drawn: one role after another, a round table, a court, or several panels.
+ * Layout of a protocol: one role after another, a round table, a court, or several panels.
  * @typedef {"chain" | "round" | "court" | "panels"} Layout
  */
 /** @typedef {{ text: string, tone: string }} Agreement */
@@ -116,7 +116,7 @@ function row(name, nodes, note = "", tone = "secondary") {
 }
 
 /**
- * Put an arrow between nodes.
+ * Insert arrows between nodes.
  *
  * @param {Node[]} nodes
  */
@@ -147,7 +147,7 @@ function turnNode(turn, run) {
 }
 
 /**
- * Create what a turn assigns: squares in the colours of labels, or ratings. A turn that only argues assigns nothing.
+ * Create the labels of a turn as coloured squares, or its ratings. A turn without a decision has none.
  *
  * @param {TurnEvent} turn
  * @param {RunInfo} run
@@ -170,7 +170,7 @@ function voteNode({ labels: assigned, values, problem }, { labels, kind }) {
 }
 
 /**
- * Describe how far votes agree: "all agree", or "3 to 1". Empty while votes are missing.
+ * Describe the agreement of votes: "all agree", or "3 to 1". Empty while votes are missing.
  *
  * @param {TurnEvent[]} turns
  * @param {Kind} kind
@@ -190,7 +190,7 @@ function voteKey({ values, labels }) {
 }
 
 /**
- * Return the last turn of each role: a request that was repeated counts once.
+ * Return the last turn of each role, because a repeated request counts once.
  *
  * @param {TurnEvent[]} turns
  */

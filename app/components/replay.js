@@ -1,4 +1,4 @@
-// Play a finished debate again, word by word.
+// Replay a finished debate word by word.
 
 import { Debate } from "./debate.js";
 import { DebateView } from "./debate_view.js";
@@ -51,7 +51,7 @@ export class Replay {
 }
 
 /**
- * Return the events of a turn: a word each, and at last the turn as it ended.
+ * Return the events of a turn: one per word, and the complete turn at the end.
  *
  * @param {TurnEvent} turn
  * @param {string} text

@@ -1,4 +1,4 @@
-// Show the text of a reply: bold words, label names at the start of a line, and the quotes that it offers as evidence.
+// Show the text of a reply with bold words, label names at the start of a line, and quotes of evidence.
 
 import { el } from "./dom.js";
 import { isSupported, splitAtSpans, toUtf16 } from "./evidence.js";
@@ -12,7 +12,7 @@ import { findLabel } from "./labels.js";
 const BOLD = /\*\*([^*\n]{1,160})\*\*/g;
 
 /**
- * Tell whether a reply is data (JSON or a code block) and not prose.
+ * Return true if a reply is data (JSON or a code block) and not prose.
  *
  * @param {string} text
  */
@@ -44,7 +44,7 @@ export function replyNodes(text, labels, evidence = [], disputed = new Set()) {
 }
 
 /**
- * Find what is marked in a reply. Marks do not overlap: quotes come first.
+ * Find the marked passages of a reply. Passages do not overlap, and quotes have priority.
  *
  * @param {string} text
  * @param {Labels} labels
@@ -74,7 +74,7 @@ function findMarks(text, labels, evidence) {
 const patterns = new WeakMap();
 
 /**
- * Return the pattern of label names that begin a line and are followed by a colon, a full stop or a dash.
+ * Return the pattern of label names at the start of a line before a colon, a full stop or a dash.
  *
  * @param {Labels} labels
  */
@@ -83,7 +83,7 @@ function leadingNames(labels) {
   if (!pattern) {
     const names = [...labels.values()].map(({ name }) => name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     names.sort((a, b) => b.length - a.length);
-    const any = names.join("|") || "(?!)"; // which matches nothing
+    const any = names.join("|") || "(?!)"; // "(?!)" matches nothing
     pattern = new RegExp(`(^[-•\\s]*)#?(?:${any})(?=[.:]|\\s*[-–—:])[.:]?`, "gim");
     patterns.set(labels, pattern);
   }

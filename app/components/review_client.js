@@ -1,18 +1,18 @@
-// Sends what a reviewer does to the studio, and asks the studio for data (`app/api/review.py`).
+// Send the actions of a reviewer to the studio, and request data (`app/api/review.py`).
 //
-// Actions are sent in their order. Those that wait go into one request. An action without an answer is sent again under
-// the same id until it has one; the studio performs each id once.
+// Actions are sent in order, waiting ones in one request. An action is sent again under the same id until the studio
+// answers; the studio performs each id once.
 
 /** @typedef {Record<string, unknown>} Fields */
 /**
  * The answer to an action: when it was saved, the documents that it changed, and when they were read.
- * `problem` and `remedy` say why it was refused.
+ * `problem` and `remedy` explain a refusal.
  *
  * @typedef {{ saved: string, touched: string[], read: number, problem?: string, remedy?: string }} ActionAnswer
  */
 /** @typedef {{ message: Fields, resolve: (answer: ActionAnswer | null) => void }} PendingAction */
 /**
- * "saved": everything is. "idle": nothing was to be saved. "lost": the studio does not answer. "refused": not saved.
+ * "saved": all actions are saved. "idle": no action yet. "lost": the studio does not answer. "refused": not saved.
  * @typedef {"saving" | "saved" | "idle" | "lost" | "refused"} SaveState
  */
 
@@ -32,7 +32,7 @@ export class ReviewClient {
     this.onState = onState;
     this.name = Math.random().toString(36).slice(2, 12);
     this.count = 0;
-    /** Actions without an answer, in their order. @type {PendingAction[]} */
+    /** Actions without an answer, in order. @type {PendingAction[]} */
     this.pending = [];
     this.sending = false;
     this.closed = false;
@@ -40,7 +40,7 @@ export class ReviewClient {
   }
 
   /**
-   * Ask for data, until the studio answers or the client is closed.
+   * Request data, repeatedly until the studio answers or the client is closed.
    *
    * @param {string} name
    * @param {Fields} fields
@@ -49,7 +49,7 @@ export class ReviewClient {
     return (await this.deliver({ query: name, ...fields }, () => !this.closed)).body;
   }
 
-  /** Ask for no more data. Actions are still sent. */
+  /** Stop requesting data. Actions are still sent. */
   close() {
     this.closed = true;
   }
@@ -86,10 +86,10 @@ export class ReviewClient {
   }
 
   /**
-   * Post a message again and again until the studio answers.
+   * Post a message repeatedly until the studio answers.
    *
    * @param {Fields} message
-   * @param {() => boolean} isWanted Whether to try again.
+   * @param {() => boolean} isWanted Returns true to try again.
    * @returns {Promise<{ status: number, body: any }>} Never resolves if the answer is no longer wanted.
    */
   async deliver(message, isWanted) {
@@ -123,7 +123,7 @@ export class ReviewClient {
     resolve(answer);
   }
 
-  /** Send what has no answer once more, in a request that outlives the page. */
+  /** Send the actions without an answer again, in a request that continues after the page is closed. */
   flushOnUnload() {
     if (this.pending.length) this.post({ actions: this.pending.map(({ message }) => message) }).catch(() => null);
   }

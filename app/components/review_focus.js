@@ -1,5 +1,5 @@
-// Focus: review one document at a time by keyboard. Actions go to the studio over a route of its own (review_client.js),
-// so that a key press is saved and shown without a rerun of the page.
+// Focus: review one document at a time by keyboard. Actions are sent over a separate route (review_client.js), so a key
+// press is saved and shown without a rerun of the page.
 
 import { ActionQueue } from "./action_queue.js";
 import { el, icon, keyHint, makeScrollable, setText } from "./dom.js";
@@ -40,7 +40,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {Record<string, unknown>} filters Of the queue.
  * @property {{ share: number, blind: boolean }} settings
  * @property {string[]} tags Error types.
- * @property {string | null} document The document that the page wants to be shown.
+ * @property {string | null} document The document that the page requests.
  * @property {string} height A CSS length.
  */
 /** @typedef {{ documents: number, submitted: number, urgent: number, seconds: number | null }} Progress */
@@ -52,7 +52,7 @@ const PAGE_SIZE = 50;
 const LONGEST_QUEUE = 1000;
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
 const PREFETCHED = 4; // Documents that are loaded before they are shown.
-const NOTIFY_MS = 700; // The page follows a little later: what it shows below is not urgent.
+const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
 const REFRESHED_AFTER_UNDO = 5;
@@ -116,11 +116,11 @@ class FocusView {
     this.id = null;
     /** @type {ReviewDocument | null} */
     this.document = null;
-    this.position = 0; // The label that has the focus.
-    this.drawnPosition = 0; // The one when the document was drawn: its evidence comes first.
+    this.position = 0; // The focused label.
+    this.drawnPosition = 0; // The label at the time of drawing, whose evidence comes first.
     /** The open parts of the side panel. @type {Set<SideName>} */
     this.openParts = new Set();
-    /** The user's choice; without one, the queue gives way to the side panel on a narrow screen. @type {boolean | null} */
+    /** The user's choice; without a choice, the side panel replaces the queue on a narrow screen. @type {boolean | null} */
     this.showsQueue = null;
     /** @type {Guideline | null} */
     this.guideline = null;
@@ -183,7 +183,7 @@ class FocusView {
     for (const kind of ACTIVITY) {
       window.addEventListener(kind, () => this.stopwatch.noteActivity(), { passive: true, signal });
     }
-    // The switch that led here would keep the arrow keys to itself.
+    // Otherwise the focused switch would handle the arrow keys.
     if (isFirst && !isTyping(document.activeElement)) root.focus({ preventScroll: true });
     this.actions.add(() => this.reload(data.document));
   }
@@ -226,7 +226,7 @@ class FocusView {
     this.loadProgress();
   }
 
-  /** Load more rows of the queue. Returns how many there were. */
+  /** Load more rows of the queue. Returns the number of new rows. */
   async loadRows() {
     const size = Math.min(this.rows.length + PAGE_SIZE, LONGEST_QUEUE);
     const answer = await this.client.query("queue", {
@@ -270,7 +270,7 @@ class FocusView {
   }
 
   /**
-   * Load a document again and show it, if it is still the one that is shown.
+   * Load a document again and redraw it if it is still shown.
    *
    * @param {string} id
    */
@@ -288,7 +288,7 @@ class FocusView {
     this.drawKeys();
   }
 
-  // Which document is shown
+  // The shown document
 
   /** @param {string | null} id */
   findRow(id) {
@@ -409,7 +409,7 @@ class FocusView {
   }
 
   /**
-   * Say which items are to be decided first.
+   * Show the items that must be decided first.
    *
    * @param {string[]} items
    */
@@ -531,8 +531,8 @@ class FocusView {
     for (const id of this.info.labels.keys()) if (isOpen(this.document.values[id])) this.setValue(id, false);
   }
 
-  // Keys: off while the user types, and while a dialog of the page is open. A key waits for the document that it is
-  // meant for: what is typed while the next document loads acts on that document.
+  // Keys: off while the user types, and while a dialog of the page is open. A key that is pressed while the next document
+  // loads acts on that document.
 
   /** @param {KeyboardEvent} event */
   handleKey(event) {
@@ -568,7 +568,7 @@ class FocusView {
   }
 
   /**
-   * Return what a key does, or null if it does nothing here.
+   * Return the action of a key, or null if it has none here.
    *
    * @param {KeyboardEvent} event
    * @param {EventTarget} source
@@ -646,7 +646,7 @@ class FocusView {
   }
 
   /**
-   * Return a listener for a button. The keys work again after it was pressed.
+   * Return a listener for a button that moves the focus back, so that the keys work after a click.
    *
    * @param {() => unknown} action
    */
@@ -691,7 +691,7 @@ class FocusView {
   }
 
   /**
-   * Return the node of a row, a new one only if the row has changed.
+   * Return the node of a row; create a new one only if the row has changed.
    *
    * @param {QueueRow} row
    */
@@ -878,7 +878,7 @@ class FocusView {
   }
 
   /**
-   * Return the text area of the note. It stays the same while the document does, as somebody may be typing in it.
+   * Return the text area of the note; the same one for the same document, because the user may be typing.
    *
    * @param {ReviewDocument} document
    */
@@ -959,7 +959,7 @@ class FocusView {
     );
   }
 
-  /** Return the keys that change a label, and what they do. */
+  /** Return the keys that change a label, and their actions. */
   digitKeys() {
     const { kind, scales, labels } = this.info;
     const scale = scales[[...labels.keys()][this.position]];

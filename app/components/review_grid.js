@@ -1,8 +1,7 @@
 // Code of the review grid's frame, loaded by review_grid_loader.js.
 //
-// Every edit goes to the studio at once (review_client.js). A cell shows its edit until the page has rows that were read
-// after the edit was saved, so that no older answer undoes a second click. The page runs a little later, for what it
-// shows around the grid.
+// Every edit is sent to the studio at once (review_client.js). A cell shows its edit until the page has rows that were
+// read after the edit was saved, so an older answer does not revert a second click. The page reruns a little later.
 
 import { el, setText } from "./dom.js";
 import { ReviewClient } from "./review_client.js";
@@ -20,7 +19,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @typedef {Record<string, any>} RowData
  */
 /**
- * What this module uses of AG Grid.
+ * The part of AG Grid's interface that this module uses.
  * @typedef {{ id: string, data: RowData, rowIndex: number, setDataValue(field: string, value: string): void }} RowNode
  */
 /** @typedef {{ getColId(): string, getColDef(): any, getMinWidth(): number, getActualWidth(): number, isVisible(): boolean }} Column */
@@ -51,8 +50,8 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {{ run: string, actor: string }} head
  * @property {string[]} fields Fields of the labels, in the order of their keys.
  * @property {Record<string, CellValue[]>} values Values that a click cycles through, by field.
- * @property {boolean} boxes Whether labels are shown as check boxes.
- * @property {boolean} all Whether squares of absent labels are shown, too.
+ * @property {boolean} boxes True to show labels as check boxes.
+ * @property {boolean} all True to show squares of absent labels too.
  * @property {Record<string, string>} label_names Names of labels by id.
  * @property {string[]} names
  * @property {string[]} colours
@@ -74,7 +73,7 @@ const touched = new Set();
 let client;
 /** @type {string | null} */
 let focusedRow = null;
-/** How often there was something to notify the page of. */
+/** Number of notifications of the page. */
 let revision = 0;
 let sentState = "";
 let refreshing = false;
@@ -133,7 +132,7 @@ async function act(api, name, fields, onAnswer = () => {}) {
 }
 
 /**
- * Load the rows again that actions have touched. Neither "Saved" nor another action waits for them.
+ * Reload the rows that actions have changed. Neither "Saved" nor other actions wait for this.
  *
  * @param {GridApi} api
  */
@@ -154,7 +153,7 @@ async function refreshRows(api) {
 }
 
 /**
- * Notify the page, by changing a cell of a column that is not shown.
+ * Notify the page by changing a cell of a hidden column.
  *
  * @param {GridApi} api
  * @param {number} wait
@@ -187,14 +186,14 @@ export function handleClick({ api, node, column }) {
   if (isLabel(column)) toggle(api, node, column.getColId());
 }
 
-// Keys. The grid asks before it handles a key itself, while the key is being pressed. Its event onCellKeyDown comes
-// later, when a quick typist is on the next row.
+// Keys. The grid calls this handler before it handles a key. Its event onCellKeyDown is later, when a fast user is
+// already on the next row.
 
 /** Events whose action was performed. @type {WeakSet<KeyboardEvent>} */
 const handled = new WeakSet();
 
 /**
- * Perform the action of a key. Returns true if the grid is to leave the key alone.
+ * Perform the action of a key. Returns true if the grid must not handle the key.
  *
  * @param {CellParams & { event: KeyboardEvent }} params
  */
@@ -248,7 +247,7 @@ function focusNextRow(api, node, column) {
   api.setFocusedCell(row, column);
 }
 
-// What the page gets
+// State that the page receives
 
 /** @typedef {{ eventData: { type: string, api: GridApi, rowIndex?: number | null } }} ReturnParams */
 
@@ -268,7 +267,7 @@ function noteFocus({ api, rowIndex = null }) {
 }
 
 /**
- * Tell whether the page gets the state now.
+ * Return true if the page receives the state now.
  *
  * @param {ReturnParams} params
  */
@@ -284,8 +283,8 @@ export function shouldReturn({ eventData: { api } }) {
   return true;
 }
 
-// "Saved" is shown in the head of the page, which this frame can reach. The page shows it, too, when it runs, but does
-// not know of actions on their way.
+// This frame shows "Saved" in the head of the page. The page itself shows it only when it reruns, and does not know of
+// pending actions.
 
 const headObserver = new MutationObserver(() => {
   if (client.pending.length) showSaveState("saving", "");
@@ -339,7 +338,7 @@ function drawUnresolved(node) {
 }
 
 /**
- * Draw the labels that somebody assigned: squares ("0110"), a word ("=Positive"), or "?".
+ * Draw the assigned labels: squares ("0110"), a word ("=Positive"), or "?".
  *
  * @param {HTMLElement} node
  * @param {CellParams} params
@@ -403,7 +402,7 @@ export function drawHeader(node, { name, colour, ink, title }) {
 }
 
 /**
- * Tell whether a cell of a label is marked with a letter.
+ * Return true if a cell of a label is marked with a letter.
  *
  * @param {CellParams} params
  * @param {string} letter
@@ -413,7 +412,7 @@ export function isMarked({ data, colDef }, letter) {
 }
 
 /**
- * Tell whether fewer quotes were found than there are: "2 of 3".
+ * Return true if not all quotes were found: "2 of 3".
  *
  * @param {CellParams} params
  */
@@ -433,7 +432,7 @@ export function isFocused({ node }) {
 }
 
 /**
- * Shorten a long id. As a rule it differs from others at its beginning or end.
+ * Shorten a long id in the middle, because ids usually differ at the start or end.
  *
  * @param {{ value: string }} params
  */
@@ -453,7 +452,7 @@ export function start({ api }) {
 }
 
 /**
- * Make the column of ids as wide as the ids. (The option autoSizeStrategy warns of flexible columns.)
+ * Fit the column of ids to the ids. (The option autoSizeStrategy would warn about flexible columns.)
  *
  * @param {{ api: GridApi }} event
  */
@@ -463,7 +462,7 @@ export function fitIds({ api }) {
 }
 
 /**
- * Hide the count of quotes if a row would have to be scrolled otherwise.
+ * Hide the count of quotes if rows would be wider than the grid.
  *
  * @param {{ api: GridApi }} event
  */

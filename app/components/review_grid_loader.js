@@ -1,7 +1,7 @@
-// Loads review_grid.js into the frame of the grid. This is a classic script, because streamlit-aggrid takes no modules.
+// Load review_grid.js into the frame of the grid. This is a classic script, because streamlit-aggrid accepts no modules.
 //
-// AG Grid needs its callbacks before the module is there. So the options of the grid name callbacks of `window.moot`,
-// which pass on to the module. Until it is loaded, cells are empty and keys are left to the grid.
+// AG Grid needs its callbacks before the module is loaded. So the options of the grid name callbacks of `window.moot`,
+// which call the module. Until it is loaded, cells are empty and the grid handles all keys.
 
 // @ts-expect-error: window has no such property yet
 window.moot = (() => {
@@ -13,7 +13,7 @@ window.moot = (() => {
 
   return {
     /**
-     * A callback that AG Grid needs an answer from. The answer is undefined until the module is loaded.
+     * A callback with a result, which is undefined until the module is loaded.
      *
      * @param {string} name
      * @param {...unknown} more
@@ -24,7 +24,7 @@ window.moot = (() => {
         module?.[name](params, ...more),
 
     /**
-     * A listener. Events from before the module was loaded reach it afterwards.
+     * A listener. It receives earlier events after the module is loaded.
      *
      * @param {string} name
      */

@@ -1,4 +1,4 @@
-// The parts of the Focus view: functions of plain data that create nodes.
+// Parts of the Focus view: functions that create nodes from data.
 
 import { button, el, keyHint } from "./dom.js";
 import { isSupported } from "./evidence.js";
@@ -23,10 +23,10 @@ import { avatar, findRole } from "./roles.js";
  * @property {number} [changed_at] When it was last changed, in Unix seconds.
  * @property {Reason[]} reasons
  * @property {boolean} skipped
- * @property {SamplingRecord | null} sampling How the document was selected.
+ * @property {SamplingRecord | null} sampling The random selection of the document.
  */
 /**
- * A document with everything that bears on its decision.
+ * A document with all data for its review.
  *
  * @typedef {object} ReviewDocument
  * @property {string} id
@@ -36,15 +36,15 @@ import { avatar, findRole } from "./roles.js";
  * @property {Values} values
  * @property {string[]} edited Items that the reviewer has decided.
  * @property {string[]} outdated Decided items whose definition has changed since.
- * @property {boolean} hidden Whether the verdict is hidden until the reviewer has decided.
- * @property {boolean} second_reading Whether the verdict and other reviews are hidden until this review is submitted.
+ * @property {boolean} hidden True while the verdict is hidden, until the reviewer has decided.
+ * @property {boolean} second_reading True if the verdict and other reviews are hidden until this review is submitted.
  * @property {string} comment
  * @property {string[]} tags
  * @property {boolean} flagged
  * @property {boolean} skipped
  * @property {number} history_length The number of events.
  * @property {Values} verdict
- * @property {Record<string, string>} unresolved Why items are unresolved.
+ * @property {Record<string, string>} unresolved Reasons of unresolved items.
  * @property {Record<string, Values>} roles
  * @property {(Evidence & { role: string })[]} evidence
  * @property {Values} gold
@@ -61,7 +61,7 @@ export function isSettled(status) {
 }
 
 /**
- * Create a button with the key that does the same.
+ * Create a button that shows its key.
  *
  * @param {string} className
  * @param {string} text
@@ -349,7 +349,7 @@ function itemRemarks(item, document, labels) {
 }
 
 /**
- * Say why an item is unresolved. If all items have the same reason, only the first open one says it.
+ * Return the reason of an unresolved item. If all items have the same reason, only the first open item shows it.
  *
  * @param {string} item
  * @param {ReviewDocument} document
@@ -360,7 +360,7 @@ function whyUnresolved(item, { unresolved, values }) {
   return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";
 }
 
-// What folds out below the text
+// Panels below the text
 
 /**
  * @typedef {object} Guideline

@@ -1,4 +1,4 @@
-// The counters above a live run: documents, rate, time, cost and verdicts; and the notice that explains why it is not running.
+// The counters above a live run (documents, rate, time, cost, verdicts) and the notice on the state of the run.
 
 import { el, icon, setText } from "./dom.js";
 import { formatCount, formatDuration, formatMoney, formatPlural, formatRate, formatTime, MISSING } from "./format.js";
@@ -9,7 +9,7 @@ import { formatCount, formatDuration, formatMoney, formatPlural, formatRate, for
 /** @typedef {{ node: HTMLElement, value: HTMLElement, detail: HTMLElement, shown: string }} Counter */
 /** @typedef {{ tone: "ok" | "warn" | "bad", icon: IconName, title: string, text: string }} Notice */
 /**
- * What the page says about the run.
+ * The state of the run on the page.
  * @typedef {{ state: string, budget: number | null, explained: boolean }} RunSettings
  */
 
@@ -50,7 +50,7 @@ export class RunCounters {
     this.node = el("div", "counters", ...counters.map(({ node }) => node), this.progress);
     this.notice = el("div", "notice hidden");
     this.shownNotice = "";
-    /** Calls at some moments of the last minute. @type {{ at: number, calls: number }[]} */
+    /** Numbers of calls at times within the last minute. @type {{ at: number, calls: number }[]} */
     this.samples = [];
   }
 

@@ -1,6 +1,6 @@
-// Measures the time that a reviewer spends on a document.
+// Measure the time that a reviewer spends on a document.
 
-const IDLE_MS = 60_000; // Without a sign of the reviewer, time no longer counts after this.
+const IDLE_MS = 60_000; // Without user activity, time stops counting after this.
 
 export class Stopwatch {
   start = performance.now();

@@ -1,10 +1,10 @@
-// Interface of components to Streamlit: their root, when to draw, and when the page may be notified.
+// Interface of components to Streamlit: root elements, updates, and notifications of the page.
 //
-// Streamlit 1.67 runs the notification of a component as one of the old page, even if the user has followed a link in
-// the meantime, and the new page is lost. So a notification that is not urgent waits while the page runs or is left.
+// Streamlit 1.67 runs the notification of a component on the old page even if the user has followed a link in the
+// meantime, and the new page is lost. So notifications that are not urgent wait while the page runs or is left.
 
 /**
- * What Streamlit passes to a component whenever the page has run.
+ * The argument that Streamlit passes to a component after each run of the page.
  *
  * @template Data
  * @typedef {object} Component
@@ -14,7 +14,7 @@
  * @property {(name: string, value: unknown) => void} setTriggerValue
  */
 
-const LEAVING_MS = 3000; // After a click on a link. The new page is there earlier.
+const LEAVING_MS = 3000; // Milliseconds after a click on a link; the new page loads faster.
 const RETRY_MS = 100;
 
 // The review grid runs in a frame of the page.
@@ -36,7 +36,7 @@ if (page !== window) {
   });
 }
 
-/** Tell whether the page runs or is being left. */
+/** Return true if the page runs or is being left. */
 export function isLeaving() {
   const app = page.document.querySelector('[data-testid="stApp"]');
   const state = app?.getAttribute("data-test-script-state") ?? "";
@@ -44,7 +44,7 @@ export function isLeaving() {
 }
 
 /**
- * Notify the page once it neither runs nor is left. Nothing happens if the node is gone by then.
+ * Notify the page when it neither runs nor is left, unless the node was removed.
  *
  * @param {Node} node
  * @param {() => void} notify
@@ -68,7 +68,7 @@ export function rootOf({ parentElement }) {
 const drawnData = new WeakMap();
 
 /**
- * Tell whether a root shows these data already, and note that it does from now on.
+ * Return true if a root already shows these data, and store the data as shown.
  *
  * @param {HTMLElement} root
  * @param {unknown} data
@@ -81,7 +81,7 @@ export function isUnchanged(root, data) {
 }
 
 /**
- * Forget which data a root shows, as the user has changed what it shows.
+ * Forget the shown data of a root after a change by the user.
  *
  * @param {HTMLElement} root
  */
@@ -90,7 +90,7 @@ export function markChanged(root) {
 }
 
 /**
- * What draws into a root, from one run of the page to the next.
+ * A view that draws into a root and persists across runs of the page.
  *
  * @template Data
  * @typedef {{ update(component: Component<Data>): void, destroy(): void }} View
@@ -99,13 +99,13 @@ export function markChanged(root) {
 const views = new WeakMap();
 
 /**
- * Update the view of a component. A view is created at first, and another one whenever the key changes.
+ * Update the view of a component. A new view is created at first and whenever the key changes.
  *
  * @template Data
  * @param {Component<Data>} component
  * @param {unknown} key
  * @param {(root: HTMLElement) => View<Data>} create
- * @returns {() => void} What Streamlit calls when the component goes.
+ * @returns {() => void} A function that Streamlit calls when it removes the component.
  */
 export function mountView(component, key, create) {
   const root = rootOf(component);

@@ -1,7 +1,7 @@
 // The editor of a prompt template: a text area with the coloured text behind it.
 //
-// The page receives the text when typing pauses. Its own text is taken only for another `life` of the editor (another
-// template, a reset), so that it never replaces what is being typed.
+// The page receives the text when typing pauses. The editor takes over the page's text only for another `life` (another
+// template, a reset), so the page never replaces text that the user is typing.
 
 import { el } from "./dom.js";
 import { mountView } from "./streamlit_bridge.js";

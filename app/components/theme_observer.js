@@ -1,4 +1,4 @@
-// Notifies the page when the theme changes. The theme is always the system's, because no menu offers another.
+// Notify the page when the system's theme changes. Moot has no other theme setting.
 
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 

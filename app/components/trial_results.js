@@ -1,4 +1,4 @@
-// The results of a trial: counts, a cell per document, the documents to read, and the change of the score.
+// The results of a trial: counts, a cell per document, a list of documents, and the change of the score.
 
 import { button, el, icon } from "./dom.js";
 import { formatCount, formatPoints } from "./format.js";
@@ -19,7 +19,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {Row[]} rows
  * @property {string} sentence
  * @property {string} note
- * @property {string} warning Why the numbers say little, or empty.
+ * @property {string} warning A limitation of the numbers, or empty.
  * @property {string} metric
  * @property {Kind} kind
  * @property {LabelData[]} labels

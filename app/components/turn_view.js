@@ -81,7 +81,7 @@ export class TurnView {
     });
   }
 
-  /** Draw the last line again, with what is bold in it. */
+  /** Redraw the last line with its bold words. */
   drawLine() {
     this.tail = document.createTextNode("");
     this.lineNode.replaceChildren(...replyNodes(this.line, this.debate.run.labels), this.tail);
@@ -133,7 +133,7 @@ export class TurnView {
 }
 
 /**
- * Describe what a turn was based on: "replies to Critic", "weighs both replies".
+ * Describe the inputs of a turn: "replies to Critic", "weighs both replies".
  *
  * @param {TurnEvent} turn
  * @param {Roles} roles
@@ -189,7 +189,7 @@ function detailNodes({ reasoning, problem, unknown }) {
 }
 
 /**
- * Show what a turn decided, compared with the turn that it answers: what it keeps, adds and removes.
+ * Show the labels that a turn keeps, adds and removes, compared with the turn that it answers.
  *
  * @param {TurnEvent} turn
  * @param {Debate} debate
@@ -233,7 +233,7 @@ function decisionNodes(turn, debate) {
 }
 
 /**
- * Show the probability that the model gave to the words of its decision, the least certain first.
+ * Show the probabilities of the words of a decision, the least certain first.
  *
  * @param {TurnEvent} turn
  * @param {Debate} debate

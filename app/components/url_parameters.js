@@ -1,4 +1,4 @@
-// Sets query parameters of the address without an entry in the browser's history. Draws nothing.
+// Set query parameters of the address without an entry in the browser's history. Draws nothing.
 
 /** @import { Component } from "./streamlit_bridge.js" */
 

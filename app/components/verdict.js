@@ -8,7 +8,7 @@ import { findLabel, labelTag, presentLabels } from "./labels.js";
 const MOST_REASONS = 12;
 
 /**
- * Create the nodes of a verdict: its status, its labels, and why items are unresolved.
+ * Create the nodes of a verdict: status, labels, and reasons of unresolved items.
  *
  * @param {VerdictEvent} verdict
  * @param {RunInfo} run

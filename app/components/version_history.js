@@ -1,4 +1,4 @@
-// The versions of a prompt or codebook as a tree: what each was made from, its score, cost and held-out score.
+// The versions of a prompt or codebook as a tree, with their scores, costs and held-out scores.
 
 import { button, el } from "./dom.js";
 import { formatCount, formatMoney, formatPoints, formatScore } from "./format.js";
@@ -15,10 +15,10 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {string} note
  * @property {boolean} is_default
  * @property {boolean} is_draft
- * @property {boolean} is_open Whether the editor shows it.
+ * @property {boolean} is_open True if the editor shows it.
  * @property {string} runs The runs that use it.
  * @property {number | null} score On the development split.
- * @property {number | null} held_out The score on the held-out split, if somebody has looked at it.
+ * @property {number | null} held_out The score on the held-out split, if it was computed.
  * @property {number | null} n
  * @property {number | null} cost
  */

@@ -4,7 +4,7 @@ import { ActionQueue } from "../../app/components/action_queue.js";
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test("an action is performed at once while no other one is under way", () => {
+test("an action is performed at once if no other action is active", () => {
   const queue = new ActionQueue();
   const done = [];
   queue.add(() => done.push(1));
@@ -13,7 +13,7 @@ test("an action is performed at once while no other one is under way", () => {
   assert.equal(queue.busy, false);
 });
 
-test("actions wait in their order for the promise of the one before them", async () => {
+test("each action waits for the promise of the previous action", async () => {
   const queue = new ActionQueue();
   const done = [];
   let finish;
@@ -27,7 +27,7 @@ test("actions wait in their order for the promise of the one before them", async
   assert.deepEqual([done, queue.busy], [["load", 1, 2], false]);
 });
 
-test("an action that fails does not stop the others", async () => {
+test("a failed action does not stop the others", async () => {
   const reported = mock.method(console, "error", () => {});
   const queue = new ActionQueue();
   const done = [];

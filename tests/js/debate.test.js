@@ -11,7 +11,7 @@ function makeView(kind) {
   return new DebateView(new Debate("d1", makeRun(kind)));
 }
 
-test("a choice has one label, however it was sent", () => {
+test("a choice has one label in every form of the event", () => {
   const debate = new Debate("d1", makeRun("choice"));
   assert.deepEqual(debate.addTurn(makeTurn(0, "extractor", { values: { label: "b" } })).labels, ["b"]);
   assert.equal(debate.addTurn(makeTurn(1, "critic", { labels: [] })).labels, null);
@@ -42,7 +42,7 @@ test("ratings are disputed when they differ", () => {
   assert.deepEqual(debate.disputed, new Set(["a"]));
 });
 
-test("text is appended, and begins again with a restart", () => {
+test("text is appended, and replaced after a restart", () => {
   const view = makeView();
   const part = (text, fields) => view.showTurn(makeTurn(0, "extractor", { text, done: false, ...fields }));
   part("Hello **wor", { restart: true });
@@ -56,7 +56,7 @@ test("text is appended, and begins again with a restart", () => {
   assert.deepEqual(texts(view.node, ".turn-state"), []);
 });
 
-test("turns are in their order, with hidden roles left out", () => {
+test("turns are in order, without hidden roles", () => {
   const view = makeView();
   view.hideRoles(["critic"]);
   view.showTurn(makeTurn(2, "judge", { restart: true }));
@@ -66,7 +66,7 @@ test("turns are in their order, with hidden roles left out", () => {
   assert.deepEqual(texts(view.node, ".turn:not(.hidden) .role-name"), ["Extractor", "Judge"]);
 });
 
-test("a decision says what a turn keeps, adds and removes", () => {
+test("a decision shows kept, added and removed labels", () => {
   const view = makeView();
   view.showTurn(makeTurn(0, "extractor", { labels: ["a", "b"] }));
   view.showTurn(makeTurn(1, "critic", { labels: ["c", "a"] }));
@@ -78,7 +78,7 @@ test("a decision says what a turn keeps, adds and removes", () => {
   ]);
 });
 
-test("quotes of earlier replies show a later dispute", () => {
+test("quotes of earlier replies are marked after a later dispute", () => {
   const view = makeView();
   const text = 'Food: "good"';
   const evidence = [makeEvidence("a", "good", 0, text.indexOf("good"))];
@@ -88,7 +88,7 @@ test("quotes of earlier replies show a later dispute", () => {
   assert.equal(view.node.querySelectorAll(".evidence.disputed").length, 1);
 });
 
-test("a verdict shows why items are unresolved", () => {
+test("a verdict shows the reasons of unresolved items", () => {
   const view = makeView();
   const reasons = { a: "no list", b: "no list" };
   view.showVerdict({

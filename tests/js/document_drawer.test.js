@@ -14,7 +14,7 @@ let sent;
 let root;
 
 /** @param {string} id */
-const shown = (id) => ({
+const makeDocument = (id) => ({
   id,
   note: "",
   fields: { text: `text of <b>${id}</b>` },
@@ -40,7 +40,7 @@ beforeEach(() => {
   });
   globalThis.fetch = async (_, { body }) => {
     sent = JSON.parse(body);
-    const answer = { document: shown(sent.document), guideline: { text: "", labels: [] } };
+    const answer = { document: makeDocument(sent.document), guideline: { text: "", labels: [] } };
     return { status: 200, headers: new Headers({ "Content-Type": "application/json" }), json: async () => answer };
   };
   document.body.innerHTML = '<div id="component"><div class="moot document-drawer"></div></div>';
@@ -59,7 +59,7 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 5));
 const press = (key) => window.dispatchEvent(new window.KeyboardEvent("keydown", { key, bubbles: true }));
 const address = () => new URL(location.href).searchParams.get("document");
 
-test("a click in a list opens the document, arrow keys step, Escape closes, the address follows", async () => {
+test("a click opens a document, arrow keys step through the list, Escape closes, and the address follows", async () => {
   openDocument("d2", { ids: ["d1", "d2", "d3"], title: "Broken" });
   await settled();
   assert.match(root.textContent, /d22 of 3 in Broken/);
@@ -67,14 +67,14 @@ test("a click in a list opens the document, arrow keys step, Escape closes, the 
   press("ArrowDown");
   await settled();
   assert.match(root.textContent, /3 of 3 in Broken/);
-  press("ArrowDown"); // there is no further document
+  press("ArrowDown"); // this is the last document
   await settled();
   assert.equal(address(), "d3");
   press("Escape");
   assert.equal(address(), null);
 });
 
-test("documents are shown as text, annotations that differ from the reference are marked", async () => {
+test("documents are shown as text, and annotations that differ from the reference are marked", async () => {
   openDocument("d1", { ids: ["d1"], title: "x" });
   await settled();
   assert.equal(root.querySelector(".document").textContent, "text of <b>d1</b>");
@@ -87,7 +87,7 @@ test("documents are shown as text, annotations that differ from the reference ar
   assert.equal(root.querySelector("th.verdict").textContent, "First run");
 });
 
-test("ratings differ from one point on, missing values never", () => {
+test("ratings differ by one point or more, missing values never", () => {
   assert.ok(isWrong(3, 4));
   assert.ok(!isWrong(3.5, 4));
   assert.ok(!isWrong(null, 4));

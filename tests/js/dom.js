@@ -1,4 +1,4 @@
-// A document for tests of modules that create nodes. Import this before them.
+// A DOM for tests of modules that create nodes. Import this file before the modules.
 
 import { JSDOM } from "jsdom";
 

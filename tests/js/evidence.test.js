@@ -14,13 +14,13 @@ function draw(nodes) {
   return node;
 }
 
-test("positions count code points in Python and UTF-16 units here", () => {
+test("positions are converted from code points to UTF-16 units", () => {
   const position = toUtf16("a😀b");
   assert.deepEqual([0, 1, 2, 3, 9].map(position), [0, 1, 3, 4, 4]);
   assert.equal(toUtf16("plain")(3), 3);
 });
 
-test("where spans overlap, the shortest one comes first", () => {
+test("overlapping spans are ordered by length", () => {
   const outer = { start: 0, end: 6 };
   const inner = { start: 2, end: 4 };
   const parts = splitAtSpans("abcdefgh", [outer, inner]);
@@ -36,7 +36,7 @@ test("where spans overlap, the shortest one comes first", () => {
   assert.deepEqual(parts[1].ending, [inner]);
 });
 
-test("spans outside of the text are left out", () => {
+test("spans outside the text are omitted", () => {
   const parts = splitAtSpans("abc", [
     { start: -1, end: 2 },
     { start: 1, end: 9 },
@@ -55,7 +55,7 @@ test("evidence is marked after an emoji, with the digit of its label", () => {
   assert.ok(node.querySelector(".evidence.l2.disputed"));
 });
 
-test("a passage that serves two labels has the colour of the label that is argued", () => {
+test("a passage of two labels has the colour of the argued label", () => {
   const evidence = [makeEvidence("a", "rude", 0), makeEvidence("b", "rude", 0)];
   const colour = (argued) => {
     const node = draw(documentNodes({ text: "rude staff" }, evidence, labels, new Set(), argued));
@@ -78,7 +78,7 @@ test("quotes that are not in the text are listed once", () => {
   assert.equal(unsupportedQuotes([], labels), null);
 });
 
-test("hostile texts stay text", () => {
+test("hostile texts are shown as text", () => {
   const text = '<img src=x onerror="alert(1)">';
   const evidence = [makeEvidence("a", "<img", 0, 0)];
   const node = draw([...documentNodes({ text }, evidence, labels, new Set()), ...replyNodes(text, labels, evidence)]);
@@ -95,14 +95,14 @@ test("a reply shows its quotes, bold words and leading label names", () => {
   assert.deepEqual(texts(node, "b"), ["Food:", "very", "Price"]);
 });
 
-test("label names are no patterns", () => {
+test("label names are not used as patterns", () => {
   const odd = createLabels([{ id: "x", name: "C++ (a|b)", colour: 1 }]);
   const node = draw(replyNodes("C++ (a|b): yes", odd));
   assert.deepEqual(texts(node, "b"), ["C++ (a|b):"]);
   assert.deepEqual(texts(draw(replyNodes("no labels: here", createLabels([]))), "b"), []);
 });
 
-test("a long text is split into blocks, at line ends where there are some", () => {
+test("a long text is split into blocks, preferably at line ends", () => {
   const word = "x".repeat(1_000_000);
   const lines = `${"word ".repeat(400)}\n`.repeat(50);
   for (const text of [word, lines]) {
@@ -122,7 +122,7 @@ test("a long text is split into blocks, at line ends where there are some", () =
   assert.deepEqual(blockEnds("a short text"), []);
 });
 
-test("only a text with a long word goes without kerning", () => {
+test("kerning is off only for a text with a long word", () => {
   const classOf = (text) => documentNodes({ text }, [], labels, new Set())[0].className;
   assert.equal(classOf(`a ${"x".repeat(40)} b`), "document unkerned");
   assert.equal(classOf("word ".repeat(2000)), "document");

@@ -1,4 +1,4 @@
-// Events as the studio sends them.
+// Factories of the studio's events, for tests.
 
 import { createLabels } from "../../app/components/labels.js";
 import { createRoles } from "../../app/components/roles.js";

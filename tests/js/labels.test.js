@@ -10,7 +10,7 @@ test("labels have colours and keys", () => {
   assert.deepEqual([many.get("8").digit, many.get("9").digit], ["9", ""]);
 });
 
-test("a label outside the codebook has no colour and is shown as such", () => {
+test("a label outside the codebook has no colour and is named as unknown", () => {
   const { name, colour } = findLabel(createLabels(LABELS), "gone");
   assert.deepEqual([name, colour], ["not in codebook: gone", 0]);
 });
@@ -28,6 +28,6 @@ test("ratings are shown in the order of the codebook", () => {
   assert.equal(node.textContent, "4 – 2.5");
 });
 
-test("items are disputed where opinions differ", () => {
+test("items are disputed if opinions differ", () => {
   assert.deepEqual(disputedItems([{ a: true, b: false }, { a: true, b: true }, { c: 1 }]), new Set(["b"]));
 });

@@ -16,11 +16,11 @@ const run = (score, more = {}) => ({
 });
 const ids = (/** @type {{ id: string }[]} */ runs) => runs.map(({ id }) => id);
 
-test("without an order the runs stay as they come", () => {
+test("without an order, runs keep their sequence", () => {
   assert.deepEqual(ids(sortRuns([run(0.2), run(0.9)], null)), ["0.2", "0.9"]);
 });
 
-test("runs are sorted by a number in both directions, those without one last", () => {
+test("runs are sorted by a number in both directions, runs without a value last", () => {
   const runs = [run(0.2), run(null), run(0.9)];
   assert.deepEqual(ids(sortRuns(runs, { key: "main", descending: true })), ["0.9", "0.2", "null"]);
   assert.deepEqual(ids(sortRuns(runs, { key: "main", descending: false })), ["0.2", "0.9", "null"]);

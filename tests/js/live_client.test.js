@@ -60,7 +60,7 @@ function start() {
   sockets.at(-1).receive({ type: "snapshot", instance: "b1", events: [turn(0, "one ")] });
 }
 
-test("the first message says what to watch", () => {
+test("the first message names the run and the debate", () => {
   assert.equal(sockets[0].address, "/moot/live");
   sockets[0].open();
   assert.deepEqual(sockets[0].sent, [{ type: "watch", run: "r1", focus: "d1", instance: "", cursors: {} }]);
@@ -78,7 +78,7 @@ test("text is passed on without gaps", () => {
   );
 });
 
-test("a gap is asked for and not passed on", () => {
+test("a gap is requested and not passed on", () => {
   start();
   read();
   receive(turn(9, "late"));
@@ -91,7 +91,7 @@ test("a gap is asked for and not passed on", () => {
   );
 });
 
-test("another attempt begins the text again", () => {
+test("another attempt replaces the text", () => {
   start();
   receive(turn(0, "anew", { attempt: 1 }));
   assert.deepEqual(
@@ -128,16 +128,16 @@ test("cursors of another state of the run are not used", () => {
   assert.deepEqual([...client.cursors], [[0, [0, 7]]]);
 });
 
-test("turns of a debate that is no longer followed are dropped", () => {
+test("turns of a debate that was followed earlier are dropped", () => {
   start();
   client.follow("d2");
   assert.deepEqual(read(), []);
   assert.equal(sockets[0].sent.at(-1).focus, "d2");
 });
 
-test("the client waits longer after each failure, and says so", () => {
+test("the client waits longer after each failure and reports the wait", () => {
   sockets[0].close(1006);
-  assert.deepEqual(states, []); // one failure is nothing to speak of
+  assert.deepEqual(states, []); // a single failure is not reported
   mock.timers.tick(400);
   sockets[1].close(1006);
   assert.deepEqual(states, ["lost"]);
@@ -147,7 +147,7 @@ test("the client waits longer after each failure, and says so", () => {
   assert.equal(sockets.length, 3);
 });
 
-test("a page without access is told so", async () => {
+test("a page without access is reported as refused", async () => {
   refused = true;
   sockets[0].close(1006);
   mock.timers.tick(400);
@@ -156,14 +156,14 @@ test("a page without access is told so", async () => {
   assert.deepEqual(states, ["lost", "refused"]);
 });
 
-test("a closed client does not connect again", () => {
+test("a closed client does not reconnect", () => {
   sockets[0].open();
   client.close();
   mock.timers.tick(60_000);
   assert.equal(sockets.length, 1);
 });
 
-test("a page of finished debates is asked for", () => {
+test("a page of finished debates is requested", () => {
   sockets[0].open();
   client.listFinished({ query: "x", status: "failed", offset: 50 });
   assert.deepEqual(sockets[0].sent.at(-1), { type: "finished", query: "x", status: "failed", offset: 50 });

@@ -28,7 +28,7 @@ function makeTiles(capacity, ...tiles) {
   return view;
 }
 
-test("a debate that has ended gives its place to another one", () => {
+test("a new debate replaces a finished one", () => {
   const tiles = makeTiles(2, makeTile("d1"), makeTile("d2"));
   tiles.set(makeTile("d1", { status: "verdict", values: {} }), 2, null);
   assert.deepEqual(tiles.ids, ["d1", "d2"]);
@@ -36,18 +36,18 @@ test("a debate that has ended gives its place to another one", () => {
   assert.deepEqual(tiles.ids, ["d3", "d2"]);
 });
 
-test("the debate that is shown keeps its place as long as possible", () => {
+test("the shown debate is replaced last", () => {
   const ended = { status: "verdict", values: {} };
   const tiles = makeTiles(2, makeTile("d1", ended), makeTile("d2", ended));
   tiles.set(makeTile("d3"), 2, "d1");
   assert.deepEqual(tiles.ids, ["d1", "d3"]);
 });
 
-test("running debates are never left out", () => {
+test("running debates are shown beyond the capacity", () => {
   assert.deepEqual(makeTiles(1, makeTile("d1"), makeTile("d2")).ids, ["d1", "d2"]);
 });
 
-test("debates that were cut are removed", () => {
+test("interrupted debates are removed", () => {
   const tiles = makeTiles(9, makeTile("d1"), makeTile("d2", { status: "failed" }), makeTile("d3"));
   tiles.removeUnfinished(new Set(["d3"]));
   assert.deepEqual(tiles.places, [null, "d2", "d3"]);
@@ -55,7 +55,7 @@ test("debates that were cut are removed", () => {
   assert.deepEqual(tiles.ids, ["d4", "d2", "d3"]);
 });
 
-test("the next debate to look at has only just begun to speak", () => {
+test("the next debate has started and made the least progress", () => {
   const tiles = makeTiles(
     9,
     makeTile("late", { progress: { critic: 1 } }),
@@ -79,7 +79,7 @@ test("a tile describes its debate", () => {
   assert.equal(describe({ tail: "x".repeat(50) }).length, 43);
 });
 
-test("counters show an unknown price as such", () => {
+test("counters show an unknown price", () => {
   const counters = new RunCounters();
   const status = makeStatus({ cost_usd: null });
   counters.addSample(status);
@@ -102,7 +102,7 @@ test("counters project the cost", () => {
   assert.equal(counters.cost.detail.textContent, "12 paid calls, 3 cached");
 });
 
-test("the notice says why a run does not move", () => {
+test("the notice explains why a run is not active", () => {
   assert.equal(describeState(makeStatus(), SETTINGS), null);
   assert.equal(
     describeState(makeStatus({ state: "paused", message: "Budget spent." }), SETTINGS).text,

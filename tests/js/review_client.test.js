@@ -28,7 +28,7 @@ beforeEach(() => {
 
 const sent = () => requests.map(({ actions }) => actions.map(({ document }) => document));
 
-test("actions are sent in order, and those that wait in one request", async () => {
+test("actions are sent in order, waiting ones in one request", async () => {
   await Promise.all(["d1", "d2", "d3"].map((document) => client.act("submit", { document })));
   assert.deepEqual(sent(), [["d1"], ["d2", "d3"]]);
   assert.deepEqual([requests[0].run, requests[0].actor], ["r1", "me"]);
@@ -36,7 +36,7 @@ test("actions are sent in order, and those that wait in one request", async () =
   assert.equal(new Set(ids).size, 3);
 });
 
-test("saved is said when everything is", async () => {
+test("the state is saved after all answers", async () => {
   await Promise.all(["d1", "d2"].map((document) => client.act("submit", { document })));
   assert.deepEqual(
     states.filter(([state]) => state === "saved"),
@@ -45,7 +45,7 @@ test("saved is said when everything is", async () => {
   assert.equal(states.at(-1)[0], "saved");
 });
 
-test("an answer has the time at which it was read", async () => {
+test("an answer contains the time of reading", async () => {
   assert.deepEqual(await client.act("set", { document: "d1" }), { saved: "14:05", touched: ["d1"], read: 7 });
 });
 
@@ -66,7 +66,7 @@ test("an action without an answer is sent again under the same id", async () => 
   assert.ok(states.some(([state]) => state === "lost"));
 });
 
-test("a refused action resolves to null, and the others go on", async () => {
+test("a refused action resolves to null, and the others continue", async () => {
   respond = ({ actions }) => ({
     answers: actions.map(({ document }) =>
       document === "d1" ? { problem: "No such label.", remedy: "Reload." } : { saved: "14:05", touched: [] },
@@ -79,7 +79,7 @@ test("a refused action resolves to null, and the others go on", async () => {
   assert.ok(states.some(([state, text]) => state === "refused" && text === "No such label. Reload."));
 });
 
-test("a page that goes sends what has no answer once more", async () => {
+test("a closing page sends unanswered actions again", async () => {
   let answer;
   globalThis.fetch = (_address, { body, keepalive }) => {
     requests.push({ ...JSON.parse(body), keepalive });
@@ -95,7 +95,7 @@ test("a page that goes sends what has no answer once more", async () => {
   assert.ok(answer);
 });
 
-test("data are asked for", async () => {
+test("data are requested", async () => {
   respond = () => ({ document: { id: "d1" } });
   assert.deepEqual(await client.query("document", { document: "d1" }), { document: { id: "d1" } });
   assert.equal(requests[0].query, "document");

@@ -7,7 +7,7 @@ const letters = (...names) =>
     ({ letter }) => letter,
   );
 
-test("names are made of ids", () => {
+test("names are derived from ids", () => {
   assert.equal(humanize("first_judge"), "First judge");
   assert.equal(createRoles([{ role: "critic", colour: "critic" }]).get("critic").name, "Critic");
 });
@@ -20,7 +20,7 @@ test("roles with the same letter get a second character", () => {
   assert.deepEqual(letters("Panel guest", "Panel host"), ["PG", "PH"]);
 });
 
-test("a role that was not announced is added", () => {
+test("an unknown role is added", () => {
   const roles = createRoles([]);
   assert.deepEqual(findRole(roles, "late_judge"), {
     role: "late_judge",

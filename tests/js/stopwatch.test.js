@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { Stopwatch } from "../../app/components/stopwatch.js";
 
-test("time without a sign of the reviewer counts for a minute at most", () => {
+test("time without user activity counts for at most a minute", () => {
   let now = 1000;
   mock.method(performance, "now", () => now);
   const stopwatch = new Stopwatch();
