@@ -34,9 +34,8 @@ def newest() -> int:
     return scripts()[-1][0]
 
 
-def version_of(cursor: DuckDBPyConnection) -> int | None:
+def _version(cursor: DuckDBPyConnection, found: frozenset[tuple[str, str, str]]) -> int | None:
     """Return the schema version of the open file: 0 for an empty database, None if it is not a Moot project."""
-    found = _definitions(cursor)
     if not any((kind, name) == ("table", "main.moot_schema") for kind, name, _ in found):
         return None if found else 0
     return max(_applied(cursor), default=0)
@@ -49,7 +48,8 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     Raises it also if the file has any definition that differs from the schema: a view or macro in a file from somebody
     else would run that person's SQL. Nothing in the file runs before this check. DuckDB's own errors pass through.
     """
-    version = version_of(cursor)
+    found = _definitions(cursor)
+    version = _version(cursor, found)
     if version is None:
         raise ProjectError(
             f"{path} is a file of another program, not a Moot project.",
@@ -65,7 +65,7 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
             f"{path} was made by a different development version of Moot.",
             "Open it with the Moot that made it, export what you need, and import that into a new project.",
         )
-    if version and (changed := _definitions(cursor) ^ _expected(version)):
+    if version and (changed := found ^ _expected(version)):
         kind, name, _ = min(changed)
         raise ProjectError(
             f"{path} was changed by another program: its {kind} {name.removeprefix('main.')} is not Moot's.",
