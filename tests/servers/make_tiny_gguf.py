@@ -124,7 +124,7 @@ def main():
     for t in words:
         bias[tid[t]] = 4.0
     bias[tid["."]] = bias[tid[","]] = 4.0
-    bias[tid['"']] = 4.0  # so JSON strings end soon
+    bias[tid['"']] = 7.0  # so JSON strings end soon
     bias[n_plain:] = -30.0
     others = np.exp(bias).sum()
     bias[tid["<|im_end|>"]] = np.log(others / (args.length - 1))
