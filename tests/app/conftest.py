@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
+from streamlit.testing.v1 import local_script_runner
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,4 +16,22 @@ def _one_component_scan() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         scan = functools.cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
+
+
+def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: float = 3) -> None:
+    thread = runner._script_thread
+    assert thread is not None
+    thread.join(timeout)
+    if thread.is_alive():
+        runner.request_stop()
+        runner.join()
+        raise RuntimeError(f"the script took longer than {timeout} seconds")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_polling() -> Iterator[None]:
+    """Wait for the end of a script's thread: AppTest looks every millisecond, which costs a quarter of its CPU time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for_script)
         yield
