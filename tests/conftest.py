@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"  # before anything looks for a keyring
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy starts: waiting threads of two workers take CPU time
 settings.register_profile("moot", deadline=None)  # the machine may be busy: time is measured in the benchmarks
 settings.load_profile("moot")
 
@@ -68,6 +70,35 @@ def _folders_per_test(_isolated_session, monkeypatch, tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _no_write_delay(monkeypatch):
-    """Write rows without the usual wait for more rows, because tests write debates one by one."""
+def _no_delays(monkeypatch):
+    """Write rows without the usual wait for more rows, and train no classifier except with ``training``."""
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.0)
+    monkeypatch.setattr("core.services.classifier_training.DEBOUNCE_SECONDS", 3600.0)
+
+
+@pytest.fixture
+def training(_no_delays, monkeypatch):
+    """Train the classifier soon after each decision."""
+    monkeypatch.setattr("core.services.classifier_training.DEBOUNCE_SECONDS", 0.05)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _copied_projects(tmp_path_factory, _isolated_session):
+    """Begin each new project as a copy of an empty one, which takes half the time of its schema.
+
+    Not in ``tests/core/store``, nor in other processes: these apply the schema.
+    """
+    from core.store import connection
+
+    template = tmp_path_factory.mktemp("template") / "empty.duckdb"
+    connection.open_file(template).close()
+    connect = connection._connect
+
+    def copied(path):
+        if not path.exists():
+            shutil.copyfile(template, path)
+        return connect(path)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "_connect", copied)
+        yield connect

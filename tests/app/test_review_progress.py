@@ -19,6 +19,8 @@ from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, Interval
 from tests.app.studio import HOSTILE, html, studio
 
+pytestmark = pytest.mark.usefixtures("training")
+
 BOOK = Codebook(labels=(Label(name="Price <b>", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
 PRICE = BOOK.labels[0].id
 NONE = Estimate(None, None)

@@ -20,12 +20,13 @@ from core.services.classifier import annotate, save, status
 from core.services.classifier_training import Vectors
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
-from core.services.review import review
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
-from tests.core.services.sessions import until
+from tests.core.services.sessions import decide, until
+
+pytestmark = pytest.mark.usefixtures("training")
 
 HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
 BOOK = Codebook(
@@ -78,10 +79,8 @@ def _ended(session: ProjectSession, made: RunRow) -> RunStatus:
 
 
 def _review(session: ProjectSession, run: RunRow, ids: list[str]) -> None:
-    for document in session.store.documents.load(ids):
-        for item, value in _reference(document.text).items():
-            review.edit(session, run.run_id, document.id, item, value)
-    review.submit(session, run.run_id, ids)
+    documents = session.store.documents.load(ids)
+    decide(session, run.run_id, {document.id: _reference(document.text) for document in documents})
     until(lambda: not session.trainer.is_training, 60)
     assert session.trainer.error == ""
 

@@ -15,10 +15,11 @@ from core.errors import CodebookError, InputError, UsageError
 from core.services.classifier import annotate_with_imported, body, import_classifier, status
 from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
-from core.services.review import review
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from tests.core.services.sessions import make
+from tests.core.services.sessions import decide, make
+
+pytestmark = pytest.mark.usefixtures("training")
 
 HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
 TEXTS = (HIDDEN, "the staff smiled at us", f"{HIDDEN} and rude staff", "we slept until noon")
@@ -41,19 +42,24 @@ def workspace() -> Iterator[Workspace]:
     made.close()
 
 
-@pytest.fixture
-def data(workspace: Workspace, tmp_path: Path) -> bytes:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
     """Return a classifier file from a project where cobwebs mean dirt."""
-    session = filled(workspace, tmp_path / "trained.duckdb", BOOK)
-    (run,) = make(session)
-    session.start_or_resume(run.run_id).result(30)
-    for n in range(60):
-        text = TEXTS[n % 4]
-        for item, value in ((CLEAN, "cobwebs" in text), (SERVICE, "staff" in text)):
-            review.edit(session, run.run_id, f"d{n:02}", item, value)
-    review.submit(session, run.run_id, [f"d{n:02}" for n in range(60)])
-    session.trainer.wait(60)
-    return body(session)
+    workspace = Workspace()
+    try:
+        session = filled(workspace, tmp_path_factory.mktemp("trained") / "trained.duckdb", BOOK)
+        (run,) = make(session)
+        session.start_or_resume(run.run_id).result(30)
+        texts = {f"d{n:02}": TEXTS[n % 4] for n in range(60)}
+        decide(
+            session,
+            run.run_id,
+            {id: {CLEAN: "cobwebs" in text, SERVICE: "staff" in text} for id, text in texts.items()},
+        )
+        session.trainer.wait(60)
+        yield body(session)
+    finally:
+        workspace.close()
 
 
 def test_imported_classifier_annotates_labels_of_the_same_name(
@@ -108,10 +114,8 @@ def test_imported_classifier_is_calibrated_on_reviewed_documents(
     session = filled(workspace, tmp_path / "here.duckdb", here)
     run = annotate_with_imported(session, import_classifier(session, data, "hotel.skops"))
     session.start_or_resume(run.run_id).result(30)
-    for n in range(8):
-        for item, value in (("c1", "cobwebs" in TEXTS[n % 4]), ("s1", "staff" in TEXTS[n % 4])):
-            review.edit(session, run.run_id, f"d{n:02}", item, value)
-    review.submit(session, run.run_id, [f"d{n:02}" for n in range(8)])
+    texts = {f"d{n:02}": TEXTS[n % 4] for n in range(8)}
+    decide(session, run.run_id, {id: {"c1": "cobwebs" in text, "s1": "staff" in text} for id, text in texts.items()})
     row = session.store.runs.get(run.run_id)
     assert row is not None
     told = calibration.certainty(session, row, "reviewed")

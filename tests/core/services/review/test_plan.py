@@ -46,9 +46,10 @@ def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]
 
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
+    records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
+    if records:
+        review.edit_many(session, run.run_id, records, CLEAN, False, actor="ada")
     for document, draw in listed.draws.items():
-        if int(document[1:]) % 4 == 3:
-            review.edit(session, run.run_id, document, CLEAN, False, actor="ada")
         review.submit(session, run.run_id, [document], actor="ada", draw=draw)
 
 

@@ -9,9 +9,9 @@ import pytest
 from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.evaluation.arrays import get_run
-from core.services.review import review
 from core.services.runs.jury import vote_weights
 from tests.core.services.evaluation.test_compare import compared
+from tests.core.services.sessions import decide
 
 
 def test_a_model_that_errs_more_has_less_weight(project):
@@ -24,9 +24,6 @@ def test_a_model_that_errs_more_has_less_weight(project):
     settings = run.settings.model_copy(update={"role_models": jurors})
     with pytest.raises(UsageError, match="labelled a reviewed document"):
         vote_weights(session, settings)
-    for n in range(10):
-        if n < 4:
-            review.edit(session, runs[0], f"d{n}", "b", False, actor="ada")
-        review.submit(session, runs[0], [f"d{n}"], actor="ada")
+    decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actor="ada")
     weight = f"{log(17 / 5):.3g}"
     assert vote_weights(session, settings) == f"{weight}, {weight}", "an unknown model has the mean weight"
