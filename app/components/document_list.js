@@ -28,7 +28,9 @@ export default function (component) {
   const root = rootOf(component);
   const roles = createRoles(data.roles);
   const withLast = data.heading !== "";
-  const columns = el("colgroup", "", el("col", "id"), el("col"), withLast && el("col", "last"));
+  const idColumn = el("col");
+  idColumn.style.width = `${idWidth(data)}px`;
+  const columns = el("colgroup", "", idColumn, el("col"), withLast && el("col", "last"));
   const headings = [
     el("th", "", el("b", "", data.title)),
     el("th", "", data.note),
@@ -55,6 +57,14 @@ export default function (component) {
   again?.focus({ preventScroll: true });
   markShownRow(root, "tr[data-id]");
   announceListing(listing);
+}
+
+/**
+ * Return the width of the first column in pixels: as its longest text needs, at most 180.
+ * @param {DocumentListData} data
+ */
+function idWidth({ rows, title }) {
+  return Math.min(180, 20 + 7.4 * Math.max(title.length, ...rows.map(({ id }) => id.length)));
 }
 
 /** @param {HTMLElement} root */

@@ -45,8 +45,7 @@ const DWELL_AFTER_KEY_MS = 9000;
 const RELIST_MS = 4000; // Milliseconds between two updates of the list of finished debates.
 const CHAIN_AVATARS = 6;
 const SMALLEST_HEIGHT = 620;
-const NARROW = { width: 1160, height: 800 };
-const STACKED_WIDTH = 780;
+const NARROW_WIDTH = 1160; // Below it, the panel of all debates is under the other two.
 
 class LiveRunView {
   /**
@@ -233,8 +232,7 @@ class LiveRunView {
     if (this.width !== width) this.tiles.columns = 0;
     this.width = width;
     const room = window.innerHeight - Math.max(0, this.root.getBoundingClientRect().top) - 20;
-    const least = width < NARROW.width ? NARROW.height : SMALLEST_HEIGHT;
-    this.root.style.height = width > STACKED_WIDTH ? `${Math.max(room, least)}px` : "";
+    this.root.style.height = width >= NARROW_WIDTH ? `${Math.max(room, SMALLEST_HEIGHT)}px` : "";
   }
 
   // Messages of the studio

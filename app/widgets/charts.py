@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
@@ -602,7 +603,12 @@ def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tupl
     height = max(190, _LINE * len(rows))
     ordered = sorted(rows, key=lambda row: (-row[up], -row[across]))
     places = _apart([row[up] for row in ordered], reach, _LINE * (reach[1] - reach[0]) / height)
-    named = alt.Chart(inline_data({**row, "place": place} for row, place in zip(ordered, places, strict=True)))
+    short = _without_shared_parts([row["name"] for row in ordered])
+    named = alt.Chart(
+        inline_data(
+            {**row, "name": name, "place": place} for row, name, place in zip(ordered, short, places, strict=True)
+        )
+    )
     y = alt.Y(f"{up}:Q", scale=alt.Scale(domain=list(reach), nice=False))
     leaders = named.mark_rule(color=shade["line2"]).encode(
         x=alt.X(f"{across}:Q", scale=scale), y=y, x2=alt.value(alt.ExprRef(f"width - {_NAMES} + 14")), y2="place:Q"
@@ -611,6 +617,16 @@ def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tupl
         x=alt.value(alt.ExprRef(f"width - {_NAMES} + 18")), y="place:Q", text="name:N"
     )
     return styled(alt.layer(leaders, marks, names), height + 70)
+
+
+def _without_shared_parts(names: Sequence[str]) -> list[str]:
+    """Return names without the parts between commas that are in all of them, or whole if nothing would be left."""
+    parts = [re.split(r", | (?=\()", name) for name in names]
+    shared = set(parts[0]).intersection(*parts[1:]) if len(names) > 1 else set()
+    return [
+        ", ".join(part for part in own if part not in shared).replace(", (", " (") or name
+        for own, name in zip(parts, names, strict=True)
+    ]
 
 
 def _apart(places: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:

@@ -49,9 +49,18 @@ def heading(text: str) -> None:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw a table of texts, all escaped. All columns but the first are aligned right. It scrolls if it is too wide."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    """Draw a table of texts, all escaped. It scrolls if it is too wide.
+
+    Columns with numbers are aligned right, except the first.
+    """
+    sides = [
+        "" if any(any(map(str.isdigit, row[place])) for row in rows) else ' class="l"' for place in range(len(heads))
+    ]
+    head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, heads, strict=True))
+    body = "".join(
+        f"<tr>{''.join(f'<td{side}>{escape(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>"
+        for row in rows
+    )
     st.html(f'<div class="moot-scroll"><table class="moot-table wrap"><tr>{head}</tr>{body}</table></div>')
 
 

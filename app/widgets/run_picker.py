@@ -58,7 +58,7 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
         format_func=lambda id: run_words(by_id[id]),
         label_visibility="collapsed",
         key=key,
-        width=280,
+        width=360,
     )
     if chosen != state.run_id:
         state.select_run(chosen)

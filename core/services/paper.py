@@ -104,7 +104,7 @@ def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
         "Results": (*results, *([claimed] if claimed else []), *map(_regression, analyses)),
         "Appendix: codebook": (
             *([codebook.guideline] if codebook.guideline else []),
-            Table(("label", "definition"), labels, "Definitions of the labels"),
+            Table(("Label", "Definition"), labels, "Definitions of the labels"),
         ),
         "Appendix: models": (_models(session, run),),
         "Appendix: prompts": tuple(
@@ -277,14 +277,14 @@ def _regression(found: Analysis | str) -> Block:
 def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
     overall = [metric for metric in metrics.metrics(found.scores.kind) if metric.headline]
     yield Table(
-        ("score", "value", "95% interval"),
+        ("Score", "Value", "95% interval"),
         tuple((metric.name, *_cells(metric, found.scores[metric.key])) for metric in overall),
         f"Scores over all labels against {reference_names(found.reference).noun}",
         view,
     )
     each = [metric for metric in metrics.metrics(found.scores.kind, per_label=True) if metric.averages]
     yield Table(
-        ("label", "n", *(name for metric in each for name in (metric.name, "95% interval"))),
+        ("Label", "n", *(name for metric in each for name in (metric.name, "95% interval"))),
         tuple(
             (name, f"{own.n:,}", *(cell for metric in each for cell in _cells(metric, own[metric.key])))
             for name, own in found.scores.labels.items()
@@ -305,7 +305,7 @@ def _models(session: ProjectSession, run: RunRow) -> Table:
         (role, model.spec, ", ".join(sorted(served.get(role, ()))) or "not reported", describe_model(model))
         for role, model in run.settings.role_models.items()
     ]
-    return Table(("role", "model", "version reported by the server", "settings"), tuple(rows), "Models")
+    return Table(("Role", "Model", "Version reported by the server", "Settings"), tuple(rows), "Models")
 
 
 def _value(run: RunRow, value: float) -> Value | None:

@@ -259,6 +259,15 @@ def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeyp
     assert ">75%<" in picture
 
 
+def test_chart_names_leave_out_the_parts_that_all_of_them_share() -> None:
+    from app.widgets import charts
+
+    assert charts._without_shared_parts(["ECJ, lexical, seed 7", "Single, lexical"]) == ["ECJ, seed 7", "Single"]
+    assert charts._without_shared_parts(["ECJ, lexical", "Single, lexical (2)"]) == ["ECJ", "Single (2)"]
+    assert charts._without_shared_parts(["ECJ, lexical"]) == ["ECJ, lexical"]
+    assert charts._without_shared_parts(["ECJ", "ECJ, seed 7"]) == ["ECJ", "seed 7"]
+
+
 def test_axes_of_recall_and_precision_are_limited_to_the_points():
     from app.widgets import charts
 

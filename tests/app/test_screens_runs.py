@@ -46,10 +46,10 @@ def test_table_lists_runs_and_marks_differences(session):
     finished(session, protocol="single")
     rows = rows_of(session)
     shown = table.headings(rows, all_of_them=False)
-    assert shown == ["Protocol", "Models", "Parameters"]
+    assert shown == ["Protocol", "Parameters", "Models"]  # no run differs in its models
     data = table.table_data(rows, shown, ["cost", "tokens"])
     assert [column["title"] for column in data["columns"]] == [
-        "Macro F1", "95% interval", "Cost", "Tokens", "Protocol", "Models", "Parameters",
+        "Macro F1", "95% interval", "Cost", "Tokens", "Protocol", "Parameters", "Models",
     ]  # fmt: skip
     marked = {run["name"]: run["cells"][PROTOCOL]["parts"] for run in data["runs"]}
     assert marked["ECJ, built-in lexical"] == [["ECJ", False]]

@@ -71,10 +71,10 @@ def main() -> None:
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         sections.columns(found)
-        sections.tests(pair)
     with right:
         sections.settings(chosen)
         sections.cost(found, _each(session, chosen, reference))
+        sections.tests(pair)
     _outcomes(session, chosen[0], pair, reference)
     compared = [session.run(id) for id in (pair.first, pair.second)]
     document_drawer(session, compared, chosen[0].settings.codebook, key="compare-drawer")

@@ -137,11 +137,11 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         if len(able) > 1:
             st.selectbox(
                 "Protocol", able, format_func=lambda name: protocols.find(name).title, label_visibility="collapsed",
-                key=with_default(LabState.protocol.key, plan.protocol), width=200,
+                key=with_default(LabState.protocol.key, plan.protocol), width=185,
             )  # fmt: skip
         st.selectbox(
             "Sample", list(SIZES), format_func=SIZES.__getitem__, label_visibility="collapsed",
-            key=with_default(LabState.sample_size.key, results.USUAL), width=210,
+            key=with_default(LabState.sample_size.key, results.USUAL), width=190,
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
         )  # fmt: skip
         base = rerun.base_run(session, plan)

@@ -11,6 +11,7 @@ import streamlit as st
 from app.state import bound, state
 from app.widgets.alerts import error_notices
 from app.widgets.common import heading, line
+from app.widgets.common import table as text_table
 from app.widgets.labels import role_html
 from core.debate.turns import Role
 from core.formatting import format_number, format_token_price
@@ -252,13 +253,13 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
 
 
 def _scores_table(known: Sequence[ModelScores]) -> None:
-    rows = "".join(
-        f"<tr><td>{escape(one.spec)}</td><td>{escape(one.family.capitalize())}</td><td>{one.runs}</td>"
-        f"<td>{one.documents:,}</td><td>{format_number(one.counts.recall)}</td>"
-        f"<td>{format_number(one.counts.precision)}</td><td>{format_number(one.counts.f1)}</td></tr>"
-        for one in known
-    )
-    st.html(
-        '<table class="moot-table"><thead><tr><th>Model</th><th>Role</th><th>Runs</th><th>Documents</th>'
-        f"<th>Recall</th><th>Precision</th><th>F1</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    text_table(
+        ("Model", "Role", "Runs", "Documents", "Recall", "Precision", "F1"),
+        [
+            (
+                one.spec, one.family.capitalize(), str(one.runs), f"{one.documents:,}",
+                *map(format_number, (one.counts.recall, one.counts.precision, one.counts.f1)),
+            )
+            for one in known
+        ],
+    )  # fmt: skip

@@ -73,6 +73,9 @@ def _new_run_next() -> None:
 def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[LeaderboardRow]:
     """Draw filter, columns and table, and return the runs that are shown."""
     archived = sum(row.run.details.status == "archived" for row in rows)
+    usual = list(table.DEFAULT_FIGURES)
+    if all(row.coverage in (None, 1) for row in rows):
+        usual.remove("strict")  # it equals the score
     with layout.panel("All runs", "highlighted: differs from most runs", key="runs-panel") as head:
         with head:
             words = st.text_input(
@@ -86,7 +89,7 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             )  # fmt: skip
             with st.popover("Columns", icon=":material/view_column:"):
                 figures = st.pills(
-                    "Figures", list(table.FIGURES), selection_mode="multi", default=list(table.DEFAULT_FIGURES),
+                    "Figures", list(table.FIGURES), selection_mode="multi", default=usual,
                     format_func=lambda figure: table.FIGURES[figure][0], key=RunsState.figures.key,
                 )  # fmt: skip
                 with_archived = bool(archived) and st.toggle(

@@ -121,9 +121,11 @@ def parts_that_differ(configuration: Mapping[str, str]) -> list[str]:
 
 
 def headings(rows: Sequence[LeaderboardRow], *, all_of_them: bool) -> list[str]:
-    """Return the headings of the configuration to show: all of them, or those in which the runs differ."""
-    return [
-        heading
-        for heading in SUMMARY
-        if all_of_them or heading in ALWAYS or len({row.configuration.get(heading) for row in rows}) > 1
-    ]
+    """Return the headings of the configuration to show: all of them, or those in which the runs differ.
+
+    The headings of ``ALWAYS`` come last if no run differs in them.
+    """
+    if all_of_them:
+        return list(SUMMARY)
+    differs = [name for name in SUMMARY if len({row.configuration.get(name) for row in rows}) > 1]
+    return [*differs, *(name for name in ALWAYS if name not in differs)]

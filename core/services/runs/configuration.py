@@ -110,15 +110,27 @@ def protocol_name(protocol: str) -> str:
 
 
 def describe_model(role_model: RoleModel) -> str:
-    """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7"."""
+    """Return model and sampling in words: "gpt-4.1-mini", "gpt-4.1-mini at temperature 0.7".
+
+    The built-in model has no sampling.
+    """
     if role_model.connection == BUILTIN:
         return f"built-in {role_model.model}"
-    sampling, words = role_model.sampling, role_model.model
+    sampling = role_model.sampling
+    words = [role_model.model]
     if sampling.temperature is not None:
-        words += f" at temperature {sampling.temperature:g}"
+        words[0] += f" at temperature {sampling.temperature:g}"
+    if sampling.top_p is not None:
+        words.append(f"top p {sampling.top_p:g}")
+    if sampling.max_tokens is not None:
+        words.append(f"at most {sampling.max_tokens:,} tokens")
     if sampling.reasoning_effort is not None:
-        words += f", {sampling.reasoning_effort} effort"
-    return words
+        words.append(f"{sampling.reasoning_effort} effort")
+    if sampling.seed is not None:
+        words.append(f"seed {sampling.seed}")
+    if sampling.json_schema != "auto":
+        words.append({"on": "JSON replies", "off": "text replies"}[sampling.json_schema])
+    return ", ".join(words)
 
 
 def model_names(role_models: Iterable[RoleModel]) -> list[str]:

@@ -14,6 +14,7 @@ from core.services.runs import planning
 from core.services.runs.configuration import (
     change_details,
     configuration,
+    describe_model,
     differences,
     propose_name,
     undo_details,
@@ -54,6 +55,12 @@ def test_a_configuration_names_models_prompts_and_codebook():
     assert (words["Codebook"], words["Documents"], words["Iteration"]) == ("v2", "1,200", "1")
     assert (words["Judge model"], words["Critic prompt"]) == ("gpt-4.1-mini", "critic v2")
     assert words["Parameters"] == "default"
+
+
+def test_every_sampling_parameter_that_is_set_is_named():
+    sampling = Sampling(temperature=0, top_p=0.9, max_tokens=2048, seed=3, reasoning_effort="low", json_schema="off")
+    words = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
+    assert describe_model(RoleModel(connection="local", model="m", sampling=sampling)) == words
 
 
 def test_a_changed_parameter_and_the_temperature_are_named():
