@@ -36,7 +36,7 @@ from core.baseline.words import (
     tokens,
 )
 from core.classifier.classifier import Example
-from core.codebook import Codebook, Label, normalise
+from core.codebook import Codebook, Kind, Label, normalise
 
 Source: TypeAlias = Literal["keyword", "name", "common", "description", "include", "idiom"]
 Span: TypeAlias = tuple[int, int]
@@ -159,7 +159,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     """Return the lexicon of a codebook; the same object for an equal codebook."""
     labels = codebook.labels
     common = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
-    listed = [term for number, label in enumerate(labels) for term in _listed(number, label)]
+    listed = [term for number, label in enumerate(labels) for term in _listed(number, label, codebook.kind)]
     derived = [
         term
         for number, label in enumerate(labels)
@@ -219,11 +219,14 @@ def _terms(label: int, text: str, source: Source) -> Iterator[Term]:
         yield Term(label, text, source, WEIGHTS[source], tuple(map(forms, found)))
 
 
-def _listed(number: int, label: Label) -> Iterator[Term]:
-    """Yield the terms that the label's author listed, and the label's own name."""
+def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
+    """Yield the terms that the label's author listed, and the label's own name.
+
+    A name such as "other" or "overall" is not a term of a label, but it is of a dimension: "Overall" is rated, too.
+    """
     for keyword in label.keywords:
         yield from _terms(number, keyword, "keyword")
-    if normalise(label.name) in CATCH_ALL_NAMES:
+    if kind != "rating" and normalise(label.name) in CATCH_ALL_NAMES:
         return
     name = [token for token, _, _ in tokens(label.name)]
     content = [word for word in name if word not in FUNCTION_WORDS]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core import baseline
 from core.baseline.evidence import FULL_LIST, SHORT_LIST, THRESHOLD, find_evidence, lexicon_of
-from core.codebook import Codebook, Label, load_yaml
+from core.codebook import Codebook, Label, Scale, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
 from core.documents import Document
@@ -409,6 +409,10 @@ class TestUnusable:
     def test_generic_label_name_is_ignored_and_its_description_is_used(self) -> None:
         labels = (Label(name="Other", description="Weather, traffic and pets"), Label(name="Miscellaneous"))
         assert [text.split()[0] for text in baseline.describe(Codebook(labels=labels))] == ["'Miscellaneous'"]
+
+    def test_dimension_named_overall_is_rated_by_its_name(self) -> None:
+        codebook = Codebook(kind="rating", labels=(Label(name="Overall"),), scale=Scale(min=1, max=5))
+        assert not any("Overall" in sentence for sentence in baseline.describe(codebook))
 
 
 class TestChoice:
