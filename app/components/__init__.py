@@ -1,11 +1,11 @@
-"""Custom components and the CSS and JavaScript that they consist of.
+"""Custom components, written in CSS and JavaScript.
 
-A component is drawn in a shadow root, which does not see the style sheets of the page. So each component gets the
-design tokens and the shared classes together with its own CSS.
+Style sheets of the page do not apply in the shadow root of a component. So each component gets the design tokens and
+the shared classes together with its own CSS.
 
 The scripts are ES modules that import each other. Streamlit loads the script of a component from a ``blob:`` address,
-where imports by path fail. So the script that Streamlit gets only loads the module from ``/moot/components/HASH/``, a
-route of this app. The hash of all modules in the address lets the browser keep them until one of them changes.
+where imports by path fail. So the script for Streamlit only loads the module from ``/moot/components/HASH/``, a route
+of this app. The address contains a hash of all modules, so the browser can cache them until one of them changes.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tokens() -> str:
 
 
 def component(name: str) -> ComponentRenderer:
-    """Declare the component ``name``, which consists of ``NAME.js`` and, unless it shows nothing, ``NAME.css``.
+    """Declare the component ``name``, which consists of ``NAME.js`` and, if it has a style, ``NAME.css``.
 
     The component draws into an element with the class ``name``, in which dashes replace the underscores.
     """
@@ -70,7 +70,7 @@ def review_grid_loader() -> str:
 def routes() -> list[BaseRoute]:
     """Return the route that serves the modules.
 
-    It needs no token, as the modules hold nothing but code that everybody may read. Other web sites cannot load them.
+    The route needs no token, because the modules contain only public code. Other web sites cannot load them.
     """
 
     async def module(request: Request) -> Response:

@@ -248,11 +248,10 @@ def comparisons(documents: int, repeats: int) -> None:
 
     One of five labels differs there; the share of these documents on which the second run is right varies.
     """
-    print(
-        f"\nReviews until a run is better, {documents:,} documents\n{'right':<10}{'always':>9}{'told':>9}{'reviews':>9}"
-    )
+    print(f"\nReviews until a run is better, {documents:,} documents")
+    print(f"{'right':<10}{'always':>9}{'better':>9}{'reviews':>9}")
     for right in (0.5, 0.6, 0.75, 0.9):
-        always, told = [], []
+        always, better = [], []
         for seed in range(repeats):
             rng = np.random.default_rng(seed)
             apart = rng.random(documents) < 0.1
@@ -264,8 +263,8 @@ def comparisons(documents: int, repeats: int) -> None:
                 planned=100, low=-1.0, unsure=apart[order],
             )  # fmt: skip
             always.append(all(gained.mean() in one for one in found))
-            told.append(next((n + sequential.FIRST for n, one in enumerate(found) if one.low > 0), None))
-        known = [one for one in told if one is not None]
+            better.append(next((n + sequential.FIRST for n, one in enumerate(found) if one.low > 0), None))
+        known = [one for one in better if one is not None]
         median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"
         print(f"{right:<10.0%}{np.mean(always):>9.1%}{len(known) / repeats:>9.1%}{median}")
 

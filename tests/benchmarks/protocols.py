@@ -125,8 +125,8 @@ def main() -> None:
                 except RuntimeError as error:
                     counts, errors = Counter(), [str(error)]
                 wrong += len(errors)
-                told = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()) if count)
-                print(f"{protocol:<11}{kind:<11}{case:<28}{told}", flush=True)
+                summary = ", ".join(f"{count} {what}" for what, count in sorted(counts.items()) if count)
+                print(f"{protocol:<11}{kind:<11}{case:<28}{summary}", flush=True)
                 for error in errors[:3]:
                     print(f"    {error}", flush=True)
     raise SystemExit(wrong > 0)

@@ -1,4 +1,4 @@
-"""Attacks on the file of the open project while a run is active: the page reports it, and its button saves a copy."""
+"""Tests of a project file that is deleted or replaced during a run: the page reports this and saves a copy."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ DOCUMENTS = 30
 
 
 def _delete(project: Path) -> None:
-    """Delete the project with everything beside it, as somebody who cleans up a folder does."""
+    """Delete the project and its accompanying files, as in a clean-up of the folder."""
     for path in project.parent.glob(f"{project.name}*"):
         path.unlink()
 
 
 def _replace(project: Path) -> None:
-    """Put an older or other project in place of the open one, as a synchronised folder does."""
+    """Replace the project by another one, as a synchronised folder may do."""
     other = project.with_name("other.duckdb")
     Project.open(other).close()
     other.replace(project)
 
 
 @pytest.mark.parametrize(
-    ("attack", "words"), [(_delete, "was deleted or moved"), (_replace, "was replaced by another file")]
+    ("change_file", "words"), [(_delete, "was deleted or moved"), (_replace, "was replaced by another file")]
 )
-def test_run_goes_on_in_the_copy_of_a_removed_project(
-    browser: Browser, tmp_path: Path, attack: Callable[[Path], None], words: str
+def test_run_continues_in_the_copy_of_a_removed_project(
+    browser: Browser, tmp_path: Path, change_file: Callable[[Path], None], words: str
 ) -> None:
     from playwright.sync_api import expect
 
@@ -54,7 +54,7 @@ def test_run_goes_on_in_the_copy_of_a_removed_project(
         progress = page.locator(".moot-run-status [role=progressbar]")
         expect(progress).not_to_have_attribute("aria-valuenow", "0", timeout=60_000)
         (project,) = tmp_path.rglob("*.duckdb")
-        attack(project)
+        change_file(project)
         page.get_by_text(words).first.wait_for()
         settle(page)
         button = page.get_by_role("button", name="Save a copy and continue with it")

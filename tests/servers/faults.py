@@ -14,8 +14,8 @@ def answer(status: int, message: str = "no", **headers: str) -> Behaviour:
     """Return an error response whose message repeats the API key, as some servers do."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        said = f"{message} ({request.headers.get('authorization')})"
-        return web.json_response({"error": {"message": said}}, status=status, headers=headers)
+        text = f"{message} ({request.headers.get('authorization')})"
+        return web.json_response({"error": {"message": text}}, status=status, headers=headers)
 
     return behave
 

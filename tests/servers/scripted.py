@@ -107,7 +107,7 @@ async def stream(request: web.Request, *events: bytes, drop: bool = False) -> we
     return response
 
 
-def saying(text: str, finish: str = "stop") -> Behaviour:
+def reply_with(text: str, finish: str = "stop") -> Behaviour:
     """Return a behaviour that streams this text word by word, with usage at the end."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
@@ -136,7 +136,7 @@ def role_of(body: dict[str, Any]) -> str:
     return next((role for role in ("critic", "judge") if f"You are the {role}" in head), "extractor")
 
 
-def asked(body: dict[str, Any]) -> str:
+def last_message(body: dict[str, Any]) -> str:
     """Return the content of a request's last message."""
     return str(body["messages"][-1]["content"])
 
@@ -149,6 +149,6 @@ def debating(**replies: str | Behaviour) -> Behaviour:
         if "messages" not in body:
             return web.json_response({"data": []}, status=404)
         line = lines[role_of(body)]
-        return await (saying(line) if isinstance(line, str) else line)(request, body)
+        return await (reply_with(line) if isinstance(line, str) else line)(request, body)
 
     return behave

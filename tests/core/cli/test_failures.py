@@ -19,7 +19,7 @@ from tests.servers import disks
 from tests.servers.disks import empty, fill, make_read_only
 from tests.servers.faults import LASTING, STOPPING, answer, sending
 from tests.servers.running import free_port
-from tests.servers.scripted import Behaviour, Scripted, asked, debating, event, piece
+from tests.servers.scripted import Behaviour, Scripted, debating, event, last_message, piece
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,7 @@ def test_schemas_are_requested_with_schema_on(folder: Path) -> None:
     wanted = ["response_format" in body for body in server.requests if "You are the critic" not in str(body)]
     assert all(wanted)
     assert not any("response_format" in body for body in server.requests if "You are the critic" in str(body))
-    assert "one JSON object" in asked(server.requests[-1])
+    assert "one JSON object" in last_message(server.requests[-1])
 
 
 def test_custom_price_allows_cost_and_budget(folder: Path) -> None:

@@ -19,12 +19,12 @@ from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers.scripted import (
     Behaviour,
     Scripted,
-    asked,
     debating,
     event,
+    last_message,
     piece,
+    reply_with,
     role_of,
-    saying,
     stream,
 )
 
@@ -106,7 +106,7 @@ def test_echoed_key_is_not_written_anywhere(folder: Path, caplog: pytest.LogCapt
     caplog.set_level(logging.DEBUG)
 
     async def extractor(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        number = int(asked(body).partition("Text ")[2][0])
+        number = int(last_message(body).partition("Text ")[2][0])
         return await ECHOES[number](request, body)
 
     with Scripted(debating(extractor=extractor)) as server:
@@ -219,7 +219,7 @@ def test_unreadable_replies_never_pause_a_run(folder: Path) -> None:
 @pytest.mark.parametrize("how", ["error", "finish", "refusal"])
 def test_document_refused_by_a_content_filter_fails_alone(folder: Path, how: str) -> None:
     async def extractor(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        if "Text 3." not in asked(body):
+        if "Text 3." not in last_message(body):
             return await debating()(request, body)
         if how == "error":
             return web.json_response({"error": {"message": "blocked", "code": "content_filter"}}, status=400)
@@ -245,11 +245,11 @@ def test_document_refused_by_a_content_filter_fails_alone(folder: Path, how: str
 )
 def test_reply_cut_in_its_decision_does_not_fall_back_to_an_earlier_one(tmp_path: Path, torn: str) -> None:
     write(tmp_path, "The staff were kind.")
-    with Scripted(debating(judge=saying(torn, finish="length"))) as server:
+    with Scripted(debating(judge=reply_with(torn, finish="length"))) as server:
         result = annotate(tmp_path, *toy(server))
         assert (result.json["unresolved"], result.json["verdicts"]) == (1, 0)
         whole = "Final Decision: The present aspects are: Service\n" + "and so on, " * 5
-        server.behave = debating(judge=saying(whole, finish="length"))
+        server.behave = debating(judge=reply_with(whole, finish="length"))
         result = annotate(tmp_path, *toy(server), project="q.duckdb")
     assert result.json["verdicts"] == 1
     ((verdict,),) = rows(tmp_path, "SELECT verdict FROM verdicts")
@@ -278,6 +278,8 @@ def test_forged_tags_and_decision_in_a_document_are_ignored(tmp_path: Path) -> N
     assert len(present) == 1
     for body in server.requests:
         if role_of(body) != "probe":
-            closing = [line for line in asked(body).splitlines() if line.startswith(("</document", "</analysis"))]
-            opening = [line for line in asked(body).splitlines() if line.startswith(("<document", "<analysis"))]
+            closing = [
+                line for line in last_message(body).splitlines() if line.startswith(("</document", "</analysis"))
+            ]
+            opening = [line for line in last_message(body).splitlines() if line.startswith(("<document", "<analysis"))]
             assert [line[2:] for line in closing] == [line[1:] for line in opening], "nothing inside closes them"

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from tests.core.cli.invoking import moot
-from tests.servers.scripted import Scripted, saying
+from tests.servers.scripted import Scripted, reply_with
 
 CODEBOOK = """
 kind: choice
@@ -41,8 +41,8 @@ def server() -> Iterator[Scripted]:
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         text = str(body.get("messages", ""))
         if "second-best" in text:
-            return await saying("The label is Hawkish")(request, body)
-        return await saying("It speaks of rates.\nThe label is Dovish")(request, body)
+            return await reply_with("The label is Hawkish")(request, body)
+        return await reply_with("It speaks of rates.\nThe label is Dovish")(request, body)
 
     with Scripted(behave) as server:
         yield server
@@ -57,7 +57,7 @@ def test_choice_in_the_models_own_words_has_full_coverage_without_a_second_reque
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         text = next((reply for words, reply in replies.items() if words in str(body)), "Neutral")
-        return await saying(text)(request, body)
+        return await reply_with(text)(request, body)
 
     with Scripted(behave) as server:
         moot(

@@ -18,7 +18,7 @@ from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings, Sampling
-from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
+from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 
 ASK = Request("annotator", (Message("system", "You label."), Message("user", "Text.")), form="labels")
 
@@ -54,7 +54,7 @@ def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | 
 
 def test_a_reply_is_streamed_with_its_usage() -> None:
     received: list[tuple[str, bool]] = []
-    with Scripted(saying("The aspects are none")) as server:
+    with Scripted(reply_with("The aspects are none")) as server:
         reply = ask(server, received=received, temperature=0.5, max_tokens=77)
     assert reply.text == "The aspects are none"
     assert [text for text, _ in received] == ["The", " aspects", " are", " none"]
@@ -161,7 +161,7 @@ def test_failed_attempt_reports_billed_tokens() -> None:
 
 
 def test_nothing_listening_is_unreachable() -> None:
-    server = Scripted(saying(""))
+    server = Scripted(reply_with(""))
     with server:
         pass
     with pytest.raises(errors.Unreachable):
@@ -204,7 +204,7 @@ def test_refused_params_are_dropped_once_remembered_and_reported() -> None:
         for name in ("temperature", "seed"):
             if name in body:
                 return web.json_response({"error": {"message": f"'{name}' is not supported"}}, status=400)
-        return await saying("fine")(request, body)
+        return await reply_with("fine")(request, body)
 
     with Scripted(behave) as server:
         reply = ask(server, times=2, temperature=0.0, seed=3)
@@ -218,7 +218,7 @@ def test_key_is_sent_to_its_own_connection_only(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("MOOT_LOCAL_API_KEY", "sk-secret")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/evil")
-    with Scripted(saying("ok")) as server:
+    with Scripted(reply_with("ok")) as server:
         ask(server)
     assert server.headers[0]["authorization"] == "Bearer sk-secret"
 
@@ -317,7 +317,7 @@ def test_connection_closed_before_its_first_reply_is_an_error() -> None:
 def test_any_request_body_can_be_encoded() -> None:
     """Half a character is replaced, and what no server can count is for the server to refuse: never a failure of the
     run."""
-    with Scripted(saying("The aspects are none")) as server:
+    with Scripted(reply_with("The aspects are none")) as server:
         ask(server, seed=2**70)
     assert server.requests[0]["seed"] == 2**70
     assert (

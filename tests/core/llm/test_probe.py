@@ -17,7 +17,7 @@ from core.llm.models import ModelLibrary
 from core.llm.probe import ModelInfo, fetch_model_info
 from core.runs import RoleModel, RunSettings
 from tests.servers.ollama import PLAIN, THINKER, ollama
-from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
+from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 
 
 def info_from(behave: Behaviour, *, model: str = "m", native: bool = False) -> tuple[ModelInfo, list[str]]:
@@ -135,7 +135,7 @@ def test_server_that_ignores_parameters_is_recognised() -> None:
     async def careless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path != "/v1/chat/completions":
             return web.Response(status=404)
-        return await saying(f"number {next(counted)}")(request, body)
+        return await reply_with(f"number {next(counted)}")(request, body)
 
     known, _ = examined(careless)
     assert (known.seed, known.logprobs, known.schema, known.reasons) == (False, False, "ignored", False)

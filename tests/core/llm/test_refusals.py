@@ -12,9 +12,9 @@ from core import errors
 from core.llm.failures import from_status
 from core.runs import RoleModel
 from tests.core.llm.asking import ask, refusing
-from tests.servers.scripted import Behaviour, Scripted, event, piece, saying, stream
+from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 
-FINE = saying("fine")
+FINE = reply_with("fine")
 
 
 def error_body(message: str, **more: Any) -> dict[str, Any]:

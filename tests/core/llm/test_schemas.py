@@ -18,7 +18,7 @@ from core.llm.models import ModelLibrary
 from core.llm.schemas import request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
-from tests.servers.scripted import saying
+from tests.servers.scripted import reply_with
 
 HELD = '{"reasoning": "kind staff", "labels": [{"label": "Service", "quotes": ["kind"]}]}'
 CHOICE = Codebook(kind="choice", labels=(Label(name="Good"), Label(name="Bad")))
@@ -83,7 +83,7 @@ def test_removing_bounds_keeps_a_label_named_like_one() -> None:
 
 
 def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None:
-    outcome = ask(saying(HELD), json_schema="on")
+    outcome = ask(reply_with(HELD), json_schema="on")
     body = outcome.sent[0]
     assert body["response_format"]["json_schema"]["schema"] == schema_for(asking("labels"), BOOK)
     assert '"reasoning", "labels"' in body["messages"][-1]["content"]
@@ -102,7 +102,7 @@ def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None
 def test_refused_schema_falls_back_to_plain_text() -> None:
     words = {"error": {"message": "response_format of type json_schema is not supported by this model"}}
     outcome = ask(
-        refusing(saying("none"), (lambda body: "response_format" in body, 400, words)), times=2, json_schema="on"
+        refusing(reply_with("none"), (lambda body: "response_format" in body, 400, words)), times=2, json_schema="on"
     )
     assert ["response_format" in body for body in outcome.sent] == [True, False, False]
     assert outcome.sent[1]["messages"][-1]["content"] == "Text."
@@ -112,7 +112,7 @@ def test_refused_schema_falls_back_to_plain_text() -> None:
 def test_refused_bounds_are_removed_before_the_schema() -> None:
     words = {"error": {"message": "Invalid schema for response_format: 'maxLength' is not permitted."}}
     bounded = (lambda body: "maxLength" in json.dumps(body.get("response_format", "")), 400, words)
-    outcome = ask(refusing(saying(HELD), bounded), times=2, json_schema="on")
+    outcome = ask(refusing(reply_with(HELD), bounded), times=2, json_schema="on")
     assert [str(body["response_format"]).count("maxItems") for body in outcome.sent] == [2, 0, 0]
     assert (outcome.reply.refused_params, outcome.known.schema) == ((), "plain")
 
@@ -140,5 +140,5 @@ def test_general_server_error_says_nothing_about_schemas() -> None:
         seen.append(known)
 
     with pytest.raises(errors.ServerFault):
-        ask(refusing(saying(HELD), (lambda _body: True, 500, {})), json_schema="on", before=prepare)
+        ask(refusing(reply_with(HELD), (lambda _body: True, 500, {})), json_schema="on", before=prepare)
     assert seen[0].schema == ""

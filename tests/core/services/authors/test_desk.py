@@ -19,7 +19,7 @@ from core.services.authors import desk
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.servers.running import llama_cpp
-from tests.servers.scripted import Scripted, saying
+from tests.servers.scripted import Scripted, reply_with
 
 BOOK = Codebook(
     name="Notes",
@@ -167,7 +167,7 @@ def answering(replies: dict[str, str]) -> Any:
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         head = body["messages"][0]["content"]
         text = next(reply for words, reply in replies.items() if words in head)
-        return await saying(text)(request, body)
+        return await reply_with(text)(request, body)
 
     return behave
 

@@ -14,7 +14,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, suggestions, trials
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, make, studio, until
-from tests.servers.scripted import Scripted, saying
+from tests.servers.scripted import Scripted, reply_with
 
 LABEL = Label(name="Service", include=("kind staff",), keywords=("staff", "friendly"))
 TOLD = {
@@ -47,7 +47,7 @@ def test_fields_of_wrong_type_are_ignored():
 
 def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
     with (
-        Scripted(saying(json.dumps(TOLD | {"remove_include": []}))) as server,
+        Scripted(reply_with(json.dumps(TOLD | {"remove_include": []}))) as server,
         studio(tmp_path, documents=0) as (space, session),
     ):
         space.use_connection("mock", server.url)
