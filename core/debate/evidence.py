@@ -19,7 +19,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.markers import MarkedReply, parse_markers
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
 from core.debate.reading.parse import read
-from core.debate.reading.quotations import Span, double_quoted, outermost, single_quoted
+from core.debate.reading.quotations import Span, outermost, single_quoted
 from core.documents import storable
 
 __all__ = ["locate", "locate_evidence", "quotations"]
@@ -167,7 +167,7 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
         return
     current = _CurrentLabel()
     position = kept = 0
-    while position <= len(page.text) and kept < MAX_QUOTES:
+    while position <= spans[-1][0] and kept < MAX_QUOTES:
         end = page.line_end(position)
         inside = spans[bisect_left(spans, (position, 0)) : bisect_left(spans, (end, 0))]
         if not page.lines[position:end].strip():
@@ -208,7 +208,7 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
 
 
 def _spans(page: MarkedReply) -> tuple[Span, ...]:
-    doubles = [s for s in double_quoted(page.lines) if not _CROSSING.search(page.lines, s.start, s.end)]
+    doubles = [s for s in page.doubles if not _CROSSING.search(page.lines, s.start, s.end)]
     outer = outermost(doubles)
     return tuple(sorted((*outer, *single_quoted(page.lines, outer))))
 

@@ -50,6 +50,8 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
     object with a decision's key is a block with an error, up to its closing brace or the next blank line, so that a
     part of it is never taken for the whole. Without such a key it is prose and skipped.
     """
+    if "{" not in text and "[" not in text:
+        return (), -1
     blocks: list[Block] = []
     keys = [match.start() for match in _KEY.finditer(text)]
     written = len(text.rstrip())

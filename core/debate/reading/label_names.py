@@ -47,6 +47,8 @@ class Names:
 
     def find(self, name: str) -> str | None:
         """Return the item with this name, or None; similar names do not match."""
+        if name.isascii() and (item := self._exact.get(name)) is not None:
+            return item  # the name is normalised
         key = normalise(name)
         return self._exact.get(key) or self._loose.get(_visible(key))
 

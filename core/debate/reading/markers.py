@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
@@ -191,8 +191,9 @@ class Marker:
 class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
-    ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces. ``torn``
-    is the start of a decision that is cut off at the text's end, or -1.
+    ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces.
+    ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them. ``torn`` is the start of a
+    decision that is cut off at the text's end, or -1.
     """
 
     text: str
@@ -200,6 +201,7 @@ class MarkedReply:
     markers: tuple[Marker, ...]
     undecided: tuple[Marker, ...]
     blocks: tuple[Block, ...]
+    doubles: tuple[Span, ...]
     quoted: tuple[Span, ...]
     torn: int
     rules: _Rules
@@ -278,7 +280,7 @@ def without_reasoning(text: str) -> str:
     return text[closing.end() :] if closing else text
 
 
-_WHITE = re.compile(r"[^\S\n]|[*`\u200b\u200e\u200f\ufeff]")
+_WHITE = re.compile(r"[^\S\n ]|[*`\u200b\u200e\u200f\ufeff]")
 _BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n") | {"：": ":", "＃": "#"})
 
 
@@ -314,7 +316,8 @@ def _opened(text: str, rules: _Rules) -> MarkedReply:
     blocks, unclosed = find_json_blocks(text)
     lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
     lines = _without(lines, blocks)
-    quoted = outermost(double_quoted(lines))
+    doubles = double_quoted(lines)
+    quoted = outermost(doubles)
     found = [m for m in _found(lines, rules, quoted, weak=False) if rules.may_leave_open or m.kind != "undecided"]
     return MarkedReply(
         text=text,
@@ -322,6 +325,7 @@ def _opened(text: str, rules: _Rules) -> MarkedReply:
         markers=_limited([marker for marker in found if marker.kind != "undecided"], lines),
         undecided=_limited([marker for marker in found if marker.kind == "undecided"], lines),
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
+        doubles=doubles,
         quoted=quoted,
         torn=max(unclosed, _beginning(lines)),
         rules=rules,
@@ -340,9 +344,9 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
     markers: list[Marker] = []
     folded = lines.casefold()
     for kind, pattern, words in _markers(rules.unit):
-        if (kind in _WEAK) != weak or not any(word in folded for word in words):
+        if (kind in _WEAK) != weak:
             continue
-        for match in pattern.finditer(lines):
+        for match in _matches(pattern, words, lines, folded):
             groups = match.groupdict()
             plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
             start = match.start() + len(match.group()) - len(match.group().lstrip(" >#"))
@@ -362,6 +366,24 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
             void = marker.end
         done = marker.end
     return kept
+
+
+def _matches(pattern: re.Pattern[str], words: Sequence[str], lines: str, folded: str) -> Iterator[re.Match[str]]:
+    """Yield the matches of a pattern, which are inside one line and contain one of ``words``."""
+    if len(folded) != len(lines):  # casefolding moved the lines: "ß" is "ss"
+        if any(word in folded for word in words):
+            yield from pattern.finditer(lines)
+        return
+    starts = set()
+    for word in words:
+        at = folded.find(word)
+        while at >= 0:
+            starts.add(lines.rfind("\n", 0, at) + 1)
+            end = lines.find("\n", at)
+            at = folded.find(word, end) if end >= 0 else -1
+    for start in starts:
+        end = lines.find("\n", start)
+        yield from pattern.finditer(lines, start, len(lines) if end < 0 else end)
 
 
 def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:

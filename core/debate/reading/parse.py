@@ -597,8 +597,8 @@ def _unwrapped(text: str) -> str:
     bare = text.strip().strip("*_`").strip()
     inner = bare.rstrip(".")
     for opening, closing in ('""', "“”", "«»", "„“", "()", "{}"):
-        once = bare.count(closing) == (2 if opening == closing else 1)
-        if len(bare) > 1 and bare[0] == opening and inner[-1:] == closing and once:
+        around = len(bare) > 1 and bare[0] == opening and inner[-1:] == closing
+        if around and bare.count(closing) == (2 if opening == closing else 1):
             return inner[1:-1]
     return text
 

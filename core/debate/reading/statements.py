@@ -119,6 +119,9 @@ class Statements:
 
     def _line(self, line: str) -> bool:
         self._columns = None
+        if not line.strip():
+            self.unfinished = False
+            return False
         bullet, rest = BULLET.match(line), without_bullet(line)
         tokens = _answered(tokenise(rest, self._names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):

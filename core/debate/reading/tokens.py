@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from core.debate.reading.label_names import Names
@@ -92,6 +93,8 @@ _ALIASES = {"amp": "and", "tail": "word", "yes_mark": "mark", "no_mark": "mark"}
 _NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?(?![^\W_]|[.,]\d)")
 _STRUCK = re.compile(r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>[^~<]*)(?:~~|</(?P=tag)>)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_KEPT_LENGTH = 200
+"""Longest line in characters whose tokens are cached."""
 _LISTED = frozenset({"name", "comma", "and", "semicolon", "fill", "code"})
 
 ANSWERS = frozenset({"yes", "no", "present", "absent", "open", "mark"})
@@ -129,8 +132,15 @@ def tokenise(text: str, names: Names, *, codes: bool = False) -> tuple[Token, ..
 
     A quotation or bracket that contains only label names is replaced by them. The time is proportional to the length.
     """
+    return (_known_tokens if len(text) <= _KEPT_LENGTH else _tokens)(text, names, codes)
+
+
+def _tokens(text: str, names: Names, codes: bool) -> tuple[Token, ...]:
     folded = fold(text)
     return tuple(_scan(folded, 0, len(folded.text), names, codes, _groups(folded.text)))
+
+
+_known_tokens = lru_cache(maxsize=2048)(_tokens)  # the same few decisions in most replies of a run
 
 
 def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:

@@ -1,0 +1,30 @@
+"""Markers: the search in single lines finds what a search in the whole reply finds."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.codebook import Codebook, Label
+from core.debate.reading import markers
+
+UNIT = "hotel review"
+PIECES = (
+    "The aspects present in this hotel review are: #Food, #Pool", "Final Decision: The present aspects are: Food",
+    "**Final decision**", "final ratings", "my ratings are:", "The label is Food", "Undecided: Food", "\\boxed{Food}",
+    "I would go with Food", "This text is best labelled as Food", "Answer: Food", "the answer is = Food",
+    "The present labels ", "are", "present:", "la respuesta es", "os aspectos são:", "words of 2 of 5 labels",
+    '- #Food: "the label was torn" (food)', "“quoted", "”", "ſs", "ß", "İ", "\x0b", "\r", "\t", "> ", "- ", "1. ", " ",
+    ":", ".",
+)  # fmt: skip
+
+
+@given(st.lists(st.one_of(st.sampled_from((*PIECES, "\n", "\n")), st.text(max_size=5)), max_size=14).map("".join))
+def test_search_in_lines_finds_what_a_search_in_the_reply_finds(reply: str) -> None:
+    page = markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
+    folded = page.lines.casefold()
+    for _, pattern, words in markers._markers(UNIT):
+        whole = [match.span() for match in re.finditer(pattern, page.lines)]
+        assert sorted(match.span() for match in markers._matches(pattern, words, page.lines, folded)) == whole
