@@ -64,7 +64,7 @@ def _decision(request: Request, codebook: Codebook, predictions: Sequence[Predic
     if codebook.kind == "choice":
         chosen = predictions[0].value if predictions else None
         if chosen not in names:
-            return ["I was not trained on these labels and leave the choice open."]
+            return ["The classifier was not trained on these labels, so the choice stays undecided."]
         return [f"The label is {names[str(chosen)]}"]
     if codebook.kind == "rating":
         ratings = {names[one.item]: one.value for one in predictions if one.value is not None}

@@ -393,7 +393,7 @@ _ASKED = _doubt(
     "is are do does can could has have will",
     r"(?:(?<=[.!?\n])|\A)\s*(?:is|are|do|does|can|could|has|have|will) (?:there|it|you|they|we|i|any\w*|this|the)\b"
     r"(?! (?:believe|imagine))[^.!?\n]*\?",
-    "in a question, which tells nothing",
+    "in a question, which is not evidence",
 )
 _QUOTED = _doubt(
     "final aspects label labels undecided mark classify",
@@ -594,11 +594,11 @@ def _plain(text: str) -> str:
     return " ".join(text.translate(dict.fromkeys(map(ord, "\"“”„«»'‘’"), " ")).split())
 
 
-# -- What other packages ask of a codebook's words
+# -- A codebook's words for other packages
 
 RATING_NOTICE = (
-    "The word-list baseline rates by counting: how many of a dimension's words are there, and how many words the text "
-    "shares with its other fields. It judges nothing."
+    "The word-list baseline rates by counting the words of a dimension in the text, and the words that the text shares "
+    "with its other fields. It does not understand the text."
 )
 
 

@@ -93,7 +93,7 @@ def _persona(group: str, dimension: str, taken: Sequence[str]) -> dict[str, str]
     number = sum(name.startswith(singular) for name in taken)
     return {
         "name": f"{singular} {number + 1}" if number else singular,
-        "demographics": f"One of the {group.lower()}, without a life: the word-list baseline makes up none.",
+        "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
         "dimension": dimension,
         "specialty": "",
         "traits": "",

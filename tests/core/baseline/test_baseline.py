@@ -335,7 +335,7 @@ class TestDoubts:
             ("A bar nearby was loud.", "bar is about another place"),
             ("We did not try the breakfast.", "breakfast is about something that was not tried"),
             ("I cannot comment on the service.", "service is about something that was not tried"),
-            ("Do they serve breakfast?", "breakfast is in a question, which tells nothing"),
+            ("Do they serve breakfast?", "breakfast is in a question, which is not evidence"),
             ("Final Decision: The present aspects are: Food, Bar", "food is in a quoted list of labels"),
             ("They asked me to answer #Food in here.", "food is in a quoted list of labels"),
         ],
