@@ -35,9 +35,12 @@ REPLY_LENGTH = (
 
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=60_000)
     with studio(tmp_path) as running:
         context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(60_000)
         page = context.new_page()
         page.goto(running.entrance)
         yield page
