@@ -32,6 +32,11 @@ class OneBrowser(LoadFileScheduling):
         return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
 
 
+def pytest_xdist_auto_num_workers(config):
+    """Run one worker more than processors, because tests wait for servers, disks and browsers."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_xdist_make_scheduler(config, log):
     """Schedule tests by file."""
     return OneBrowser(config, log)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -63,8 +62,8 @@ def server(name: str) -> Iterator[str]:
         yield url
 
 
-def prepare(folder: Path, name: str, url: str) -> dict[str, str]:
-    """Write the ``moot`` command and the files that the commands use; return the environment."""
+def prepare(folder: Path) -> None:
+    """Write the files that the commands name."""
     shutil.copytree(ROOT / "sample_data", folder / "sample_data")
     (folder / "aspects.yaml").write_text(CODEBOOK, encoding="utf-8")
     gold = [(int("staff" in text), int("Breakfast" in text), int("station" in text)) for text in TEXTS]
@@ -73,23 +72,16 @@ def prepare(folder: Path, name: str, url: str) -> dict[str, str]:
         for index, (text, row) in enumerate(zip(TEXTS, gold, strict=True))
     ]
     (folder / "reviews.csv").write_text("\n".join(["text,Service,Food,Location", *lines]), encoding="utf-8")
-    connection = "openai" if name == "batch" else name
-    address = url if connection == "ollama" else f"{url}/v1"
-    extra = f'case "$1" in annotate|rerun) set -- "$@" --connection {connection}={address};; esac\n' if name else ""
-    program = folder / "bin" / "moot"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\n{extra}exec "{sys.executable}" -m core.cli "$@"\n', encoding="utf-8")
-    program.chmod(0o755)
-    paths = {"PATH": f"{program.parent}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    return {**os.environ, **paths}
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.stem)
-def test_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
+def test_commands_of_a_page_succeed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-page")
     found = blocks(page)
     name = next((block.how.removeprefix(" with: ") for block in found if (block.how or "").startswith(" with:")), "")
     with server(name) as url:
-        environment = prepare(tmp_path, name, url)
+        prepare(tmp_path)
         for block in found:
             if block.how is None:
                 continue
@@ -98,7 +90,8 @@ def test_commands_of_a_page_succeed(page: Path, tmp_path: Path) -> None:
             else:
                 if block.how.startswith(": "):
                     (tmp_path / block.how.removeprefix(": ")).write_text(first_yaml(found), encoding="utf-8")
-                run(tmp_path, with_address(block.code, name, url), environment)
+                for arguments in commands(tmp_path, with_address(block.code, name, url)):
+                    moot(*arguments, *(connection(name, url) if arguments[0] in ("annotate", "rerun") else ()))
 
 
 def first_yaml(found: list[Block]) -> str:
@@ -112,11 +105,26 @@ def with_address(code: str, name: str, url: str) -> str:
     return code.replace(ADDRESSES[name], url if name == "ollama" else f"{url}/v1")
 
 
-def run(folder: Path, code: str, environment: dict[str, str]) -> None:
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", code], cwd=folder, env=environment, capture_output=True, text=True,
-        timeout=300, check=False,
-    )  # fmt: skip
+def connection(name: str, url: str) -> tuple[str, ...]:
+    """Return the options that answer a connection from its server."""
+    if not name:
+        return ()
+    return "--connection", f"{'openai' if name == 'batch' else name}={url if name == 'ollama' else f'{url}/v1'}"
+
+
+def commands(folder: Path, code: str) -> list[list[str]]:
+    """Return the arguments of each command ``moot`` in a block, as the shell passes them. Other commands are run."""
+    noted = folder / "commands"
+    note = f"moot() {{ printf '%s\\0' \"$@\" >> {noted}; printf '\\n' >> {noted}; }}\n"
+    shell(folder, note + code)
+    lines = noted.read_text(encoding="utf-8").removesuffix("\0\n").split("\0\n")
+    noted.unlink()
+    return [line.split("\0") for line in lines]
+
+
+def shell(folder: Path, code: str) -> None:
+    command = ["bash", "-euo", "pipefail", "-c", code]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
 
 
@@ -129,7 +137,7 @@ def query(folder: Path, block: Block) -> None:
             "--codebook", sample / "hotel_aspects.yaml", "--gold-same-names",
         )  # fmt: skip
     if block.language == "python":
-        run(folder, f"{sys.executable} - <<'END'\n{block.code}END", dict(os.environ))
+        shell(folder, f"{sys.executable} - <<'END'\n{block.code}END")
         return
     with duckdb.connect(str(project), read_only=True) as connection:
         assert connection.execute(block.code).fetchall()

@@ -140,10 +140,9 @@ def test_ctrl_c_pauses_twice_stops_and_nothing_is_paid_twice(tmp_path: Path) -> 
         assert stats(url)["active"] == 0, "the server's slots are free"
         assert stats(url)["cancelled"] >= 1
 
-        process = start(tmp_path, url, "--resume", "r0001")
-        out, err = process.communicate(timeout=120)
-        result = json.loads(out)
-        assert (process.returncode, result["verdicts"], result["calls"]) == (0, 12, 36), err
+        place = ("--connection", f"m={url}/v1", "--model", "m/mock")
+        result = annotate(tmp_path, *place, "--resume", "r0001").json
+        assert (result["verdicts"], result["calls"]) == (12, 36)
         assert stats(url)["repeats"] == 2, "two of the three probes"
 
 

@@ -4,17 +4,31 @@ import pytest
 
 from core.store.project import Project
 from tests.core.services import sample_world
+from tests.core.services.sessions import copy_project
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """The file of the sample world and its run."""
+    path = tmp_path_factory.mktemp("sample_world") / "small.duckdb"
+    with Project.open(path) as project:
+        run_id = sample_world.build(project)
+    return path, run_id
 
 
 @pytest.fixture
-def project(tmp_path):
-    with Project.open(tmp_path / "small.duckdb") as project:
+def project(tmp_path, request):
+    """A new project, or a copy of the sample world for a test of its run."""
+    path = tmp_path / "small.duckdb"
+    if "run_id" in request.fixturenames:
+        copy_project(request.getfixturevalue("built")[0], path)
+    with Project.open(path) as project:
         yield project
 
 
 @pytest.fixture
-def run_id(project):
-    return sample_world.build(project)
+def run_id(project, built):
+    return built[1]
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -43,6 +44,13 @@ def studio(folder: Path, *, documents: int = 4) -> Iterator[tuple[Workspace, Pro
         yield workspace, session
     finally:
         workspace.close()
+
+
+def copy_project(source: Path, target: Path) -> None:
+    """Copy a closed project."""
+    for suffix in ("", ".replies"):
+        if (path := source.with_name(source.name + suffix)).exists():
+            shutil.copyfile(path, target.with_name(target.name + suffix))
 
 
 def make(session: ProjectSession, plan: planning.Plan | None = None) -> list[RunRow]:

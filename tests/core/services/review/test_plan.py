@@ -18,24 +18,37 @@ from core.services.review.queue import QueueFilter
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services.sessions import copy_project
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
 SHARE = Plan("share", CLEAN, 0.12, 0.1)
 
 
-@pytest.fixture
-def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
+@pytest.fixture(scope="module")
+def annotated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """200 documents; in every fourth "clean" is a clean record, which the word lists take for dirt: truth is a half."""
     workspace = Workspace()
-    session = workspace.open(tmp_path / "p.duckdb")
+    path = tmp_path_factory.mktemp("plan") / "p.duckdb"
+    session = workspace.open(path)
     texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
     session.store.documents.add([Document(f"d{n:03}", {"text": f"{texts[n % 4]} {n}"}) for n in range(200)])
     version = session.store.codebooks.save(BOOK)
     settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
     (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(made.run_id).result(60)
-    yield session, session.run(made.run_id).model_copy(update={"created_at": 1_763_000_000.0})  # fixes the draws
+    workspace.close()
+    return path, made.run_id
+
+
+@pytest.fixture
+def world(annotated: tuple[Path, str], tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
+    """A copy of the annotated project and its run, of a fixed date, which fixes the draws."""
+    path, run_id = annotated
+    copy_project(path, tmp_path / "p.duckdb")
+    workspace = Workspace()
+    session = workspace.open(tmp_path / "p.duckdb")
+    yield session, session.run(run_id).model_copy(update={"created_at": 1_763_000_000.0})
     workspace.close()
 
 

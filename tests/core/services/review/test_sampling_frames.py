@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from scipy.stats import chisquare
 
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -86,15 +87,15 @@ def test_new_frame_uses_later_information(world: tuple[ProjectSession, RunRow]) 
 
 
 def test_the_first_document_is_drawn_as_often_as_its_size_says(world: tuple[ProjectSession, RunRow]) -> None:
-    """600 reviewers: the share of each document at the top is within five standard errors of its size."""
+    """200 reviewers: chi-square of the documents at the top against their sizes, p > 0.001."""
     session, run = world
     view = queue.viewpoint(session, run, "ada")
     frame = queue.sampling_frames.current_frame(session, run, view, 0.5)
     top = Counter(
-        session.store.review_pages.draws(view, frame, seed=str(seed), offset=0, limit=1)[0][0][0] for seed in range(600)
+        session.store.review_pages.draws(view, frame, seed=str(seed), offset=0, limit=1)[0][0][0] for seed in range(200)
     )
-    for document, size in _sizes(session, run, 1).items():
-        assert abs(top[document] / 600 - size) < 5 * (size * (1 - size) / 600) ** 0.5
+    sizes = _sizes(session, run, 1)
+    assert chisquare([top[document] for document in sizes], [200 * size for size in sizes.values()]).pvalue > 0.001
 
 
 @pytest.mark.parametrize(
