@@ -11,6 +11,7 @@ import orjson
 
 from core.errors import InputError
 from core.ingest.decode import ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
+from core.ingest.label_studio import is_task, task_rows
 from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clean_value, clip
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
@@ -101,7 +102,8 @@ def read_json(
 ) -> Table:
     """Read an array of objects, or an object that contains one (under ``data``, or as its only array of objects).
 
-    An element that is not an object is rejected. InputError if the text is not JSON or contains no such array.
+    An element that is not an object is rejected. Tasks of Label Studio become rows with their annotations. InputError
+    if the text is not JSON or contains no such array.
     """
     stream.seek(0)
     text = stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
@@ -115,7 +117,11 @@ def read_json(
         progress(0.8)
     elements, key = _array(value, name)
     notes = (*filter(None, (decoding.note,)), *((f"The rows are those under '{key}'.",) if key else ()))
-    numbered = ((number, element, "", "") for number, element in enumerate(elements[:max_rows], 1))
+    elements = elements[:max_rows]
+    if elements and is_task(elements[0]):
+        elements = task_rows(elements)
+        notes = (*notes, "The rows are the tasks of Label Studio, with one column for each label.")
+    numbered = ((number, element, "", "") for number, element in enumerate(elements, 1))
     return _table(numbered, name=name, format="json", decoding=decoding, notes=lambda: notes)
 
 

@@ -1,0 +1,66 @@
+"""Import of Label Studio's JSON export, as a real server (1.23) writes it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from core.ingest.document_builder import codebook_from_gold
+from core.ingest.mapping import suggest_mapping
+from core.ingest.read import read_table
+
+
+def task(number: int, *annotations: dict[str, Any]) -> dict[str, Any]:
+    data = {"text": f"The room was cold on day {number}, and nobody came.", "document_id": f"h{number:03}"}
+    return {
+        "id": number, "annotations": list(annotations), "drafts": [], "predictions": [1], "data": data, "meta": {},
+        "created_at": "2026-11-23T08:55:27.610833Z", "inner_id": number, "total_annotations": len(annotations),
+        "cancelled_annotations": 0, "project": 1, "updated_by": 1,
+    }  # fmt: skip
+
+
+def chosen(*choices: str, person: int = 1, cancelled: bool = False) -> dict[str, Any]:
+    spans = {"start": 4, "end": 8, "text": "room", "labels": ["Price"]}
+    result = [
+        {"from_name": "aspect", "to_name": "text", "type": "choices", "value": {"choices": list(choices)}},
+        {"from_name": "evidence", "to_name": "text", "type": "labels", "value": spans},
+    ]
+    return {"completed_by": person, "was_cancelled": cancelled, "result": result if choices else []}
+
+
+def rated(value: int, person: int) -> dict[str, Any]:
+    result = {"from_name": "Fluency", "to_name": "text", "type": "number", "value": {"number": value}}
+    return {"completed_by": {"id": person, "email": "a@example.org"}, "result": [result]}
+
+
+def read(*tasks: dict[str, Any]):
+    return read_table(json.dumps(tasks).encode(), name="export.json")
+
+
+def test_multiple_choices_become_columns_of_one_and_zero():
+    table = read(task(1, chosen("Price", "Food")), task(2, chosen()), task(3), task(4, chosen("Food", cancelled=True)))
+    assert table.columns == ("text", "document_id", "Price", "Food")
+    assert table.data[2:] == ((1, 0, None, None), (1, 0, None, None))
+    mapping = suggest_mapping(table)
+    assert (mapping.text, mapping.id) == ("text", "document_id")
+    codebook = codebook_from_gold(table, mapping)
+    assert codebook is not None
+    assert (codebook.kind, codebook.names) == ("multilabel", ("Price", "Food"))
+
+
+def test_single_choices_become_one_label_column():
+    table = read(task(1, chosen("Price")), task(2, chosen("Food")))
+    assert table.columns == ("text", "document_id", "aspect")
+    assert table.data[2] == ("Price", "Food")
+
+
+def test_annotations_of_several_people_become_columns_by_person():
+    table = read(task(1, rated(4, 7), rated(5, 9)), task(2, rated(2, 7)))
+    assert table.columns == ("text", "document_id", "Fluency_r7", "Fluency_r9")
+    mapping = suggest_mapping(table)
+    assert {source.rater for source in mapping.gold} == {"r7", "r9"}
+
+
+def test_elements_that_are_not_tasks_are_rejected_as_before():
+    table = read_table(json.dumps([task(1, chosen("Price")), 3]).encode(), name="export.json")
+    assert (len(table), len(table.rejected)) == (1, 1)
