@@ -134,7 +134,7 @@ def add_form(workspace: Workspace) -> None:
     with st.form("add-connection", border=False):
         st.text_input("Name", placeholder="local", key=name_key)
         st.text_input("Address", placeholder="http://127.0.0.1:8081/v1", key=url_key)
-        st.form_submit_button("Add", type="primary", on_click=add)
+        st.form_submit_button("Add", on_click=add)
 
 
 def vectors(workspace: Workspace) -> None:
@@ -268,7 +268,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
         options: dict[str, Any] = {"min_value": 0.0, "value": None, "format": "%.4g", "step": 0.1}
         prompt = left.number_input("Input", key="price-in", placeholder="0.40", **options)
         completion = right.number_input("Output", key="price-out", placeholder="1.60", **options)
-        if st.form_submit_button("Save price", type="primary"):
+        if st.form_submit_button("Save price"):
             with error_notices():
                 if prompt is None or completion is None:
                     raise UsageError("A price has two numbers.", "Enter dollars per million input and output tokens.")

@@ -52,7 +52,7 @@ def main() -> None:
     )
     with head:
         reference = reference_picker(references, key="runs-reference")
-        st.button("New run", icon=":material/add:", type="primary", on_click=_new_run_next, key="runs-new")
+        st.button("New run", icon=":material/add:", on_click=_new_run_next, key="runs-new")
     rows = leaderboard(session, reference)
     shown = _table(session, rows)
     selected = [row for id in state.runs.selected for row in shown if row.run.run_id == id]
