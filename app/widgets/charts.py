@@ -242,7 +242,7 @@ def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
     )
     tip = [
         alt.Tooltip("step:N", title="Step"),
-        alt.Tooltip("series:N", title="What"),
+        alt.Tooltip("series:N", title="Measure"),
         alt.Tooltip("value:Q", title="Share", format=".1%"),
     ]
     base = alt.Chart(frame)
@@ -313,7 +313,7 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
     chosen = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame)
-    tip = [alt.Tooltip("name:N", title="What"), alt.Tooltip("words:N", title="Value")]
+    tip = [alt.Tooltip("name:N", title="Name"), alt.Tooltip("words:N", title="Value")]
     marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
         x=x,
         y=y,
@@ -522,7 +522,7 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
         alt.Chart(front).mark_line(color=shade["right"], opacity=0.5, strokeWidth=2).encode(x=x, y=y)
         + alt.Chart(frame).mark_point(filled=True, size=110, opacity=1).encode(
             x=x, y=y, color=colour,
-            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="What"),
+            tooltip=[alt.Tooltip("name:N", title="Run"), alt.Tooltip("words:N", title="Settings"),
                      alt.Tooltip("quality:Q", title=quality, format=".3f"), alt.Tooltip("cost:Q", title=cost)],
         )
     )  # fmt: skip

@@ -128,7 +128,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
     pairs = service.cooccurrence(session, codebook)
     if not pairs:
         return
-    with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="together"):
+    with panel("Label co-occurrence", "share of the row's documents that also have the column's label", key="pairs"):
         names = list(dict.fromkeys(pair.label for pair in pairs))
         rows = [
             {
@@ -140,7 +140,7 @@ def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:
             }
             for pair in pairs
         ]
-        charts.heat(rows, names, names, key="data-together", x_title="", y_title="", slanted=True)
+        charts.heat(rows, names, names, key="data-cooccurrence", x_title="", y_title="", slanted=True)
 
 
 def _languages(session: ProjectSession) -> None:

@@ -75,7 +75,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
     flip_table = result.flip_table
     assert flip_table is not None
     sub = f"{format_count(flip_table.cells, noun)} with a reference"
-    with layout.panel("Contribution by step", sub, counted=on, key="worth-steps"):
+    with layout.panel("Contribution by step", sub, counted=on, key="debate-steps"):
         rows = [[result.titles[flip_table.roles[0]], format_percent(flip_table.shares[0], 1), *[""] * 6]]
         for step, share in zip(flip_table.steps, flip_table.shares[1:], strict=True):
             price = result.prices[step.role]
@@ -112,12 +112,12 @@ def _critic(result: DebateEffect) -> None:
         ("corrected by following it", f"{critic.followed_rightly:,}"),
         ("errors introduced by following it", f"{critic.followed_wrongly:,}"),
     ]
-    with layout.panel("Critic", "objections to the claim", key="worth-critic"):
+    with layout.panel("Critic", "objections to the claim", key="debate-critic"):
         facts(rows)
 
 
 def _bound(bound: Bound, on: str) -> None:
-    with layout.panel("Upper bound", "best score any agent reached", counted=on, key="worth-bound"):
+    with layout.panel("Upper bound", "best score any agent reached", counted=on, key="debate-bound"):
         if bound.at_first is None or bound.reached is None or bound.ever is None:
             st.caption("No agent gave a list of its own on a document with a reference.")
             return
@@ -129,7 +129,7 @@ def _bound(bound: Bound, on: str) -> None:
                 ("the verdict", bound.reached, "bar"),
             )
         ]
-        charts.bars(rows, key="worth-bound-chart", unit="right")
+        charts.bars(rows, key="debate-bound-chart", unit="share right")
         gap = bound.gap or 0.0
         st.caption(
             f"{format_percent(gap, 1)} more would be right if the verdict always followed the right first answer."
@@ -145,8 +145,8 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
     for one in found:
         for name, value in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
             rows.append({"step": one.name, "series": name, "value": value})
-    with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="worth-rounds"):
-        charts.lines(rows, SERIES, key="worth-rounds-chart")
+    with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="debate-rounds"):
+        charts.lines(rows, SERIES, key="debate-rounds-chart")
         import pandas as pd
 
         table = [
@@ -164,7 +164,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         st.dataframe(
             pd.DataFrame(table),
             hide_index=True,
-            key="worth-rounds-table",
+            key="debate-rounds-table",
             column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
         )
         lines = []
@@ -185,7 +185,7 @@ def _agreement(agents: Mapping[str, str], one: Round) -> str:
 def _panels(result: DebateEffect, on: str) -> None:
     for family, dimensions in result.panels.items():
         title = f"{family.capitalize()}s before and after"
-        with layout.panel(title, "ratings from 0 to 1", counted=on, key=f"worth-panel-{family}"):
+        with layout.panel(title, "ratings from 0 to 1", counted=on, key=f"debate-panel-{family}"):
             import pandas as pd
 
             rows = [
@@ -202,7 +202,7 @@ def _panels(result: DebateEffect, on: str) -> None:
                 }
                 for name, one in dimensions.items()
             ]
-            st.dataframe(pd.DataFrame(rows), hide_index=True, key=f"worth-panel-table-{family}")
+            st.dataframe(pd.DataFrame(rows), hide_index=True, key=f"debate-panel-table-{family}")
 
 
 def _share(found: Estimate) -> str:

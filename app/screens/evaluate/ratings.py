@@ -35,7 +35,7 @@ def _confusion(session: ProjectSession, found: EvaluationReport) -> None:
         points = [str(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
         layout.counted(coverage.describe(coverage.on_item(session, run, chosen, reference), reference))
-        charts.confusion_heatmap(matrix, points, key=f"evaluate-meeting-{chosen}", x_title="verdict", y_title=noun)
+        charts.confusion_heatmap(matrix, points, key=f"evaluate-confusion-{chosen}", x_title="verdict", y_title=noun)
 
 
 def _raters(found: EvaluationReport) -> None:

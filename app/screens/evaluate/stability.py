@@ -100,7 +100,7 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
     on = coverage.describe(result.counted, reference)
     with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
-        charts.consistency_bars(rows, key="stability-standings")
+        charts.consistency_bars(rows, key="stability-consistency")
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
