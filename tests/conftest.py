@@ -76,7 +76,7 @@ def _folders_per_test(_isolated_session, monkeypatch, tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _no_delays(monkeypatch):
-    """Write rows without the usual wait for more rows, and train no classifier except with ``training``."""
+    """Write rows without the usual wait for more rows, and train classifiers only with the fixture ``training``."""
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.0)
     monkeypatch.setattr("core.services.classifier_training.DEBOUNCE_SECONDS", 3600.0)
 
@@ -89,9 +89,9 @@ def training(_no_delays, monkeypatch):
 
 @pytest.fixture(scope="session", autouse=True)
 def _copied_projects(tmp_path_factory, _isolated_session):
-    """Begin each new project as a copy of an empty one, which takes half the time of its schema.
+    """Create each new project as a copy of an empty one, in half the time of applying the schema.
 
-    Not in ``tests/core/store``, nor in other processes: these apply the schema.
+    Tests in ``tests/core/store`` and other processes apply the schema.
     """
     from core.store import connection
 
@@ -99,11 +99,11 @@ def _copied_projects(tmp_path_factory, _isolated_session):
     connection.open_file(template).close()
     connect = connection._connect
 
-    def copied(path):
+    def connect_copy(path):
         if not path.exists():
             shutil.copyfile(template, path)
         return connect(path)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection, "_connect", copied)
+        patch.setattr(connection, "_connect", connect_copy)
         yield connect

@@ -31,7 +31,7 @@ def _wait_for_script(runner: local_script_runner.LocalScriptRunner, timeout: flo
 
 @pytest.fixture(scope="session", autouse=True)
 def _no_polling() -> Iterator[None]:
-    """Wait for the end of a script's thread: AppTest looks every millisecond, which costs a quarter of its CPU time."""
+    """Wait for a script's thread with a join, because AppTest's polling takes a quarter of its CPU time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local_script_runner, "require_widgets_deltas", _wait_for_script)
         yield

@@ -80,7 +80,7 @@ def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: 
     assert "not now" in html(at)
 
 
-def test_second_person_answers_and_shows_up_in_the_results(session: ProjectSession) -> None:
+def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     desk.save_settings(session, reading_seconds=0, m=1)
     author = desk.give_consent(session, "p1")
@@ -97,7 +97,7 @@ def test_second_person_answers_and_shows_up_in_the_results(session: ProjectSessi
     assert "<td>people</td>" in html(at)
 
 
-def test_settings_are_saved_and_wrong_ones_are_refused(session: ProjectSession) -> None:
+def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = open_page("authors")
     show(at, "Settings")

@@ -122,7 +122,7 @@ def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     assert (scale.min, scale.max) == (0, 5)
 
 
-def test_a_dimension_has_a_scale_of_its_own(session: ProjectSession) -> None:
+def test_dimension_has_its_own_scale(session: ProjectSession) -> None:
     book = load_yaml("{kind: rating, labels: [{name: Fluency}, {name: Overall}]}")
     fluency, overall = book.items
     codebooks.save(session, book)

@@ -259,7 +259,7 @@ def test_confusion_matrix_shows_counts_and_shares_and_marks_the_diagonal(monkeyp
     assert ">75%<" in picture
 
 
-def test_chart_names_leave_out_the_parts_that_all_of_them_share() -> None:
+def test_chart_names_omit_shared_parts() -> None:
     from app.widgets import charts
 
     assert charts._without_shared_parts(["ECJ, lexical, seed 7", "Single, lexical"]) == ["ECJ, seed 7", "Single"]

@@ -74,7 +74,7 @@ def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, sessio
     ]
 
 
-def test_a_plan_is_made_and_ended_in_its_dialog(screen, project, session):
+def test_plan_is_created_and_ended_in_its_dialog(screen, project, session):
     run_id = sample_world.build(project)
     app = screen("review")
     app.button(key="review-plan-open").click().run()

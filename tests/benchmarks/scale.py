@@ -51,7 +51,7 @@ def resident() -> float:
 
 
 class Peak(threading.Thread):
-    """Record the highest memory of this process."""
+    """Thread that records the highest memory of this process."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

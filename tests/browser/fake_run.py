@@ -157,7 +157,7 @@ def _id(name: str) -> str:
 
 
 class FakeSession:
-    """Simulate a run of made-up debates, and the workspace of its project."""
+    """Simulated run of made-up debates, which is also the workspace of its project."""
 
     name = "hotel-aspects"
     path = Path("hotel-aspects.duckdb")
