@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import context
 from core.codebook import Codebook, Label
+from core.documents import Document
 from core.llm.catalogue import ModelCard
 from core.llm.connections import connection
 from core.runs import RoleModel
@@ -27,6 +28,7 @@ NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 def workspace(tmp_path: Path) -> Iterator[Workspace]:
     made = Workspace()
     try:
+        made.models.vectors = ""  # also where MiniLM is installed
         fill(made.open(tmp_path / "hotel.duckdb"))
         context.install(made)
         yield made
@@ -154,6 +156,30 @@ def test_key_is_never_shown_and_its_variable_is_named_without_a_keyring(session:
     assert "s3cret" not in shown
 
 
+@pytest.mark.parametrize(
+    ("labels", "kind", "text", "offered", "because"),
+    [
+        ([Label(name="Joy"), Label(name="Grief")], "choice", "A train arrived.", True, "have no word of the codebook"),
+        ([Label(name="Joy"), Label(name="Grief")], "choice", "Joy and grief.", False, "would change little"),
+        ([Label(name="Rain", description="Wet weather.")], "multilabel", "Rain.", True, "fewer than 5 keywords"),
+        ([Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))], "multilabel", "Sun.", False,
+         "would change little"),
+        ([Label(name="Regen")], "choice", "Das ist ein Haus und wir sind nicht da.", False, "multilingual"),
+    ],
+)  # fmt: skip
+def test_minilm_is_offered_where_words_are_not_enough(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch, labels: list[Label], kind: str, text: str,
+    offered: bool, because: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(models, "minilm_installed", lambda: False)
+    session.store.documents.clear()
+    session.store.documents.add([Document(f"n{number}", {"text": text}) for number in range(6)])
+    session.store.codebooks.save(Codebook(kind=kind, labels=tuple(labels)))
+    at = screen()
+    assert because in html(at)
+    assert any("moot install-minilm" in code.value for code in at.code) == offered
+
+
 def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
     workspace: Workspace, session: ProjectSession, tmp_path: Path
 ) -> None:
@@ -167,7 +193,6 @@ def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
 
     assert model() == "builtin/lexical"
     at = screen()
-    assert "moot install-minilm" in at.code[0].value
     with llama_cpp(tmp_path, "--embeddings") as url:
         workspace.add_connection(connection("near", url))
         at.text_input(key="text-vectors").set_value("near/tiny-random").run()

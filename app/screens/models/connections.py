@@ -17,6 +17,7 @@ from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import BUILTIN, RoleModel
 from core.services import models
+from core.services.codebooks.keyword_matches import VectorsAdvice
 from core.services.models import ConnectionEntry, Limits, Listing, Price, Probe
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
@@ -137,8 +138,11 @@ def add_form(workspace: Workspace) -> None:
         st.form_submit_button("Add", on_click=add)
 
 
-def vectors(workspace: Workspace) -> None:
-    """Draw the choice of the vectors that the built-in model and the classifier use, and a test of them."""
+def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
+    """Draw the choice of the vectors that the built-in model and the classifier use, and a test of them.
+
+    MiniLM is offered where ``advice`` has a reason for vectors.
+    """
     chosen, installed = workspace.models.vectors, models.minilm_installed()
     line(
         "The classifier learns faster with vectors of the texts, and the built-in model decides texts of a single "
@@ -154,9 +158,15 @@ def vectors(workspace: Workspace) -> None:
         help="minilm, or connection/model for the embeddings endpoint of a connection; empty for none",
         **bound("text-vectors", chosen, use),
     )  # fmt: skip
+    if not advice.needed and not chosen:
+        line("Your keywords carry this codebook: vectors would change little.", "q")
+    elif not chosen:
+        line(f"Vectors would help here. {' '.join(advice.needed)}")
     if installed and chosen != models.MINILM:
         st.button("Use MiniLM", key="use-minilm", on_click=use, args=(models.MINILM,))
-    if not installed:
+    if advice.foreign:
+        line("MiniLM knows English only: choose a multilingual model of a connection.", "q")
+    elif advice.needed and not installed:
         line("MiniLM is not installed. It takes 90 MB and then works offline. Install it with:", "q")
         st.code("moot install-minilm", language=None)
     if chosen and st.button("Test vectors", key="test-vectors"):

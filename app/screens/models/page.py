@@ -13,6 +13,7 @@ from app.widgets.common import heading, line, saved
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
+from core.services.codebooks import keyword_matches
 from core.services.runs import planning
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
@@ -77,7 +78,7 @@ def main() -> None:
             line("Instant." if plan.pace == 0 else "Slow enough to follow. 0 is instant.", "q xs")
         with st.container(border=True, key="vectors"):
             heading("Text vectors")
-            connections.vectors(workspace)
+            connections.vectors(workspace, keyword_matches.advise_vectors(session))
         with st.container(border=True, key="add"):
             heading("Add a connection")
             line("Any server with the OpenAI chat API, or Ollama.", "q")

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import baseline, prompts
+from core.baseline.evidence import SHORT_LIST, find_evidence, lexicon_of
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document
+from core.formatting import format_count, join_names, plural
 from core.llm.streaming import estimate_usage
 from core.prompts.messages import Message
 from core.runs import RunSettings, Template
@@ -32,6 +34,8 @@ PROPOSED_FROM = 1_000
 """Maximum number of documents from which keywords are proposed, spread evenly over those that are searched."""
 MISSED = 4
 """Maximum number of listed documents with the label in gold and without a keyword."""
+MUCH = 0.1
+"""Share of texts of a choice without any word of the codebook from which vectors are worth their installation."""
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
@@ -251,6 +255,47 @@ def _known_labels(
         if labels and codebook.kind != "rating":
             known.append((one.text, labels))
     return known
+
+
+# -- where vectors help
+
+
+@dataclass(frozen=True, slots=True)
+class VectorsAdvice:
+    """Advice on vectors of texts for a codebook.
+
+    ``needed`` are reasons why words alone are not enough, empty if vectors would change little. ``foreign`` is True if
+    most texts are not English, which MiniLM does not know.
+    """
+
+    needed: tuple[str, ...]
+    foreign: bool
+
+
+def advise_vectors(session: ProjectSession) -> VectorsAdvice:
+    """Return where vectors would help with the codebook in the editor, by the words found in the documents."""
+    codebook = codebooks.codebook_status(session).codebook
+
+    def look() -> VectorsAdvice:
+        sample = _sample(session)
+        sample = sample[:: -(-len(sample) // PROPOSED_FROM) or 1]
+        lexicon = lexicon_of(codebook)
+        found = [find_evidence(lexicon, one.text) for one in sample]
+        foreign = 2 * sum(one.foreign for one in found) > len(found)
+        needed = []
+        short = [label.name for label in codebook.labels if label.description and len(label.keywords) < SHORT_LIST]
+        bare = sum(not any(one.hits) for one in found)
+        if foreign:
+            needed.append("Most texts are not in English, so only your own keywords are looked for.")
+        if codebook.kind == "choice" and bare > MUCH * len(found):
+            needed.append(f"{bare:,} of {format_count(len(found), 'text')} have no word of the codebook.")
+        if short and codebook.kind != "rating":
+            have = plural(len(short), "has", "have")
+            after = "" if codebook.kind == "choice" else ": the classifier learns such labels faster from vectors"
+            needed.append(f"{join_names(short)} {have} a description, but fewer than {SHORT_LIST} keywords{after}.")
+        return VectorsAdvice(tuple(needed), foreign)
+
+    return cache.cached(session, look, "vectors advice", codebook.hash, basis=session.store.documents.state())
 
 
 # -- what a model is sent
