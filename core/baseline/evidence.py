@@ -163,7 +163,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     derived = [
         term
         for number, label in enumerate(labels)
-        for term in (*_derived(number, label), *(_common(number, label) if codebook.kind != "rating" else ()))
+        for term in (*_derived(number, label), *(_common(number, codebook) if codebook.kind != "rating" else ()))
         if term.key.isdisjoint(common)  # words of the unit and the domain are in every document
     ]
     owners: dict[str, set[int]] = {}
@@ -237,12 +237,14 @@ def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
             yield from _terms(number, word, "name")
 
 
-def _common(number: int, label: Label) -> Iterator[Term]:
-    """Yield the common words of an aspect of the label's name, without those that its definition denies.
+def _common(number: int, codebook: Codebook) -> Iterator[Term]:
+    """Yield the common words of an aspect of a label's name, without those that its definition denies.
 
     None if the label lists half of them or more: its author took over the list, and what was deleted stays deleted.
     """
-    words, listed = starters(label.name), {normalise(keyword) for keyword in label.keywords}
+    label = codebook.labels[number]
+    others = (other.name for other in codebook.labels if other.id != label.id)
+    words, listed = starters(label.name, others), {normalise(keyword) for keyword in label.keywords}
     if 2 * sum(normalise(word) in listed for word in words) < len(words):
         counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
         denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))

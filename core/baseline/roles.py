@@ -36,7 +36,7 @@ from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
-VERSION = "9"
+VERSION = "10"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"

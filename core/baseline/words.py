@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -179,29 +179,37 @@ GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["c
 
 
 @lru_cache(maxsize=1)
-def _starter_lists() -> Mapping[str, tuple[str, ...]]:
-    """Return the starter keywords of common aspects by name and alias."""
+def _starter_lists() -> Mapping[str, tuple[str, tuple[str, ...], str]]:
+    """Return common aspects by name and alias: their name, their starter keywords and the aspect that they include."""
     data = yaml.safe_load((resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8"))
-    lists: dict[str, tuple[str, ...]] = {}
+    aspects: dict[str, tuple[str, tuple[str, ...], str]] = {}
     for name, entry in data.items():
-        keywords = tuple(str(keyword) for keyword in entry["keywords"])
+        aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
         for each in (name, *entry.get("aliases", ())):
-            lists.setdefault(normalise(str(each)), keywords)
-    return lists
+            aspects.setdefault(normalise(str(each)), aspect)
+    return aspects
 
 
-def starters(name: str) -> tuple[str, ...]:
+def starters(name: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
     """Return starter keywords for a label name, found by the name or an alias of a common aspect.
 
-    If the whole name is not found, each of its words is looked up ("food and drinks"). Empty if nothing is found.
+    If the whole name is not found, each of its words is looked up ("food and drinks"). Empty if nothing is found. An
+    aspect's keywords come with those of the aspect that it includes (service includes staff), unless one of the labels
+    ``beside`` it in the codebook is about that.
     """
-    lists = _starter_lists()
+    aspects, others = _starter_lists(), {aspect[0] for other in beside for aspect in _aspects(other)}
+    found = _aspects(name)
+    others.update(aspect[0] for aspect in found)
+    included = (aspects[aspect[2]] for aspect in found if aspect[2] and aspect[2] not in others)
+    return tuple(dict.fromkeys(word for _, words, _ in (*found, *included) for word in words))
 
-    def find(wanted: str) -> tuple[str, ...]:
-        return lists.get(wanted) or lists.get(wanted.removesuffix("s")) or lists.get(f"{wanted}s") or ()
 
-    whole = normalise(name)
-    if found := find(whole):
-        return found
+def _aspects(name: str) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    aspects, whole = _starter_lists(), normalise(name)
     parts = [part for part in "".join(each if each.isalnum() else " " for each in whole).split() if len(part) > 2]
-    return tuple(dict.fromkeys(keyword for part in parts for keyword in find(part)))
+
+    def find(wanted: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
+        shapes = (wanted, wanted.removesuffix("s"), f"{wanted}s")
+        yield from [aspects[shape] for shape in shapes if shape in aspects][:1]
+
+    return tuple(find(whole)) or tuple(aspect for part in parts for aspect in find(part))

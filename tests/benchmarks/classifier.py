@@ -125,7 +125,7 @@ def _given(path: Path, book: Path | None) -> tuple[list[dict[str, str]], Codeboo
     if book is not None:
         return rows, load_yaml(book.read_text(encoding="utf-8"))
     names = [name for name in rows[0] if baseline.starters(name) and {row[name] for row in rows} <= {"0", "1"}]
-    return rows, Codebook(labels=tuple(Label(name=name, keywords=baseline.starters(name)) for name in names))
+    return rows, Codebook(labels=tuple(Label(name=name, keywords=baseline.starters(name, names)) for name in names))
 
 
 def _hotels() -> tuple[list[dict[str, str]], Codebook]:

@@ -432,7 +432,7 @@ def prefill(codebook: Codebook) -> tuple[Codebook, str]:
     def filled(label: Label) -> Label:
         similar = best.codebook.find(label.name) if fits else None
         if similar is None:
-            return label.model_copy(update={"keywords": label.keywords or baseline.starters(label.name)})
+            return label.model_copy(update={"keywords": label.keywords or _starters(codebook, label)})
         words = ("description", "include", "exclude", "keywords")
         return label.model_copy(update={name: getattr(label, name) or getattr(similar, name) for name in words})
 
@@ -452,7 +452,11 @@ def suggestions(codebook: Codebook, label_id: str, most: int = 12) -> tuple[str,
     """Return at most ``most`` starter keywords for a label that no label of the codebook uses yet."""
     taken = {normalise(word) for label in codebook.labels for word in label.keywords}
     label = codebook.label(label_id)
-    return tuple(word for word in baseline.starters(label.name) if normalise(word) not in taken)[:most]
+    return tuple(word for word in _starters(codebook, label) if normalise(word) not in taken)[:most]
+
+
+def _starters(codebook: Codebook, label: Label) -> tuple[str, ...]:
+    return baseline.starters(label.name, (other.name for other in codebook.labels if other.id != label.id))
 
 
 def warnings(codebook: Codebook) -> list[str]:

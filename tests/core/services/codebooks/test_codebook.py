@@ -140,6 +140,14 @@ def test_starter_keywords_by_name_alias_and_word() -> None:
     assert baseline.starters("Zebra") == ()
 
 
+def test_an_aspect_includes_another_unless_a_label_is_about_that() -> None:
+    assert {"queue", "waiter"} <= set(baseline.starters("Service", ["Food"]))
+    assert "waiter" not in baseline.starters("Service", ["Personnel"])
+    alone = baseline.starters("Food and drinks")
+    assert len(alone) == len(set(alone))
+    assert "wine" not in baseline.starters("Food", ["Drinks"])
+
+
 def test_suggestions_omit_existing_keywords() -> None:
     offered = codebooks.suggestions(codebooks.change_label(BOOK, PRICE, keywords=("bread",)), FOOD, 100)
     assert "dish" in offered
