@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core import baseline
 from core.baseline.keyword_proposals import LEAST_DOCUMENTS, KeywordProposal, propose_keywords
 from core.codebook import Codebook, Label, load_yaml
-from core.services.codebooks.keyword_matches import with_keywords, without_keywords
+from core.services.codebooks.keyword_matches import with_keywords
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 BOOK = Codebook(
@@ -54,13 +54,6 @@ def test_word_that_is_a_keyword_already_is_not_proposed() -> None:
     grown = with_keywords(BOOK, propose_keywords(BOOK, TEXTS))
     assert grown.labels[0].keywords == ("feather", "plumage", "finches")
     assert propose_keywords(grown, TEXTS) == ()
-
-
-def test_adding_can_be_undone_after_other_edits() -> None:
-    found = propose_keywords(BOOK, TEXTS)
-    edited = with_keywords(with_keywords(BOOK, found), [KeywordProposal(BOOK.labels[1].id, "crank", "texts", 2, 2, "")])
-    assert without_keywords(edited, found).labels[0] == BOOK.labels[0]
-    assert without_keywords(edited, found).labels[1].keywords == ("piston", "crank")
 
 
 def test_all_proposals_together_do_not_lower_the_score_on_the_sample_hotels() -> None:
