@@ -187,7 +187,10 @@ class MiniLM:
         return self._norm(f"{name}.output.LayerNorm", attended + self._dense(f"{name}.output.dense", inner))
 
     def _dense(self, name: str, hidden: Array) -> Array:
-        return np.asarray(hidden @ self._weights[f"{name}.weight"].T + self._weights[f"{name}.bias"], np.float32)
+        weight = self._weights[f"{name}.weight"]
+        # One product of two matrices: NumPy multiplies a stack text by text, which is slower.
+        flat = hidden.reshape(-1, hidden.shape[-1]) @ weight.T + self._weights[f"{name}.bias"]
+        return np.asarray(flat.reshape(*hidden.shape[:-1], -1), np.float32)
 
     def _norm(self, name: str, hidden: Array) -> Array:
         centred = hidden - hidden.mean(axis=-1, keepdims=True)
