@@ -108,7 +108,7 @@ def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
 def task_of(codebook: Codebook) -> str:
     """Return a description of the panel's task on this codebook, for prompts that generate personas."""
     what = {
-        "multilabel": "say which of these a {unit} speaks about",
+        "multilabel": "say which of these a {unit} mentions",
         "choice": "choose one of these for a {unit}",
         "rating": "rate a {unit} on these",
     }[codebook.kind].format(unit=codebook.unit)
