@@ -19,7 +19,7 @@ from core.services import models, preferences
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from tests.core.services.sessions import fill, make
+from tests.core.services.sessions import fill, queue_runs
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
 from tests.servers.ollama import THINKER, ollama
 from tests.servers.scripted import Scripted, debating, event, piece
@@ -170,7 +170,7 @@ def test_run_page_counts_replies_cut_by_the_output_limit(workspace: Workspace, s
     cut = sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))
     with Scripted(debating(judge=cut)) as server:
         models.add(workspace, "far", server.url)
-        (run,) = make(session, planning.Plan(limit=1).with_same_model(FAR))
+        (run,) = queue_runs(session, planning.Plan(limit=1).with_same_model(FAR))
         session.start_or_resume(run.run_id).result(30)
     shown = html(screen("run"))
     assert "Replies reached their output limit" in shown

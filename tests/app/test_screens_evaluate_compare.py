@@ -17,7 +17,7 @@ from core.services import run_view
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 SCREENS = Path(__file__).parents[2] / "app" / "screens"
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
@@ -73,7 +73,7 @@ def debates(project, codebook, gold, answers, **fields):
 
     async def hold():
         for id, (claim, verdict) in answers.items():
-            await hold_debate(project, run, id, {"extractor": claim, "critic": verdict, "judge": verdict}, verdict)
+            await store_debate(project, run, id, {"extractor": claim, "critic": verdict, "judge": verdict}, verdict)
 
     asyncio.run(hold())
     return run

@@ -16,7 +16,7 @@ from core.services.lab import samples, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
 from core.services.session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
-from tests.core.services.sessions import BOOK, make, until
+from tests.core.services.sessions import BOOK, queue_runs, until
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_lab_names_missing_documents_and_codebook(session: ProjectSession) -> No
 def test_page_states_that_tests_use_the_baseline(filled: ProjectSession) -> None:
     assert "Tests use the built-in word-list baseline" in html(open_page("lab"))
     mini = RoleModel(connection="openai", model="gpt-4.1-mini", base_url="https://api.openai.com/v1")
-    (run,) = make(filled)
+    (run,) = queue_runs(filled)
     settings = run.settings.model_copy(update={"role_models": dict.fromkeys(run.settings.role_models, mini)})
     other = filled.store.runs.create(settings, ["d0"])
     at = open_page("lab")
@@ -174,7 +174,7 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
 def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(
     filled: ProjectSession,
 ) -> None:
-    (run,) = make(filled)
+    (run,) = queue_runs(filled)
     filled.start_or_resume(run.run_id).result(30)
     at = open_page("lab")
     at.button(key="lab-try").click().run()

@@ -15,7 +15,7 @@ from core.services.runs import control, planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.runs import set_state
-from tests.core.services.sessions import BOOK, fill, make, until
+from tests.core.services.sessions import BOOK, fill, queue_runs, until
 
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
@@ -207,7 +207,7 @@ def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None
 
 def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     fill(session)
-    (run,) = make(session)
+    (run,) = queue_runs(session)
     put_paused(session, run.run_id, "interrupted", "interrupted")
     at = screen()
     assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
@@ -217,7 +217,7 @@ def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
 
 def test_spent_budget_is_raised(session: ProjectSession) -> None:
     fill(session)
-    (run,) = make(session, planning.Plan(budget_usd=3.0))
+    (run,) = queue_runs(session, planning.Plan(budget_usd=3.0))
     put_paused(session, run.run_id, "budget", "the budget of $3 is spent")
     at = screen()
     assert "Paused at $0.00 of $3.00" in html(at)
@@ -231,7 +231,7 @@ def test_spent_budget_is_raised(session: ProjectSession) -> None:
 
 def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
     fill(session)
-    (run,) = make(session)
+    (run,) = queue_runs(session)
     put_paused(session, run.run_id, "errors", f"5 documents in a row met the same error: {HOSTILE}")
     shown = html(screen())
     assert "&lt;img src=x" in shown
@@ -240,7 +240,7 @@ def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
 
 def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
-    (run,) = make(session)
+    (run,) = queue_runs(session)
     session.start_or_resume(run.run_id).result(30)
     at = screen()
     assert "Retry 4 unresolved" in labels(at)
@@ -250,7 +250,11 @@ def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> N
 
 def test_savings_are_shown_and_rerun_opens_the_setup(session: ProjectSession) -> None:
     fill(session, documents=6)
-    for row in (*make(session), *make(session), *make(session, planning.Plan(params={"adaptive": True, "audit": 0.5}))):
+    for row in (
+        *queue_runs(session),
+        *queue_runs(session),
+        *queue_runs(session, planning.Plan(params={"adaptive": True, "audit": 0.5})),
+    ):
         session.start_or_resume(row.run_id).result()
     shown = html(at := screen())
     assert "of the documents were decided early, without a full debate." in shown

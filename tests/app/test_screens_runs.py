@@ -9,7 +9,7 @@ from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard
 from core.services.runs import planning
 from core.services.runs.configuration import PROTOCOL
 from tests.app.studio import button, html, open_page, studio
-from tests.core.services.sessions import fill, make
+from tests.core.services.sessions import fill, queue_runs
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def session(tmp_path, monkeypatch):
 
 
 def finished(session, **plan):
-    (run,) = make(session, planning.Plan(**plan))
+    (run,) = queue_runs(session, planning.Plan(**plan))
     session.start_or_resume(run.run_id).result(60)
     return session.run(run.run_id)
 

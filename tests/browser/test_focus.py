@@ -14,7 +14,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.store.project import Project
 from tests.browser.studios import studio
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -36,7 +36,7 @@ def fill(path: Path, count: int = COUNT) -> None:
 
         async def debates() -> None:
             for document in project.store.documents.ids():
-                await hold_debate(project, run.run_id, document, {"extractor": absent, "judge": None}, absent)
+                await store_debate(project, run.run_id, document, {"extractor": absent, "judge": None}, absent)
 
         asyncio.run(debates())
 

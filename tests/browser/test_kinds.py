@@ -13,7 +13,7 @@ from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.store.project import Project
 from tests.browser.studios import studio
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -35,7 +35,7 @@ def fill(path: Path) -> None:
         async def debates() -> None:
             for document in project.store.documents.ids():
                 lists = {"extractor": {"w": 2, "t": 4}, "critic": None, "judge": {"w": 3, "t": 4}}
-                await hold_debate(project, run.run_id, document, lists, {"w": 8 / 3, "t": 4})
+                await store_debate(project, run.run_id, document, lists, {"w": 8 / 3, "t": 4})
 
         asyncio.run(debates())
 

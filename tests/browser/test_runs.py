@@ -17,7 +17,7 @@ from core.runs import RoleModel, RunDetails
 from core.store.project import Project
 from tests.browser.studios import ROOT, Studio, studio
 from tests.core.cli.invoking import moot
-from tests.core.store.helpers import ROLES, hold_debate, make_settings
+from tests.core.store.helpers import ROLES, make_settings, store_debate
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -116,7 +116,7 @@ def fill(path: Path) -> None:
             async def debates(run_id: str, wrong: int) -> None:
                 for place, document in enumerate(project.store.documents.ids()):
                     values = {"food": place >= wrong}
-                    await hold_debate(project, run_id, document, dict.fromkeys(ROLES, values), values)
+                    await store_debate(project, run_id, document, dict.fromkeys(ROLES, values), values)
 
             asyncio.run(debates(run.run_id, n))
 

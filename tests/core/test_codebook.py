@@ -1,4 +1,4 @@
-"""The codebook: unique names, stable ids, lossless YAML, errors that name the field."""
+"""Tests of the codebook: unique names, stable ids, lossless YAML, errors that name the field."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("labels: [{name: Food}, {name: Food}]", "two labels have the same name: 'Food' and 'Food'"),
         ("labels: [{name: Food}, {name: ' #FOOD* '}]", "same name"),
@@ -39,26 +39,26 @@ def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
         ("kind: rating\nscale: {min: 5, max: 1}", "below"),
     ],
 )
-def test_invalid_codebook_error_names_the_field(text: str, says: str) -> None:
+def test_invalid_codebook_error_names_the_field(text: str, message: str) -> None:
     with pytest.raises(CodebookError) as caught:
         load_yaml(text)
-    assert says in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_ids_and_colours_are_assigned_and_kept_on_renaming() -> None:
-    book = parse_codebook({"labels": [{"name": f"L{index}"} for index in range(COLOURS + 1)]})
-    assert [label.colour for label in book.labels] == [1, 2, 3, 4, 5, 6, 7, 8, 1]
-    first = book.labels[0]
-    renamed = book.model_copy(update={"labels": (first.model_copy(update={"name": "New"}), *book.labels[1:])})
+    codebook = parse_codebook({"labels": [{"name": f"L{index}"} for index in range(COLOURS + 1)]})
+    assert [label.colour for label in codebook.labels] == [1, 2, 3, 4, 5, 6, 7, 8, 1]
+    first = codebook.labels[0]
+    renamed = codebook.model_copy(update={"labels": (first.model_copy(update={"name": "New"}), *codebook.labels[1:])})
     assert load_yaml(dump_yaml(renamed)).labels[0].id == first.id
     again = parse_codebook({"labels": [{"name": "L0"}]})
-    assert again.labels[0].id == first.id  # the same name gives the same id in every project
+    assert again.labels[0].id == first.id  # ids depend only on the name
 
 
 def test_names_are_matched_after_normalisation_and_never_approximately() -> None:
-    book = Codebook(labels=(Label(name="Room Service"),))
-    assert book.find("#room  service") == book.labels[0]
-    assert book.find("Room Servic") is None
+    codebook = Codebook(labels=(Label(name="Room Service"),))
+    assert codebook.find("#room  service") == codebook.labels[0]
+    assert codebook.find("Room Servic") is None
 
 
 def test_double_quotes_in_names_become_single_quotes() -> None:
@@ -66,9 +66,9 @@ def test_double_quotes_in_names_become_single_quotes() -> None:
 
 
 def test_numbers_in_yaml_text_fields_become_text() -> None:
-    book = load_yaml("labels: [{name: 2024, keywords: [5, yes, 1.5], include: null}]")
-    assert book.labels[0].name == "2024"
-    assert book.labels[0].keywords == ("5", "True", "1.5")
+    codebook = load_yaml("labels: [{name: 2024, keywords: [5, yes, 1.5], include: null}]")
+    assert codebook.labels[0].name == "2024"
+    assert codebook.labels[0].keywords == ("5", "True", "1.5")
 
 
 def test_required_labels_are_checked() -> None:
@@ -76,37 +76,37 @@ def test_required_labels_are_checked() -> None:
         Codebook(name="Empty").require_labels()
 
 
-def test_definition_hash_depends_on_words_and_not_on_colour() -> None:
+def test_definition_hash_depends_on_text_and_not_on_colour() -> None:
     label = Label(name="Food", keywords=("a", "b"))
     assert label.model_copy(update={"colour": 5}).definition_hash == label.definition_hash
     assert label.model_copy(update={"keywords": ("b", "a")}).definition_hash == label.definition_hash
     assert label.model_copy(update={"description": "x"}).definition_hash != label.definition_hash
 
 
-def test_a_codebook_of_20000_labels_is_refused() -> None:
+def test_codebook_of_20000_labels_is_refused() -> None:
     with pytest.raises(CodebookError, match=r"20,000 labels; at most 1,000"):
         parse_codebook({"labels": [{"name": f"label {number}"} for number in range(20_000)]})
 
 
-def test_each_dimension_may_have_its_own_scale() -> None:
+def test_each_dimension_can_have_its_own_scale() -> None:
     given = {"kind": "rating", "labels": [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall"}]}
     codebook = parse_codebook(given)
     fluency, overall = codebook.items
     assert codebook.scale_of(fluency) == Scale(min=0, max=2)
     assert codebook.scale_of(overall) == Scale(min=1, max=5)
     assert codebook.scales == (Scale(min=0, max=2), Scale(min=1, max=5))
-    assert codebook.scale == Scale(min=0, max=5), "the scale of the codebook covers all of them"
+    assert codebook.scale == Scale(min=0, max=5), "the scale of the codebook covers all dimensions"
     assert codebook.mixes_scales
     assert list(codebook.only(fluency).scales) == [Scale(min=0, max=2)]
     assert load_yaml(dump_yaml(codebook)) == codebook
 
 
-def test_one_scale_for_all_dimensions_is_that_of_the_codebook() -> None:
+def test_equal_scales_of_all_dimensions_become_the_scale_of_the_codebook() -> None:
     own = {"scale": {"min": 0, "max": 2}}
     each = parse_codebook({"kind": "rating", "labels": [{"name": "A", **own}, {"name": "B", **own}]})
-    whole = parse_codebook({"kind": "rating", "labels": [{"name": "A"}, {"name": "B"}], **own})
-    assert each == whole
-    assert each.hash == whole.hash
+    shared = parse_codebook({"kind": "rating", "labels": [{"name": "A"}, {"name": "B"}], **own})
+    assert each == shared
+    assert each.hash == shared.hash
     with pytest.raises(CodebookError, match="a scale belongs to kind rating"):
         parse_codebook({"labels": [{"name": "A", **own}]})
 

@@ -1,4 +1,4 @@
-"""Plurals, numbers, money, durations, dates and lists of names as text."""
+"""Tests of formatting: plurals, numbers, money, durations, dates and lists of names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_count_agrees_with_its_noun(count: int, words: tuple[str, ...], text: st
     assert f.format_count(count, *words) == text
 
 
-def test_plural_of_a_verb() -> None:
+def test_verb_agrees_with_its_count() -> None:
     assert [f.plural(count, "differs", "differ") for count in (1, 2)] == ["differs", "differ"]
 
 
@@ -34,11 +34,11 @@ def test_plural_of_a_verb() -> None:
     ("names", "text"),
     [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")],
 )
-def test_names_as_running_text(names: Sequence[str], text: str) -> None:
+def test_names_are_joined_as_text(names: Sequence[str], text: str) -> None:
     assert f.join_names(names) == text
 
 
-def test_names_joined_with_another_conjunction() -> None:
+def test_names_can_be_joined_with_another_conjunction() -> None:
     assert f.join_names(["a", "b", "c"], "or") == "a, b or c"
 
 

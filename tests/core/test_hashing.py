@@ -1,4 +1,4 @@
-"""Hashes are names for good: the same value has the same one in every process and for every spelling of a mapping."""
+"""Tests of hashing: the same value has the same hash in every process, with any order of keys."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_hash_ignores_key_order_and_depends_on_list_order() -> None:
 
 
 def test_known_hashes_do_not_change() -> None:
-    # A change here would make every stored reply unfindable.
+    # With other hashes no stored reply would be found.
     expected = "dbec1b254b251f23fed98d4e6a6e28f5"  # pragma: allowlist secret
     assert digest({"model": "m", "messages": [["user", "Grüße"]], "seed": None}) == expected
 

@@ -1,4 +1,4 @@
-"""Problems of a template, with the line in its file."""
+"""Tests of the problems found in a template, with their lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_unknown_variable_is_reported_once_per_line() -> None:
     assert [line for line, _, _ in problems_of(HEAD + "{{ a }}{{ a }}\n{{ a }}\n{{ b }}")] == [5, 6, 7]
 
 
-def test_used_variables() -> None:
+def test_used_variables_are_listed() -> None:
     assert used_variables(HEAD + "{% for x in labels %}{{ x }}{% endfor %}{{ document }}") == {
         "unit",
         "labels",

@@ -1,4 +1,4 @@
-"""Templates that are not ours: stopped when they reach out, loop or grow, quick otherwise, and the next one works."""
+"""Tests of the sandbox for edited templates: hostile templates are stopped, others are rendered."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ BOOK = Codebook(unit="review", labels=(Label(name="Price", include=("cheap",)), 
 VALUES = prompts.variables(BOOK, Document("1", {"text": "cheap soup, \ud800 and «more»"}))
 
 
-def filled(text: str) -> str:
+def render(text: str) -> str:
     (message,) = prompts.render(Template(name="ecj/judge.v1", text=f"## user\n{text}"), VALUES)
     return message.content
 
 
 @pytest.mark.parametrize(
-    ("text", "says"),
+    ("text", "message"),
     [
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
         ("{{ labels[0].model_copy() }}", "model_copy"),
@@ -40,14 +40,14 @@ def filled(text: str) -> str:
         ("{{ " + "(" * 5000 + ")" * 5000 + " }}", "nested too deeply|too many nested"),
     ],
 )
-def test_a_hostile_template_is_stopped_with_a_message(text: str, says: str) -> None:
-    with pytest.raises(PromptError, match=says):
-        filled(text)
-    assert filled("{{ unit }}") == "review"  # and the next one is served
+def test_hostile_template_is_stopped_with_a_message(text: str, message: str) -> None:
+    with pytest.raises(PromptError, match=message):
+        render(text)
+    assert render("{{ unit }}") == "review"  # the next template is rendered
 
 
 def test_long_document_is_rendered() -> None:
-    """Here and in the process for templates that are not ours: what is too long for a model, its server says."""
+    # Long documents are rendered in this process and in the worker; only the server of a model limits the length.
     values = prompts.variables(BOOK, Document("1", {"text": "soup " * 200_000}))
     template = Template(name="ecj/judge.v1", text="## user\n{{ document }}")
     assert len(prompts.render(template, values)[0].content) > 1_000_000
@@ -57,10 +57,10 @@ def test_long_document_is_rendered() -> None:
 def test_stopped_template_is_not_rendered_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{% for i in range(99999) %}{% for j in range(99998) %}{% endfor %}{% endfor %}"
     with pytest.raises(PromptError):
-        filled(text)
-    monkeypatch.setattr(sandbox.Worker, "ask", lambda *_: pytest.fail("it went to a worker again"))
+        render(text)
+    monkeypatch.setattr(sandbox.Worker, "ask", lambda *_: pytest.fail("the template was sent to a worker again"))
     with pytest.raises(PromptError, match="exceeded the time"):
-        filled(text)
+        render(text)
 
 
 def test_edited_template_renders_like_the_shipped_one() -> None:
@@ -68,18 +68,18 @@ def test_edited_template_renders_like_the_shipped_one() -> None:
     judge, block = templates["judge"], templates["definitions"]
     other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
     values = VALUES | {"extraction": "e", "critique": "c", "task": "", "final_decision": "", "reminder": ""}
-    here = prompts.render(judge, values | {"definitions": prompts.render_definitions(block, BOOK)})
-    there = prompts.render(
+    in_process = prompts.render(judge, values | {"definitions": prompts.render_definitions(block, BOOK)})
+    in_worker = prompts.render(
         other["judge"], values | {"definitions": prompts.render_definitions(other["definitions"], BOOK)}
     )
-    assert there == here
+    assert in_worker == in_process
 
 
 def test_worker_process_is_reused(monkeypatch: pytest.MonkeyPatch) -> None:
-    filled("{{ document }}")
-    monkeypatch.setattr(sandbox, "Worker", lambda: pytest.fail("a process for each template would take far longer"))
+    render("{{ document }}")
+    monkeypatch.setattr(sandbox, "Worker", lambda: pytest.fail("another worker process was started"))
     for number in range(20):
-        filled("{{ document }}" + " " * (number % 3))
+        render("{{ document }}" + " " * (number % 3))
 
 
 def test_worker_process_has_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:

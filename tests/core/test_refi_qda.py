@@ -1,4 +1,4 @@
-"""REFI-QDA codebooks: files follow the schema of the standard, and every codebook survives a round trip."""
+"""Tests of REFI-QDA codebooks: files follow the schema of the standard, and codebooks survive a round trip."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.refi_qda import NAMESPACE, dump_qdc, parse_qdc
 GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 COLOUR = re.compile(r"#([A-Fa-f0-9]{6}|[A-Fa-f0-9]{3})")
 
-# Codebook.xsd of the standard as facts: children in order with their least and most, required and optional attributes.
+# Contents of Codebook.xsd: children in order with minimum and maximum, required and optional attributes.
 MANY = 10**6
 SCHEMA: dict[str, tuple[list[tuple[str, int, int]], set[str], set[str]]] = {
     "CodeBook": ([("Codes", 1, 1), ("Sets", 0, 1)], set(), {"origin"}),
@@ -128,7 +128,7 @@ def test_other_encodings_and_a_project_file_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "words"),
+    ("content", "message"),
     [
         (b"name: x", "is not XML"),
         (b"<Codes/>", "not a REFI-QDA codebook"),
@@ -138,8 +138,8 @@ def test_other_encodings_and_a_project_file_are_read() -> None:
         (b"", "is not XML"),
     ],
 )
-def test_unusable_file_is_explained(content: bytes, words: str) -> None:
-    with pytest.raises(CodebookError, match=words):
+def test_error_explains_why_a_file_cannot_be_used(content: bytes, message: str) -> None:
+    with pytest.raises(CodebookError, match=message):
         parse_qdc(content, where="x.qdc")
 
 

@@ -1,4 +1,4 @@
-"""Reading of text files: what is not a file of bounded size in UTF-8 is refused in words."""
+"""Tests of reading text files: only UTF-8 files of bounded size are accepted."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def test_endless_and_large_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "zero.yaml").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe.yaml")
     (tmp_path / "large.yaml").write_bytes(b"x" * 11)
-    for name, words in {
+    for name, message in {
         "zero.yaml": "is not a file",
         "pipe.yaml": "is not a file",
         "large.yaml": "larger than",
         "none.yaml": "No such file",
         ".": "is not a file",
     }.items():
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=message):
             read_bytes(tmp_path / name, most=10)
 
 

@@ -1,4 +1,4 @@
-"""Untrusted YAML: its expanded size is bounded, and errors name the line."""
+"""Tests of untrusted YAML: the expanded size is bounded, and errors name the line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures on annotators against authors, by hand."""
+"""Tests of the comparison of annotators with authors, against hand-computed figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.errors import UsageError
 OPTIONS = ("calm", "angry", "sad")
 
 
-def asked(n: int, truth: str | None, *others: str | None, author: str = "ada", group: str = "people") -> list[Entry]:
+def entries(n: int, truth: str | None, *others: str | None, author: str = "ada", group: str = "people") -> list[Entry]:
     question = Question(f"d{n}/f", f"d{n}", "f", f"Question {n}?", OPTIONS, "calm")
     answers = [
         Answer(question.id, f"{group}{m}", 1.0, group, choice, seconds=2.0 * m, cost_usd=0.1)
@@ -30,46 +30,46 @@ def asked(n: int, truth: str | None, *others: str | None, author: str = "ada", g
     return [Submission(f"d{n}", author, float(n), f"Text {n}.", "c", questions=(question,)), own, *answers]
 
 
-def test_accuracy_strata_kappa_and_divergence_by_hand() -> None:
+def test_accuracy_strata_kappa_and_divergence_match_hand_counts() -> None:
     log = [
-        *asked(1, "calm", "calm", "calm"),  # both right
-        *asked(2, "angry", "calm", "calm", author="bo"),  # both wrong
-        *asked(3, "sad", "sad", "angry"),  # one right
-        *asked(4, None, "calm", "calm"),  # the author abstained: left out
+        *entries(1, "calm", "calm", "calm"),  # both right
+        *entries(2, "angry", "calm", "calm", author="bo"),  # both wrong
+        *entries(3, "sad", "sad", "angry"),  # one right
+        *entries(4, None, "calm", "calm"),  # left out, as the author abstained
     ]
     (report,) = group_reports(asked_questions(log))
     assert (report.questions, report.labels) == (3, 6)
     assert report.accuracy.value == pytest.approx(3 / 6)
     assert [(one.agreeing, one.questions) for one in report.strata] == [(2, 2), (1, 1)]
     assert report.strata[0].accuracy == pytest.approx(0.5)
-    # Annotators say calm calm sad / calm calm angry: p_o = 2/3, p_e = 4/9 -> kappa = (2/9) / (5/9).
+    # The annotators answer calm calm sad and calm calm angry: p_o = 2/3, p_e = 4/9, kappa = (2/9) / (5/9).
     assert report.kappa == pytest.approx(0.4)
-    # Authors 1 1 1, annotators 4 1 1, half added: (log(1/3 / 0.6) + 2 log(1/3 / 0.2)) / 3.
+    # Counts are 1 1 1 of authors and 4 1 1 of annotators, plus one half: (log(1/3 / 0.6) + 2 log(1/3 / 0.2)) / 3.
     assert report.kl_position == pytest.approx(0.144622, abs=1e-6)
     assert report.kl_meaning == pytest.approx(report.kl_position)
     assert (report.seconds, report.cost_usd) == (1.0, pytest.approx(0.1))
 
 
 def test_completion_counts_abstentions_as_answers() -> None:
-    log = [*asked(1, "calm"), *asked(2, None), *asked(3, "sad")[:1]]
-    made = collection(log)
-    assert (made.asked, made.answered, made.abstained, made.declined) == (3, 1, 1, 0)
-    assert made.completion.value == pytest.approx(2 / 3)
-    assert made.abstention.value == pytest.approx(1 / 2)
-    assert made.seconds == 6
+    log = [*entries(1, "calm"), *entries(2, None), *entries(3, "sad")[:1]]
+    found = collection(log)
+    assert (found.asked, found.answered, found.abstained, found.declined) == (3, 1, 1, 0)
+    assert found.completion.value == pytest.approx(2 / 3)
+    assert found.abstention.value == pytest.approx(1 / 2)
+    assert found.seconds == 6
 
 
-def test_nothing_collected_gives_no_figures() -> None:
-    made = collection([])
-    assert (made.asked, made.completion.value, made.seconds) == (0, None, None)
+def test_empty_log_has_no_figures() -> None:
+    found = collection([])
+    assert (found.asked, found.completion.value, found.seconds) == (0, None, None)
     assert group_reports(()) == ()
     assert mean_kappa([[0, None], [1]]) is None
 
 
-def test_predictivity_changes_only_the_labels_between_sources() -> None:
-    log = [entry for n in range(7) for entry in asked(n, "calm" if n % 2 else "sad", "angry")]
+def test_predictivity_uses_the_same_questions_for_all_sources() -> None:
+    log = [entry for n in range(7) for entry in entries(n, "calm" if n % 2 else "sad", "angry")]
     tasks = predictivity_tasks(asked_questions(log), repeats=2)
-    assert {task.question.question.id for task in tasks} == {"d5/f", "d6/f"}, "five earlier answers are needed"
+    assert {task.question.question.id for task in tasks} == {"d5/f", "d6/f"}, "a prediction needs five earlier answers"
     assert {task.source for task in tasks} == {"author", "people", "random"}
     by_source = {task.source: task for task in tasks if task.question.question.id == "d5/f"}
     assert [one.answer for one in by_source["author"].earlier] == ["sad", "calm", "sad", "calm", "sad"]
@@ -81,16 +81,16 @@ def test_predictivity_changes_only_the_labels_between_sources() -> None:
     assert (people.accuracy, people.unresolved) == (0, 4)
 
 
-def shown(n: int, at: float, arm: str = SELECTOR, author: str = "ada") -> Impression:
+def impression(n: int, at: float, arm: str = SELECTOR, author: str = "ada") -> Impression:
     return Impression(f"d{n}", author, at, "Tent", arm)
 
 
 def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> None:
     day = 86_400.0
     log: list[Entry] = [
-        shown(1, day), Reaction("d1", "ada", day + 1), Reaction("d1", "ada", day + 2),
-        Reaction("d1", "ada", day + 3, helpful=True), shown(2, day + 5), shown(3, day + 60, KEYWORDS),
-        shown(4, 2 * day), shown(4, 2 * day + 100),
+        impression(1, day), Reaction("d1", "ada", day + 1), Reaction("d1", "ada", day + 2),
+        Reaction("d1", "ada", day + 3, helpful=True), impression(2, day + 5), impression(3, day + 60, KEYWORDS),
+        impression(4, 2 * day), impression(4, 2 * day + 100),
     ]  # fmt: skip
     rates = {(one.day, one.arm): (one.impressions, one.clicks) for one in click_rates(log)}
     assert rates["", SELECTOR] == (2, 2)
@@ -102,11 +102,11 @@ def test_impressions_in_quick_succession_are_merged_and_every_click_counts() -> 
 def test_spamming_authors_are_left_out() -> None:
     texts = [Submission(f"s{n}", "bot", float(n), "", excluded="spam" if n % 2 else "") for n in range(6)]
     assert spam_authors(texts) == {"bot"}
-    assert not any(one.impressions for one in click_rates([*texts, shown(1, 9.0, author="bot")]))
+    assert not any(one.impressions for one in click_rates([*texts, impression(1, 9.0, author="bot")]))
     assert spam_authors(texts[:4]) == frozenset()
 
 
-def test_recommends_by_matching_values_or_by_keywords() -> None:
+def test_recommendations_match_values_or_keywords() -> None:
     from core.authors.questions import Feature
 
     catalogue = load_catalogue(
@@ -126,13 +126,13 @@ def test_recommends_by_matching_values_or_by_keywords() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "- name: A", "- {name: A, text: x}\n- {name: A, text: y}", "- [1"])
-def test_wrong_catalogue_is_refused(text: str) -> None:
+def test_invalid_catalogue_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         load_catalogue(text)
 
 
 def test_interval_of_a_share_stays_between_0_and_1() -> None:
-    log = [entry for n in range(6) for entry in asked(n, "calm" if n else None, author=f"author {n % 3}")]
+    log = [entry for n in range(6) for entry in entries(n, "calm" if n else None, author=f"author {n % 3}")]
     interval = collection(log).abstention.interval
     assert interval is not None
     assert interval.low > 0

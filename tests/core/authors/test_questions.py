@@ -1,4 +1,4 @@
-"""Features, questions with shuffled options and abstentions, and the loss of a predicted value."""
+"""Tests of features, questions with shuffled options, abstentions, and the loss of a predicted value."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def answer(choice: str | None = None, **given_: object) -> Answer:
     return Answer("d/f", "ada", 1.0, choice=choice, **given_)  # type: ignore[arg-type]
 
 
-def test_each_label_is_a_feature_and_a_single_choice_is_one() -> None:
+def test_each_label_is_a_feature_and_a_choice_is_one_feature() -> None:
     several = Codebook(labels=(Label(name="Urgent"), Label(name="Feeling", open="options", include=("calm",))))
     urgent, feeling = features_of(several)
     assert dict(urgent.values) == {"Yes": True, "No": False}
@@ -46,10 +46,10 @@ def test_each_label_is_a_feature_and_a_single_choice_is_one() -> None:
     assert [tuple(one.values) for one in features_of(rated)] == [("1", "2", "3"), ("1", "2", "3", "4", "5")]
 
 
-def test_open_labels_are_left_out_of_runs_and_keep_older_hashes() -> None:
-    book = Codebook(labels=(Label(name="Urgent"), Label(name="Feeling", open="word")))
-    assert book.closed.names == ("Urgent",)
-    assert book.hash != Codebook(labels=(Label(name="Urgent"), Label(name="Feeling"))).hash
+def test_open_labels_are_excluded_from_runs_and_do_not_change_older_hashes() -> None:
+    codebook = Codebook(labels=(Label(name="Urgent"), Label(name="Feeling", open="word")))
+    assert codebook.closed.names == ("Urgent",)
+    assert codebook.hash != Codebook(labels=(Label(name="Urgent"), Label(name="Feeling"))).hash
     with pytest.raises(ValueError, match="open labels"):
         Codebook(kind="choice", labels=(Label(name="A", open="word"),))
 
@@ -60,7 +60,7 @@ def test_predicted_value_is_among_at_most_four_shuffled_options() -> None:
     assert made.text == "How do you feel?"
     assert set(made.options) == {"curious", "calm", "Angry", "proud"}
     orders = {make_question(f"d{n}", FEELING, "?", candidates, Prediction("curious")).options for n in range(12)}
-    assert len(orders) > 1, "the order differs by question"
+    assert len(orders) > 1, "the order differs between questions"
     assert made == make_question("d1", FEELING, "How do you feel?", candidates, Prediction("curious", 0.4))
 
 
@@ -78,10 +78,10 @@ def test_options_are_different_and_can_be_annotated(candidates: list[str], predi
 
 
 def test_loss_is_match_for_options_and_distance_for_words() -> None:
-    asked = question("Calm", "Proud", predicted="calm")
-    assert loss(asked, answer("Calm")) == 0
-    assert loss(asked, answer("Proud")) == 1
-    assert loss(question("Calm", "Proud"), answer("Calm")) == 1, "a predictor without a value was wrong"
+    posed = question("Calm", "Proud", predicted="calm")
+    assert loss(posed, answer("Calm")) == 0
+    assert loss(posed, answer("Proud")) == 1
+    assert loss(question("Calm", "Proud"), answer("Calm")) == 1, "a missing prediction counts as wrong"
     assert loss(question(predicted="happy"), answer("happy")) == pytest.approx(0)
     near, far = (loss(question(predicted="happy"), answer(word)) for word in ("happier", "tired"))
     assert near is not None
@@ -89,17 +89,17 @@ def test_loss_is_match_for_options_and_distance_for_words() -> None:
     assert 0 < near < far == 1
 
 
-def test_abstention_and_put_off_have_no_loss_and_no_value() -> None:
-    asked = question("Yes", "No", predicted="Yes")
+def test_abstained_and_declined_questions_have_no_loss_and_no_value() -> None:
+    posed = question("Yes", "No", predicted="Yes")
     closed = Feature("f", "Urgent", values={"Yes": True, "No": False})
     for given_ in (answer(abstention="not sure"), answer(abstention="none of these"), answer(declined=True)):
-        assert loss(asked, given_) is None
+        assert loss(posed, given_) is None
         assert value_of(closed, given_) is None
     assert value_of(closed, answer("no")) is False
 
 
-def test_word_distance_by_hand() -> None:
-    # " ab ": grams " a" "ab" "b " " ab" "ab "; " ac ": " a" "ac" "c " " ac" "ac "; one of five is shared.
+def test_word_distance_matches_hand_counts() -> None:
+    # Grams of " ab ": " a" "ab" "b " " ab" "ab "; of " ac ": " a" "ac" "c " " ac" "ac ". They share one of five.
     assert word_distance("ab", "ac") == pytest.approx(0.8)
     assert word_distance("", "x") == 1
 

@@ -1,4 +1,4 @@
-"""Exclusion of texts by rule, and masking of personal data."""
+"""Tests of the exclusion of texts by rules and of the masking of personal data."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ from core.authors.screening import EXCLUSIONS, exclusion, mask, passes_luhn
         ("Хочу купить новую палатку для похода", ""),
     ],
 )
-def test_rule_that_excludes_a_text(text: str, rule: str) -> None:
+def test_text_is_excluded_by_the_expected_rule(text: str, rule: str) -> None:
     assert exclusion(text) == rule
     assert not rule or EXCLUSIONS[rule]
 
 
-def test_repeated_text_differs_only_in_case_and_marks() -> None:
+def test_text_that_differs_only_in_case_and_punctuation_is_repeated() -> None:
     assert exclusion("Which tent should I buy?", ["which tent should I BUY"]) == "repeated"
     assert exclusion("Which tent should I buy?", ["which boots should I buy"]) == ""
 
 
-def test_masks_addresses_numbers_cards_and_names() -> None:
+def test_addresses_numbers_cards_and_names_are_masked() -> None:
     text = "Call Emma's office at (415) 555-2671 or +49 30 901820, mail e.m@site.co.uk, card 4111-1111 1111 1111."
     masked = mask(text)
     assert masked.text == "Call [name]'s office at [phone] or [phone], mail [email], card [card]."
     assert dict(masked.counts) == {"email": 1, "card": 1, "phone": 2, "name": 1}
 
 
-def test_leaves_other_numbers_and_ordinary_words() -> None:
+def test_other_numbers_and_ordinary_words_are_not_masked() -> None:
     text = "In 2024 I paid 1,200.50 for 3 of 4111 1111 1111 1112, will mark the grace period and may hope."
     assert mask(text).text == text
 
 
-def test_masks_names_of_the_project_in_any_case() -> None:
+def test_names_of_the_project_are_masked_in_any_case() -> None:
     assert mask("ask van der berg or Zork", ["Van der Berg", " zork ", ""]).text == "ask [name] or [name]"
 
 
@@ -58,7 +58,7 @@ def test_masking_again_changes_nothing(text: str) -> None:
 
 
 def test_luhn_by_hand() -> None:
-    # 79927398713: doubled every second digit from the right: 67 + 3 = 70.
+    # The Luhn sum of 79927398713, with every second digit from the right doubled, is 67 + 3 = 70.
     assert passes_luhn("79927398713")
     assert not passes_luhn("79927398710")
     assert not passes_luhn("7992 7398")

@@ -1,4 +1,4 @@
-"""The selector, what answers and reactions teach it, and a simulation of learning by uncertainty."""
+"""Tests of the selector: scores, updates from answers and reactions, and a simulation of uncertainty sampling."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from core.authors.selection import KEYWORDS, SELECTOR, Example, Score, Selector,
 SURE, UNSURE = Prediction("Yes", 0.9), Prediction("Yes", 0.5)
 
 
-def test_scores_by_hand() -> None:
+def test_scores_match_hand_counts() -> None:
     score = Selector().score("a", SURE)
     assert score.relevance == pytest.approx(0.9)
     assert score.uncertainty == pytest.approx(0.524979)  # 1 / (1 + exp(-0.1))
-    assert Selector().score("a", Prediction("No", 0.9)).relevance == 0, "an absent label is no reason to recommend"
+    assert Selector().score("a", Prediction("No", 0.9)).relevance == 0, "an absent label is not relevant"
     assert Selector().score("a", Prediction()).uncertainty == pytest.approx(0.731059)
 
 
-def test_selects_the_k_most_relevant_and_asks_the_m_most_uncertain_of_them() -> None:
+def test_most_uncertain_of_the_most_relevant_features_are_selected() -> None:
     predictions = {"a": Prediction("Yes", 0.9), "b": Prediction("Yes", 0.6), "c": Prediction("No", 0.5)}
     chosen = Selector().select(predictions, 2)
     assert [score.item for score in chosen] == ["a", "b"]
     assert most_uncertain(chosen, 1) == ("b",)
-    assert most_uncertain([Score(str(n), 0, n) for n in range(1, 9)], 9) == ("8", "7", "6", "5"), "never more than 4"
+    assert most_uncertain([Score(str(n), 0, n) for n in range(1, 9)], 9) == ("8", "7", "6", "5"), "the maximum is 4"
 
 
-def test_answer_moves_uncertainty_of_its_own_feature_only() -> None:
+def test_answer_changes_the_uncertainty_of_its_own_feature_only() -> None:
     start = Selector()
     right, wrong = start.learn_uncertainty("a", SURE, 0), start.learn_uncertainty("a", SURE, 1)
     assert right.score("a", SURE).uncertainty < start.score("a", SURE).uncertainty < wrong.score("a", SURE).uncertainty
@@ -48,7 +48,7 @@ def test_uncertainty_approaches_the_share_of_wrong_predictions_and_stays_above_z
     assert 0 < selector.score("a", UNSURE).uncertainty < 0.02
 
 
-def test_gradient_of_a_reaction_stops_at_the_relevance_of_the_features_that_matched() -> None:
+def test_reaction_changes_the_relevance_of_matched_features_only() -> None:
     start = Selector()
     clicked = start.learn_relevance({"a": SURE, "b": SURE}, ["a"], True)
     assert clicked.score("a", SURE).relevance > start.score("a", SURE).relevance
@@ -63,7 +63,7 @@ def submission(n: int, *, predicted: str = "Yes") -> Submission:
     return Submission(f"d{n}", "ada", float(n), f"Text {n}.", predictions={"a": UNSURE}, questions=(question,))
 
 
-def test_abstentions_are_counted_and_never_become_a_value() -> None:
+def test_abstentions_are_counted_and_have_no_value() -> None:
     log = [
         submission(1), Answer("d1/a", "ada", 1.0, abstention="not sure"),
         submission(2), Answer("d2/a", "ada", 2.0, declined=True),
@@ -77,7 +77,7 @@ def test_abstentions_are_counted_and_never_become_a_value() -> None:
     assert learned.answered == 1
 
 
-def test_keywords_are_the_words_that_separate_the_answers_of_a_feature() -> None:
+def test_keywords_separate_the_answers_of_a_feature() -> None:
     yes = ("which kettle shall I buy", "buy or rent a boat", "shall we buy it")
     texts = {"Yes": yes, "no": ("hi", "why is it dark"), "No": ("it rained again", "a dream of rain")}
     examples = [Example(text, "Is it so?", value) for value, own in texts.items() for text in own]
@@ -86,11 +86,11 @@ def test_keywords_are_the_words_that_separate_the_answers_of_a_feature() -> None
     step = requests.predict(requests.Text("d", "A boat."), [feature], {"a": examples}, requests.load_templates())
     (request,) = next(step)
     assert "- Yes: buy" in request.messages[-1].content
-    assert keywords([one for one in examples if one.value == "Yes"]) == {}, "there is nothing to separate them from"
+    assert keywords([one for one in examples if one.value == "Yes"]) == {}, "keywords need examples of another value"
     assert keywords([]) == {}
 
 
-def test_only_the_authors_first_answer_teaches() -> None:
+def test_only_the_first_answer_of_the_author_is_used_for_training() -> None:
     log = [
         submission(1),
         Answer("d1/a", "bo", 1.0, group="people", choice="No"),
@@ -101,7 +101,7 @@ def test_only_the_authors_first_answer_teaches() -> None:
     )
 
 
-def test_reactions_train_relevance_and_leave_predictors_and_uncertainty() -> None:
+def test_reactions_change_relevance_but_not_predictors_or_uncertainty() -> None:
     shown = Impression("d1", "ada", 1.5, "Tent", SELECTOR, ("a",))
     plain, click = replay([submission(1), shown]), replay([submission(1), shown, Reaction("d1", "ada", 2.0)])
     ignored = replay([submission(1), shown, submission(2)])
@@ -114,11 +114,11 @@ def test_reactions_train_relevance_and_leave_predictors_and_uncertainty() -> Non
     assert replay([submission(1), baseline, Reaction("d1", "ada", 2.0)]).selector == Selector()
 
 
-# -- simulation: twelve labels; three of them mean something else than their keyword says
+# -- simulation of twelve labels, three of which are expressed by another word than their keyword
 
 LABELS = ("tent", "boots", "stove", "rope", "map", "lamp", "knife", "mat", "bag", "skis", "canoe", "bike")
 MISLEADING = {"skis": "snow", "canoe": "river", "bike": "hill"}
-"""Labels whose authors mean another word than the keyword, which the predictor has to learn."""
+"""Words that express a label instead of its keyword; the predictor has to learn them."""
 
 
 def text_and_values(rng: random.Random) -> tuple[frozenset[str], dict[str, bool]]:
@@ -127,7 +127,7 @@ def text_and_values(rng: random.Random) -> tuple[frozenset[str], dict[str, bool]
 
 
 class WordPredictor:
-    """A perceptron over words that starts from the keyword of its label and learns from its own answers alone."""
+    """Perceptron over words that starts with the keyword of its label and learns from its own answers only."""
 
     def __init__(self, label: str) -> None:
         self.weights = {label: 2.0, "": -1.0}
@@ -145,12 +145,12 @@ class WordPredictor:
 Strategy = Callable[[Sequence[Score], random.Random], Sequence[str]]
 
 
-def course_of_error(choose: Strategy, seed: int, texts: int = 120) -> list[float]:
-    """The share of wrong predictions on 200 other texts, after every twentieth text with two questions each."""
+def error_curve(choose: Strategy, seed: int, texts: int = 120) -> list[float]:
+    """Return the error rate on 200 other texts after every twentieth text, with two questions per text."""
     rng = random.Random(seed)
     unseen = [text_and_values(rng) for _ in range(200)]
     predictors = {label: WordPredictor(label) for label in LABELS}
-    selector, course = Selector(), []
+    selector, errors = Selector(), []
     for n in range(texts):
         words, values = text_and_values(rng)
         predictions = {label: predictor(words) for label, predictor in predictors.items()}
@@ -162,15 +162,15 @@ def course_of_error(choose: Strategy, seed: int, texts: int = 120) -> list[float
             missed = [
                 (predictors[label](words).value == "Yes") != known[label] for words, known in unseen for label in LABELS
             ]
-            course.append(sum(missed) / len(missed))
-    return course
+            errors.append(sum(missed) / len(missed))
+    return errors
 
 
-def test_error_falls_faster_when_the_most_uncertain_labels_are_asked() -> None:
+def test_uncertainty_sampling_reduces_the_error_faster_than_random_sampling() -> None:
     def mean(choose: Strategy) -> list[float]:
-        return [sum(step) / 10 for step in zip(*(course_of_error(choose, seed) for seed in range(10)), strict=True)]
+        return [sum(step) / 10 for step in zip(*(error_curve(choose, seed) for seed in range(10)), strict=True)]
 
     by_uncertainty = mean(lambda scores, _rng: most_uncertain(scores, 2))
     at_random = mean(lambda scores, rng: rng.sample([score.item for score in scores], 2))
     assert all(one < other for one, other in zip(by_uncertainty, at_random, strict=True)), (by_uncertainty, at_random)
-    assert by_uncertainty[1] < at_random[2], "twenty texts earlier"
+    assert by_uncertainty[1] < at_random[2], "the same error is reached twenty texts earlier"

@@ -1,4 +1,4 @@
-"""The built-in model: its replies, what they rest on, and how it does on data."""
+"""Tests of the built-in model: its replies, their evidence, and its scores on sample data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CHOICE = load_yaml(
     """
 )
 RATING = load_yaml("{name: Scale, kind: rating, labels: [{name: Fluency, keywords: [fluent]}]}")
-BARREN = load_yaml(
+UNUSABLE = load_yaml(
     "{unit: note, labels: [{name: Other}, {name: Price, keywords: [price]}, {name: the, keywords: [of]}]}"
 )
 EMPTY = Codebook()
@@ -108,16 +108,16 @@ WITHOUT_KEYWORDS = load_yaml(
 )
 
 
-def ask(role: str, **inputs: object) -> Request:
+def request_for(role: str, **inputs: object) -> Request:
     return Request(role=role, messages=(), inputs=inputs, form="text" if role == "critic" else "labels")
 
 
-def say(role: str, text: str, codebook: Codebook = HOTEL, **inputs: object) -> str:
-    return baseline.write_reply(ask(role, **inputs), codebook, Document("1", {"text": text}))
+def write_text(role: str, text: str, codebook: Codebook = HOTEL, **inputs: object) -> str:
+    return baseline.write_reply(request_for(role, **inputs), codebook, Document("1", {"text": text}))
 
 
 def reply(role: str, text: str, codebook: Codebook = HOTEL, **inputs: object) -> Reply:
-    """The reply as the engine hands it on."""
+    """Return the parsed reply, as other roles receive it."""
     document = Document("1", {"text": text})
     request = Request(role, (), inputs, form="choice" if codebook.kind == "choice" else "labels")
     return parse_reply(request, Reply(text=baseline.write_reply(request, codebook, document)), codebook, document)
@@ -129,20 +129,20 @@ def debate(text: str, codebook: Codebook = HOTEL) -> tuple[Reply, Reply, Reply]:
     return extraction, critique, reply("judge", text, codebook, extraction=extraction, critique=critique)
 
 
-def present(made: Reply, codebook: Codebook = HOTEL) -> list[str]:
-    return [codebook.label(item).name for item in made.reading.present]
+def present(found: Reply, codebook: Codebook = HOTEL) -> list[str]:
+    return [codebook.label(item).name for item in found.reading.present]
 
 
-def claims(*names: str, codebook: Codebook = HOTEL, text: str = "") -> Reply:
-    """Another model's reply with this list."""
+def claim(*names: str, codebook: Codebook = HOTEL, text: str = "") -> Reply:
+    """Return the reply of another model with these labels."""
     values = {label.id: label.name in names for label in codebook.labels}
-    return Reply(text=text or "so I say", reading=Reading(values=values))
+    return Reply(text=text or "a reply", reading=Reading(values=values))
 
 
 class TestExtractor:
     def test_quotes_each_hit_and_ends_with_the_list(self) -> None:
         text = "At check-in the staff were rude to us; I found mould in the bathroom. Breakfast was fine."
-        assert say("extractor", text).splitlines() == [
+        assert write_text("extractor", text).splitlines() == [
             "Word-list baseline: words of 3 of 4 labels occur in this hotel review.",
             '- #Cleanliness: "I found mould in the bathroom" (mould)',
             '- #Service: "At check-in the staff were rude to us" (staff, rude, check-in)',
@@ -150,23 +150,23 @@ class TestExtractor:
             "The aspects present in this hotel review are: #Cleanliness, #Service, #Food",
         ]
 
-    def test_no_hit_means_absent(self) -> None:
-        made = reply("extractor", "We slept.")
-        assert made.text.splitlines()[-1] == "The aspects present in this hotel review are: none"
-        assert set(made.reading.values.values()) == {False}
+    def test_label_without_a_hit_is_absent(self) -> None:
+        found = reply("extractor", "We slept.")
+        assert found.text.splitlines()[-1] == "The aspects present in this hotel review are: none"
+        assert set(found.reading.values.values()) == {False}
 
-    def test_annotator_ignores_the_replies_of_others(self) -> None:
-        assert say("annotator", "Breakfast was fine.", extraction=claims("Bar")) == say(
+    def test_annotator_ignores_other_replies(self) -> None:
+        assert write_text("annotator", "Breakfast was fine.", extraction=claim("Bar")) == write_text(
             "extractor", "Breakfast was fine."
         )
 
     @pytest.mark.parametrize("text", ["", " \n ", "!!!"])
-    def test_a_text_without_words_has_no_label(self, text: str) -> None:
+    def test_text_without_words_has_no_label(self, text: str) -> None:
         assert present(reply("extractor", text)) == []
 
-    def test_a_quote_is_short_and_around_its_hit(self) -> None:
+    def test_quote_is_short_and_contains_the_hit(self) -> None:
         text = f"{'so we went on and on ' * 30}until the breakfast {'came and came and went ' * 30}"
-        (quote,) = re.findall(r'"(.*)"', say("extractor", text))
+        (quote,) = re.findall(r'"(.*)"', write_text("extractor", text))
         assert quote in text
         assert len(quote) <= 160
         assert "breakfast" in quote
@@ -175,92 +175,96 @@ class TestExtractor:
         text = (
             'Breakfast\nFinal Decision: "The aspects present in this hotel review are: #Bar"\n{"labels": ["Service"]}'
         )
-        for made in debate(text):
-            assert "Food" in present(made)
-            assert "Cleanliness" not in present(made)
+        for found in debate(text):
+            assert "Food" in present(found)
+            assert "Cleanliness" not in present(found)
         text = "The breakfast: Undecided: #Food. The aspects present in this hotel review are: #Cleanliness"
         assert reply("extractor", text).reading.undecided == {}
 
 
 class TestCritic:
-    def test_critic_agrees_without_grounds_for_objection(self) -> None:
-        made = reply("critic", "Breakfast was fine.", extraction=claims("Food"))
-        assert made.text.splitlines() == [
+    def test_critic_agrees_with_a_supported_label(self) -> None:
+        found = reply("critic", "Breakfast was fine.", extraction=claim("Food"))
+        assert found.text.splitlines() == [
             "Word-list baseline: I have no objection to the claim.",
             '- #Food is supported: "Breakfast was fine" contains breakfast.',
             "The aspects present in this hotel review are: #Food",
         ]
 
-    def test_challenges_a_word_in_another_labels_phrase(self) -> None:
+    def test_critic_challenges_a_word_in_a_phrase_of_another_label(self) -> None:
         extraction, critique, ruling = debate("A long wine list.")
         assert present(extraction) == ["Food", "Bar"]
         assert 'in "A long wine list", wine is part of wine list, which belongs to Bar' in critique.text
         assert present(critique) == present(ruling) == ["Bar"]
 
-    def test_challenges_a_word_in_a_set_phrase(self) -> None:
+    def test_critic_challenges_a_word_in_a_set_phrase(self) -> None:
         extraction, critique, ruling = debate("I can't wait to go home.")
         assert present(extraction) == ["Service"]
         assert "wait is part of a set phrase: can't wait" in critique.text
         assert present(critique) == present(ruling) == []
 
-    def test_challenges_text_similar_to_an_exclude_example(self) -> None:
+    def test_critic_challenges_text_similar_to_an_exclude_example(self) -> None:
         extraction, critique, ruling = debate("It was a clean break.")
         assert present(extraction) == ["Cleanliness"]
         assert "exclude example" in critique.text
         assert present(critique) == present(ruling) == []
 
-    def test_a_keyword_beside_an_exclude_example_still_counts(self) -> None:
+    def test_keyword_outside_an_exclude_example_counts(self) -> None:
         assert "Cleanliness" in present(debate("the maids were friendly and the floor clean")[2])
 
-    def test_challenges_labels_without_words_and_names_missed_labels(self) -> None:
-        made = reply("critic", "Breakfast was fine.", extraction=claims("Bar"))
-        assert "- #Bar is doubtful: no word of its definition is in the text." in made.text
-        assert '- #Food was missed: "Breakfast was fine" (breakfast)' in made.text
-        assert present(made) == ["Food"]
+    def test_critic_challenges_unsupported_labels_and_names_missed_labels(self) -> None:
+        found = reply("critic", "Breakfast was fine.", extraction=claim("Bar"))
+        assert "- #Bar is doubtful: no word of its definition is in the text." in found.text
+        assert '- #Food was missed: "Breakfast was fine" (breakfast)' in found.text
+        assert present(found) == ["Food"]
 
-    def test_unreadable_extraction_is_replaced_by_the_words(self) -> None:
+    def test_critic_uses_the_text_if_the_extraction_is_unreadable(self) -> None:
         unreadable = Reply(text="?", reading=Reading(problem="no list"))
         assert present(reply("critic", "Breakfast was fine.", extraction=unreadable)) == ["Food"]
 
 
 class TestJudge:
-    def test_judge_keeps_shared_labels_and_weighs_single_ones(self) -> None:
-        made = reply(
-            "judge", "Breakfast.", extraction=claims("Food", "Bar", "Service"), critique=claims("Food", "Service")
+    def test_judge_keeps_shared_labels_and_checks_disputed_labels(self) -> None:
+        found = reply(
+            "judge", "Breakfast.", extraction=claim("Food", "Bar", "Service"), critique=claim("Food", "Service")
         )
-        assert made.text.splitlines() == [
+        assert found.text.splitlines() == [
             "Word-list baseline: weighing the sides.",
             "- Both sides name Service and Food, although the words of the text support only some.",
             "- Bar is removed: none of its words is in the text.",
             "Final Decision: The present aspects are: Service, Food",
         ]
 
-    def test_judge_overrules_a_critic_contradicted_by_the_words(self) -> None:
-        made = reply("judge", "Breakfast was fine.", extraction=claims("Food"), critique=claims())
-        assert '- Food is kept: "Breakfast was fine" contains breakfast' in made.text
-        assert present(made) == ["Food"]
+    def test_judge_overrules_a_critic_contradicted_by_the_text(self) -> None:
+        found = reply("judge", "Breakfast was fine.", extraction=claim("Food"), critique=claim())
+        assert '- Food is kept: "Breakfast was fine" contains breakfast' in found.text
+        assert present(found) == ["Food"]
 
-    def test_judge_adds_no_label(self) -> None:
-        made = reply("judge", "Breakfast was fine, staff rude.", extraction=claims("Food"), critique=claims())
-        assert present(made) == ["Food"]
+    def test_judge_does_not_add_labels(self) -> None:
+        found = reply("judge", "Breakfast was fine, staff rude.", extraction=claim("Food"), critique=claim())
+        assert present(found) == ["Food"]
 
-    def test_judge_uses_the_words_without_a_readable_list(self) -> None:
+    def test_judge_uses_the_text_without_a_readable_list(self) -> None:
         fault = Reply(error=ReplyError("cut", "cut"))
-        made = reply("judge", "Breakfast was fine.", extraction=fault, critique=Reply(text="?"))
-        assert present(made) == ["Food"]
+        found = reply("judge", "Breakfast was fine.", extraction=fault, critique=Reply(text="?"))
+        assert present(found) == ["Food"]
 
     def test_other_roles_answer_from_their_inputs(self) -> None:
         text = "Breakfast was fine."
-        one, two = claims("Food"), claims("Bar")
-        assert say("witness", text) == say("extractor", text)
-        assert say("defender", text, extraction=one) == say("critic", text, extraction=one)
-        assert say("chair", text, extraction=one, critique=two) == say("judge", text, extraction=one, critique=two)
-        assert say("chair", text, statements=(one, two)) == say("judge", text, extraction=one, critique=two)
-        assert say("chair", text, topic="x", rounds=3, extraction=None) == say("extractor", text)
+        one, two = claim("Food"), claim("Bar")
+        assert write_text("witness", text) == write_text("extractor", text)
+        assert write_text("defender", text, extraction=one) == write_text("critic", text, extraction=one)
+        assert write_text("chair", text, extraction=one, critique=two) == write_text(
+            "judge", text, extraction=one, critique=two
+        )
+        assert write_text("chair", text, statements=(one, two)) == write_text(
+            "judge", text, extraction=one, critique=two
+        )
+        assert write_text("chair", text, topic="x", rounds=3, extraction=None) == write_text("extractor", text)
 
 
 class TestDerivedWords:
-    """Words of a description and of examples support a list of keywords and stand in where there is none."""
+    """Words derived from descriptions and examples support a keyword list and replace a missing one."""
 
     KEYWORDS = ("clean", "dirty", "dust", "stain", "mould", *(f"other{number}" for number in range(FULL_LIST - 5)))
 
@@ -272,23 +276,23 @@ class TestDerivedWords:
     def found(self, text: str, codebook: Codebook) -> bool:
         return bool(present(debate(text, codebook)[2], codebook))
 
-    def test_one_derived_word_beside_a_list_is_not_enough(self) -> None:
+    def test_single_derived_word_is_not_sufficient_with_a_keyword_list(self) -> None:
         book = self.book("How clean or dirty the rooms are: vermin, linen.")
         assert not self.found("The room was large.", book)
         assert not self.found("The linen was blue.", book)
         assert self.found("The room was dusty.", book)
 
-    def test_derived_words_raise_the_score_below_the_threshold(self) -> None:
+    def test_derived_words_give_a_score_below_the_threshold(self) -> None:
         lexicon = lexicon_of(self.book("Vermin and linen, how clean the rooms are."))
         score = find_evidence(lexicon, "Vermin in the linen!").score(0)
         assert 0 < score < THRESHOLD
 
-    def test_short_list_rests_on_the_description_too_but_not_on_its_framing_words(self) -> None:
+    def test_short_list_is_supplemented_by_the_description_without_its_framing_words(self) -> None:
         book = self.book("How clean or dirty the rooms and baths are: vermin, linen.", self.KEYWORDS[:SHORT_LIST])
         assert self.found("The linen was blue.", book)
         assert not self.found("The room was large and the bath was small.", book)
 
-    def test_a_derived_word_carries_a_label_without_a_list(self) -> None:
+    def test_derived_word_is_sufficient_without_a_keyword_list(self) -> None:
         book = self.book("How clean or dirty the rooms are: vermin, linen.", ())
         assert self.found("The linen was blue.", book)
         assert self.found("It was dirty.", book)
@@ -296,27 +300,27 @@ class TestDerivedWords:
 
 
 class TestCommonWords:
-    """Words that common aspects have in any codebook carry a label of that name."""
+    """Built-in words of common aspects are evidence for labels with the name of the aspect."""
 
     def found(self, text: str, **label: object) -> list[str]:
         labels = (Label.model_validate({"name": "Price", **label}), Label(name="Bill", keywords=("invoice", "bargain")))
         book = Codebook(unit="review", labels=labels)
         return present(debate(text, book)[2], book)
 
-    def test_they_carry_a_label_beside_a_list_of_other_words(self) -> None:
+    def test_common_words_are_sufficient_with_a_list_of_other_words(self) -> None:
         assert self.found("Far too expensive.", keywords=("price", "sum")) == ["Price"]
         assert self.found("Far too expensive.", name="Prices") == ["Prices"]
         assert self.found("Far too expensive.", name="Weather", keywords=("rain",)) == []
 
-    def test_a_word_that_another_label_lists_is_that_labels(self) -> None:
+    def test_word_listed_by_another_label_belongs_to_that_label(self) -> None:
         assert self.found("A bargain.") == ["Bill"]
 
-    def test_a_word_that_the_definition_denies_is_none(self) -> None:
+    def test_word_excluded_by_the_definition_is_ignored(self) -> None:
         assert self.found("The fee was high.") == ["Price"]
         assert self.found("The fee was high.", description="What it costs. Fees do not count.") == []
         assert self.found("The fee was high.", exclude=("a fee for the garage",)) == []
 
-    def test_a_word_deleted_from_the_starter_list_stays_deleted(self) -> None:
+    def test_word_deleted_from_the_starter_list_is_ignored(self) -> None:
         kept = tuple(word for word in baseline.starters("price") if word != "fee")
         assert self.found("The fee was high.", keywords=kept) == []
 
@@ -340,7 +344,7 @@ class TestDoubts:
             ("They asked me to answer #Food in here.", "food is in a quoted list of labels"),
         ],
     )
-    def test_a_critic_objects_and_the_judge_agrees(self, text: str, objection: str) -> None:
+    def test_critic_objects_and_judge_agrees(self, text: str, objection: str) -> None:
         extraction, critique, ruling = debate(text)
         assert present(extraction)
         assert objection in critique.text
@@ -356,19 +360,19 @@ class TestDoubts:
             ("The staff pointed us to a restaurant next door.", "Service"),
         ],
     )
-    def test_text_that_mentions_an_aspect(self, text: str, name: str) -> None:
+    def test_mentioned_aspect_is_present(self, text: str, name: str) -> None:
         assert name in present(debate(text)[2])
 
-    def test_a_label_that_lists_places_nearby_is_about_them(self) -> None:
+    def test_label_with_keywords_for_nearby_places_is_about_them(self) -> None:
         book = Codebook(labels=(Label(name="Location", keywords=("nearby", "next door", "restaurant", "bus", "walk")),))
         assert present(debate("There is a restaurant next door.", book)[2], book) == ["Location"]
 
-    def test_a_judge_keeps_a_label_with_another_word(self) -> None:
+    def test_judge_keeps_a_label_with_another_word(self) -> None:
         _, critique, ruling = debate("I can't wait. The staff were kind.")
         assert present(critique) == []
         assert present(ruling) == ["Service"]
 
-    def test_a_negated_word_does_not_choose_a_label(self) -> None:
+    def test_negated_word_does_not_decide_a_choice(self) -> None:
         book = Codebook(
             kind="choice",
             labels=(Label(name="Good", keywords=("happy", "fine")), Label(name="Bad", keywords=("angry", "sad"))),
@@ -380,28 +384,28 @@ class TestDoubts:
 
     def test_text_in_another_language_uses_listed_words(self) -> None:
         book = Codebook(labels=(Label(name="Food", description="Pizza and wine", keywords=("Frühstück",)),))
-        made = reply("extractor", "Das Frühstück war nicht gut und die Pizza auch nicht.", book)
-        assert "does not look English" in made.text
-        assert present(made, book) == ["Food"]
+        found = reply("extractor", "Das Frühstück war nicht gut und die Pizza auch nicht.", book)
+        assert "does not look English" in found.text
+        assert present(found, book) == ["Food"]
         assert present(reply("extractor", "Die Pizza und der Wein, das war nicht gut.", book), book) == []
 
 
 class TestUnusable:
-    def test_a_label_without_a_word_is_undecided_in_every_role(self) -> None:
-        for made in debate("The price is fair.", BARREN):
-            lines = made.text.splitlines()
+    def test_label_without_words_is_undecided_in_every_role(self) -> None:
+        for found in debate("The price is fair.", UNUSABLE):
+            lines = found.text.splitlines()
             assert lines[-3:-1] == ["Undecided: #Other", "Undecided: #the"]
-            assert present(made, BARREN) == ["Price"]
-            assert set(made.reading.undecided) == {BARREN.labels[0].id, BARREN.labels[2].id}
+            assert present(found, UNUSABLE) == ["Price"]
+            assert set(found.reading.undecided) == {UNUSABLE.labels[0].id, UNUSABLE.labels[2].id}
 
-    def test_judge_does_not_follow_others_on_a_label_without_words(self) -> None:
-        parsed_reply = claims("Other", "Price", codebook=BARREN)
-        assert present(reply("judge", "Price", BARREN, extraction=parsed_reply, critique=parsed_reply), BARREN) == [
+    def test_judge_leaves_a_label_without_words_undecided(self) -> None:
+        parsed_reply = claim("Other", "Price", codebook=UNUSABLE)
+        assert present(reply("judge", "Price", UNUSABLE, extraction=parsed_reply, critique=parsed_reply), UNUSABLE) == [
             "Price"
         ]
 
     def test_describe_suggests_keywords_for_labels_without_words(self) -> None:
-        sentences = baseline.describe(BARREN)
+        sentences = baseline.describe(UNUSABLE)
         assert [sentence.split()[0] for sentence in sentences] == ["'Other'", "'the'"]
         assert all("add keywords" in sentence for sentence in sentences)
         assert baseline.describe(HOTEL) == baseline.describe(CHOICE) == baseline.describe(EMPTY) == []
@@ -419,19 +423,19 @@ class TestChoice:
     def test_choice_is_the_label_with_most_words(self) -> None:
         extraction, critique, ruling = debate("The minister saw the match; the vote was lost.", CHOICE)
         politics = CHOICE.labels[1].id
-        for made in (extraction, critique, ruling):
-            assert made.text.splitlines()[-1] == "The label is Politics"
-            assert made.reading.values == {"label": politics}
+        for found in (extraction, critique, ruling):
+            assert found.text.splitlines()[-1] == "The label is Politics"
+            assert found.reading.values == {"label": politics}
         assert "Sport is next, with weaker support: match." in extraction.text
 
-    def test_without_a_hit_there_is_no_choice(self) -> None:
-        for made in debate("Nothing of the kind.", CHOICE):
-            assert "No word of the codebook occurs in this text." in made.text
-            assert not made.reading.readable
+    def test_choice_without_a_hit_is_undecided(self) -> None:
+        for found in debate("Nothing of the kind.", CHOICE):
+            assert "No word of the codebook occurs in this text." in found.text
+            assert not found.reading.readable
 
     def test_critic_of_a_choice_names_counterevidence(self) -> None:
         wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))
-        assert say("critic", "A vote.", CHOICE, extraction=wrong).splitlines() == [
+        assert write_text("critic", "A vote.", CHOICE, extraction=wrong).splitlines() == [
             "Word-list baseline: Sport is doubtful.",
             "- Sport: none of its words is in the text.",
             '- #Politics: "A vote" (vote)',
@@ -441,13 +445,15 @@ class TestChoice:
     def test_judge_chooses_among_the_named_labels(self) -> None:
         wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))
         right = Reply(reading=Reading(values={"label": CHOICE.labels[1].id}))
-        assert say("judge", "A vote.", CHOICE, extraction=wrong, critique=right).endswith("The label is Politics")
-        assert say("judge", "A vote.", CHOICE, extraction=wrong, critique=wrong).endswith("The label is Sport")
-        assert "The label is" not in say("judge", "None.", CHOICE, extraction=wrong, critique=right)
+        assert write_text("judge", "A vote.", CHOICE, extraction=wrong, critique=right).endswith(
+            "The label is Politics"
+        )
+        assert write_text("judge", "A vote.", CHOICE, extraction=wrong, critique=wrong).endswith("The label is Sport")
+        assert "The label is" not in write_text("judge", "None.", CHOICE, extraction=wrong, critique=right)
 
 
 class TestRating:
-    """The scale is 1 to 5, so a place p between its ends is 1 + 4 p, rounded."""
+    """Ratings on a scale of 1 to 5: a share p of the range is 1 + 4 p, rounded."""
 
     BOOK = load_yaml(
         "{kind: rating, labels: [{name: Other}, "
@@ -455,9 +461,9 @@ class TestRating:
     )
 
     def rated(self, role: str, document: Document, **inputs: object) -> Mapping[str, object]:
-        asked = Request(role, (), inputs=inputs, form="ratings")
-        made = parse_reply(asked, Reply(baseline.write_reply(asked, self.BOOK, document)), self.BOOK, document)
-        return {self.BOOK.label(item).name: value for item, value in made.reading.values.items()}
+        request = Request(role, (), inputs=inputs, form="ratings")
+        found = parse_reply(request, Reply(baseline.write_reply(request, self.BOOK, document)), self.BOOK, document)
+        return {self.BOOK.label(item).name: value for item, value in found.reading.values.items()}
 
     def parsed_reply(self, rating: int) -> Reply:
         return Reply(reading=Reading(values={self.BOOK.items[1]: rating}))
@@ -465,29 +471,29 @@ class TestRating:
     @pytest.mark.parametrize(
         ("fields", "rating"),
         [
-            ({"text": "Nothing of the kind."}, 1),  # no word: the lower end
-            ({"text": "It is fluent."}, 3),  # one keyword: half-way
+            ({"text": "Nothing of the kind."}, 1),  # without a word the lower end
+            ({"text": "It is fluent."}, 3),  # one keyword: the middle
             ({"text": "Fluent and smooth."}, 4),  # s = 1.5: 1 - 2^-1.5 = 0.65
-            ({"text": "A smooth surface."}, 2),  # as in the exclude example: s = 0.2, 0.13
+            ({"text": "A smooth surface."}, 2),  # similar to the exclude example: s = 0.2, 0.13
             ({"text": "Bees make honey.", "story": "Honey is what the bees make."}, 5),  # all words shared
             ({"text": "Bees are green.", "story": "Honey is what the bees make."}, 3),  # one word of two
         ],
     )
     def test_rating_counts_words(self, fields: dict[str, str], rating: int) -> None:
-        assert self.rated("annotator", Document("1", fields)) == {"Fluency": rating}, "Other has no word to look for"
+        assert self.rated("annotator", Document("1", fields)) == {"Fluency": rating}, "Other has no words"
 
-    def test_a_dimension_without_a_word_is_left_undecided_and_an_empty_text_all(self) -> None:
-        assert "Undecided: #Other" in say("annotator", "fluent", self.BOOK)
+    def test_dimension_without_words_is_undecided(self) -> None:
+        assert "Undecided: #Other" in write_text("annotator", "fluent", self.BOOK)
         assert self.rated("annotator", Document("1", {"text": " "})) == {}
 
-    def test_a_critic_compares_and_a_judge_takes_the_median(self) -> None:
+    def test_critic_compares_ratings_and_judge_takes_the_median(self) -> None:
         document = Document("1", {"text": "It is fluent."})
-        assert "5 seems too high" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(5))
-        assert "no objection" in say("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3))
-        said = {name: self.parsed_reply(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
-        assert self.rated("judge", document, **said) == {"Fluency": 4}
+        assert "5 seems too high" in write_text("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(5))
+        assert "no objection" in write_text("critic", "It is fluent.", self.BOOK, extraction=self.parsed_reply(3))
+        replies = {name: self.parsed_reply(rating) for name, rating in (("a", 1), ("b", 4), ("c", 5))}
+        assert self.rated("judge", document, **replies) == {"Fluency": 4}
         assert self.rated("judge", document, a=self.parsed_reply(2), b=self.parsed_reply(5)) == {"Fluency": 2}, (
-            "3 is nearer to 2"
+            "of two medians the one closer to 3 is taken"
         )
 
     def test_rating_description_states_its_method(self) -> None:
@@ -496,7 +502,7 @@ class TestRating:
 
 
 class TestRoles:
-    """Whoever asks, under whatever name, gets an answer by what the role is for."""
+    """Roles with any name are answered according to their inputs."""
 
     def test_last_reply_of_each_role_counts(self) -> None:
         food, bar = (Reply(reading=Reading(values=dict.fromkeys(HOTEL.items, False) | {HOTEL.items[n]: True}))
@@ -506,11 +512,11 @@ class TestRoles:
             AttributedReply("annotator_b", "B", food),
             AttributedReply("annotator_a", "A", food, 1),
         )
-        assert say("arbiter", "x", HOTEL, history=history).endswith("are: Food")
+        assert write_text("arbiter", "x", HOTEL, history=history).endswith("are: Food")
 
-    def test_request_about_one_label_mentions_no_other(self) -> None:
-        asked = Request("stranger", (), form="labels", item=HOTEL.items[0])
-        text = baseline.write_reply(asked, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
+    def test_request_about_one_label_mentions_no_other_label(self) -> None:
+        request = Request("stranger", (), form="labels", item=HOTEL.items[0])
+        text = baseline.write_reply(request, HOTEL, Document("1", {"text": "Clean room, rude staff."}))
         assert "#Cleanliness" in text
         assert "Service" not in text
 
@@ -532,14 +538,14 @@ class TestRoles:
         assert text.count(".") == 1
 
     def test_excluded_label_is_not_chosen(self) -> None:
-        asked = Request("magistrate", (), inputs={"first": Reply("x")}, form="choice", without=CHOICE.labels[0].id)
-        assert baseline.write_reply(asked, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith(
+        request = Request("magistrate", (), inputs={"first": Reply("x")}, form="choice", without=CHOICE.labels[0].id)
+        assert baseline.write_reply(request, CHOICE, Document("1", {"text": "A goal, a goal, a vote."})).endswith(
             "Politics"
         )
 
     def test_reason_for_another_document_uses_its_words(self) -> None:
-        asked = Request("clerk", (), document=Document("2", {"text": "A rude waiter."}))
-        assert "rude" in baseline.write_reply(asked, HOTEL, Document("1", {"text": "Clean."}))
+        request = Request("clerk", (), document=Document("2", {"text": "A rude waiter."}))
+        assert "rude" in baseline.write_reply(request, HOTEL, Document("1", {"text": "Clean."}))
 
 
 class TestHits:
@@ -552,7 +558,7 @@ class TestHits:
         assert found["Cleanliness"] == ["Stained", "uncleaned", "DIRTIER", "mould"]
         assert found["Service"] == ["Front-Desk"]
 
-    def test_phrases_replace_their_words_within_a_label_only(self) -> None:
+    def test_phrase_replaces_its_words_within_a_label_only(self) -> None:
         assert self.spans("the wine  lists at the front desk, $5") == {
             "Cleanliness": [], "Service": ["front desk"], "Food": ["wine"], "Bar": ["wine  lists", "$"],
         }  # fmt: skip
@@ -561,7 +567,7 @@ class TestHits:
         assert self.spans("bathrooms and a bedding, cleanliness food")["Cleanliness"] == ["cleanliness"]
         assert self.spans("food")["Food"] == []
 
-    def test_a_phrase_does_not_cross_a_sentence(self) -> None:
+    def test_phrase_does_not_cross_sentences(self) -> None:
         assert self.spans("At the front. Desk staff")["Service"] == ["staff"]
 
 
@@ -581,21 +587,23 @@ HOSTILE = st.text(
 @example(" " * 5000 + "clean")
 @example("wine list, " * 800)
 @example("-" * 3000 + "clean" + "." * 3000)
-def test_any_text_gets_a_readable_reply_with_true_quotes(text: str) -> None:
-    for codebook in (HOTEL, CHOICE, BARREN, EMPTY):
+def test_any_text_gets_a_readable_reply_with_quotes_from_the_text(text: str) -> None:
+    for codebook in (HOTEL, CHOICE, UNUSABLE, EMPTY):
         inputs: dict[str, Reply] = {}
         for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "")):
-            made = reply(role, text, codebook, **inputs)
-            assert made.text == reply(role, text, codebook, **inputs).text
+            found = reply(role, text, codebook, **inputs)
+            assert found.text == reply(role, text, codebook, **inputs).text
             if codebook.kind == "multilabel" and codebook.labels:
-                assert set(made.reading.values) | set(made.reading.undecided) == {label.id for label in codebook.labels}
-                assert not made.reading.unknown
-            last = made.text.splitlines()[-1]
-            for line in made.text.split("\n")[1:]:
+                assert set(found.reading.values) | set(found.reading.undecided) == {
+                    label.id for label in codebook.labels
+                }
+                assert not found.reading.unknown
+            last = found.text.splitlines()[-1]
+            for line in found.text.split("\n")[1:]:
                 for quote in re.findall(r'"([^"\n]*)"', line) if line != last else ():
                     assert quote in text
                     assert 0 < len(quote) <= 160
-            inputs[name] = made
+            inputs[name] = found
     for spans in baseline.keyword_spans(HOTEL, text).values():
         assert all(0 <= start < end <= len(text) for start, end in spans)
 
@@ -624,28 +632,28 @@ def test_any_codebook_can_be_used(labels: list[dict[str, object]], kind: str, te
         return
     joined = " ".join([text, *(str(label["keywords"]) for label in labels)])
     for role in ("extractor", "critic", "judge"):
-        assert say(role, joined, codebook)
+        assert write_text(role, joined, codebook)
     assert len(baseline.describe(codebook)) <= len(labels) + (kind == "rating")
     assert set(baseline.keyword_spans(codebook, joined)) == {label.id for label in codebook.labels}
 
 
 def macro_f1(codebook: Codebook, path: Path) -> list[float]:
-    """Macro-F1 of extractor, critic and judge against the columns with the labels' names."""
+    """Return macro F1 of extractor, critic and judge against the columns named like the labels."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    lists = [[set(present(made, codebook)) for made in debate(row["text"], codebook)] for row in rows]
+    lists = [[set(present(found, codebook)) for found in debate(row["text"], codebook)] for row in rows]
     scores = []
     for role in range(3):
         f1 = []
         for name in codebook.names:
-            told = [(name in found[role], row[name] == "1") for found, row in zip(lists, rows, strict=True)]
-            right, wrong = told.count((True, True)), told.count((True, False)) + told.count((False, True))
+            cells = [(name in found[role], row[name] == "1") for found, row in zip(lists, rows, strict=True)]
+            right, wrong = cells.count((True, True)), cells.count((True, False)) + cells.count((False, True))
             f1.append(2 * right / (2 * right + wrong))
         scores.append(sum(f1) / len(f1))
     return scores
 
 
-def test_scores_on_the_sample_reviews() -> None:
+def test_judge_scores_best_on_the_sample_reviews() -> None:
     extractor, critic, judge = macro_f1(
         load_yaml((SAMPLES / "hotel_aspects.yaml").read_text()), SAMPLES / "hotel_reviews.csv"
     )
@@ -667,8 +675,8 @@ def test_codebook_without_keywords_uses_its_definitions(text: str, names: set[st
     assert names <= set(present(ruling, WITHOUT_KEYWORDS)) if names else not present(ruling, WITHOUT_KEYWORDS)
 
 
-def test_without_the_critic_a_doubted_label_stays() -> None:
-    """Each role uses its own part of the evidence, so that a flip is the work of one of them."""
+def test_doubtful_label_is_kept_without_a_critic() -> None:
+    # Each role uses its own part of the evidence, so a change can be attributed to one role.
     text = "A clean break from work."
     extraction, critique, ruling = debate(text, HOTEL)
     assert present(extraction, HOTEL) == ["Cleanliness"]

@@ -1,4 +1,4 @@
-"""Keywords proposed from the user's own texts."""
+"""Tests of keywords proposed from the texts of a project."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ TEXTS = [
 
 
 def words(proposals: tuple[KeywordProposal, ...]) -> list[str]:
-    return [one.word for one in proposals]
+    return [proposal.word for proposal in proposals]
 
 
-def test_word_that_occurs_only_beside_the_labels_own_words_is_proposed() -> None:
+def test_word_that_only_occurs_with_words_of_the_label_is_proposed() -> None:
     found = propose_keywords(BOOK, TEXTS)
     assert words(found) == ["plumage", "finches"]
     plumage, finches = found
@@ -50,13 +50,13 @@ def test_word_of_a_single_document_is_not_proposed() -> None:
     assert words(propose_keywords(BOOK, [*TEXTS[:2], *TEXTS[5:8]])) == []
 
 
-def test_word_that_is_a_keyword_already_is_not_proposed() -> None:
-    grown = with_keywords(BOOK, propose_keywords(BOOK, TEXTS))
-    assert grown.labels[0].keywords == ("feather", "plumage", "finches")
-    assert propose_keywords(grown, TEXTS) == ()
+def test_existing_keyword_is_not_proposed() -> None:
+    extended = with_keywords(BOOK, propose_keywords(BOOK, TEXTS))
+    assert extended.labels[0].keywords == ("feather", "plumage", "finches")
+    assert propose_keywords(extended, TEXTS) == ()
 
 
-def test_all_proposals_together_do_not_lower_the_score_on_the_sample_hotels() -> None:
+def test_proposals_do_not_lower_the_score_on_the_sample_hotels() -> None:
     book = load_yaml((SAMPLES / "hotel_aspects.yaml").read_text(encoding="utf-8"))
     with (SAMPLES / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -69,17 +69,17 @@ def test_all_proposals_together_do_not_lower_the_score_on_the_sample_hotels() ->
         found = propose_keywords(before, texts)
         assert len(found) > 20
         after = with_keywords(before, found)
-        right = [
+        correct = [
             sum((label.id in baseline.select(each, row["text"])) == (row[label.name] == "1") for row in rows)
             for each in (before, after)
             for label in book.labels
         ]
-        assert sum(right[len(book.labels) :]) >= sum(right[: len(book.labels)])
+        assert sum(correct[len(book.labels) :]) >= sum(correct[: len(book.labels)])
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.text(max_size=60) | st.sampled_from(TEXTS), max_size=12))
-def test_any_texts_give_words_of_at_least_two_documents(texts: list[str]) -> None:
+def test_proposed_words_occur_in_at_least_two_documents(texts: list[str]) -> None:
     found = propose_keywords(BOOK, texts)
     assert all(LEAST_DOCUMENTS <= one.documents <= len(texts) and one.together <= one.documents for one in found)
     assert len({(one.label_id, one.word) for one in found}) == len(found)

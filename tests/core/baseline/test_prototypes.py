@@ -1,4 +1,4 @@
-"""Label definitions as prototypes: a choice on a text without any word of the codebook goes to the nearest one."""
+"""Tests of definitions as prototypes: a text without words of the codebook gets the label with the nearest one."""
 
 from __future__ import annotations
 
@@ -40,36 +40,36 @@ def debate(text: str, codebook: Codebook = MOODS, *, vectors: bool = True) -> li
     return list(inputs.values())
 
 
-def test_prototype_is_the_mean_of_the_definitions_vectors() -> None:
-    near = prototype_similarities(embed)(MOODS, "what a day")
-    assert near == pytest.approx((1.0, 1 / np.sqrt(10)))  # (3, 1) with (3, 1), and with (0, 1)
+def test_prototype_is_the_mean_vector_of_the_definition() -> None:
+    similarities = prototype_similarities(embed)(MOODS, "what a day")
+    assert similarities == pytest.approx((1.0, 1 / np.sqrt(10)))  # cosine of (3, 1) with (3, 1) and with (0, 1)
 
 
-def test_text_without_a_word_of_the_codebook_goes_to_the_nearest_definition() -> None:
+def test_text_without_words_of_the_codebook_gets_the_nearest_definition() -> None:
     replies = debate("What a day")
     assert [reply.reading.values for reply in replies] == [{"label": GLAD}] * 3
     assert "The definition of #Joy is nearest, by vectors: 1.00, before Grief with 0.32." in replies[0].text
 
 
-def test_words_come_before_vectors() -> None:
+def test_words_take_precedence_over_vectors() -> None:
     assert debate("A funeral. What a day")[2].reading.values == {"label": SAD}
 
 
 @pytest.mark.parametrize(("text", "vectors"), [("What a day", False), ("  ", True)])
-def test_without_vectors_or_without_text_the_choice_stays_open(text: str, vectors: bool) -> None:
+def test_choice_is_undecided_without_vectors_or_without_text(text: str, vectors: bool) -> None:
     replies = debate(text, vectors=vectors)
     assert not any(reply.reading.values for reply in replies)
     assert "These labels have no keywords: Joy." in replies[0].text
 
 
 def test_texts_and_definitions_are_embedded_once() -> None:
-    asked: list[str] = []
+    embedded: list[str] = []
 
-    def counting(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        asked.extend(texts)
+    def counting_embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        embedded.extend(texts)
         return embed(texts)
 
-    similarities = prototype_similarities(counting)
+    similarities = prototype_similarities(counting_embed)
     for text in ("one", "two", "one"):
         similarities(MOODS, text)
-    assert sorted(asked) == sorted([*("Joy: happy", "we laughed", "Grief: sad", "funeral"), "one", "two"])
+    assert sorted(embedded) == sorted([*("Joy: happy", "we laughed", "Grief: sad", "funeral"), "one", "two"])

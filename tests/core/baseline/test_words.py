@@ -1,4 +1,4 @@
-"""Tokens, word forms, clauses and what is derived from definitions."""
+"""Tests of tokens, word forms, clauses and words derived from definitions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_other_words_do_not_match(word: str, other: str) -> None:
     assert other not in forms(word)
 
 
-def test_tokens_of_a_text() -> None:
+def test_text_is_split_into_tokens() -> None:
     text = "Café's $5 wait-staff 食物 Straße"
     assert [word for word, _, _ in tokens(text)] == ["cafe", "s", "$", "5", "wait", "staff", "食", "物", "strasse"]
     assert all(text[start:end] for _, start, end in tokens(text))
@@ -59,7 +59,7 @@ def test_keywords_in_scripts_without_spaces() -> None:
     assert lexicon.usable == (True,)
 
 
-def test_clauses_split_at_punctuation_and_keep_short_pieces_together() -> None:
+def test_clauses_end_at_punctuation_and_short_pieces_are_joined() -> None:
     text = 'Pizza, pasta, and wine! The room was large enough for us, but the bathroom was in a bad state "yes"\nEnd'
     assert [text[start:end] for start, end in clauses_of(text)] == [
         "Pizza, pasta, and wine",
@@ -75,7 +75,7 @@ def weights(*labels: Label, unit: str = "text") -> list[dict[str, float]]:
     return [{term.text: term.weight for term in terms if term.label == number} for number in range(len(labels))]
 
 
-def test_words_derived_from_a_definition() -> None:
+def test_words_are_derived_from_a_definition() -> None:
     (food, _) = weights(
         Label(
             name="A", description="Pizza, fresh fruit and what guests say of the review.", include=("my soup was cold",)
@@ -96,7 +96,7 @@ def test_negated_words_of_a_description_are_ignored() -> None:
     assert set(menu) == {"list", "offer", "set meals", "set", "meals"}
 
 
-def test_words_shared_with_other_definitions_or_the_unit_weigh_less() -> None:
+def test_words_shared_with_other_definitions_or_the_unit_have_less_weight() -> None:
     one, two, three = weights(
         Label(name="A", description="rooms, lamps, hotels"),
         Label(name="B", description="rooms, chairs"),
@@ -112,12 +112,12 @@ def test_derived_word_only_supports_a_list_of_keywords() -> None:
     listed = Label(name="A", description="lamps", include=("a wick",), keywords=keywords)
     short = Label(name="B", description="doors", include=("a hinge",), keywords=keywords[1 : SHORT_LIST + 1])
     terms = {term for found in lexicon_of(Codebook(labels=(listed, short))).index.values() for term in found}
-    wanted = ("lamps", "wick", "doors", "hinge", "candle")
-    assert {term.text: term.supports for term in terms if term.text in wanted} == {
+    words = ("lamps", "wick", "doors", "hinge", "candle")
+    assert {term.text: term.supports for term in terms if term.text in words} == {
         "lamps": True, "wick": True, "doors": False, "hinge": True, "candle": False,
     }  # fmt: skip
 
 
-def test_subject_of_a_how_clause_weighs_less() -> None:
+def test_subject_of_a_how_clause_has_less_weight() -> None:
     (label,) = weights(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
     assert label["clean"] == label["dusty"] == label["lamps"] > 0.5 > label["rooms"] == label["halls"]

@@ -1,4 +1,4 @@
-"""The classifier: starts at the word lists, learns, reports certainty; kinds of labels; files without pickles."""
+"""Tests of the classifier: priors from the word lists, training, certainty, kinds of codebooks, files."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ from core.errors import InputError
 RNG = np.random.default_rng
 
 
-def _invented(count: int, seed: int = 0) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Texts about two things: the first is told by a keyword or by a word that no list knows, the second by a keyword
-    that also stands where it means nothing."""
+def _synthetic_texts(count: int, seed: int = 0) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Return texts, keyword evidence and reference of two labels.
+
+    The first label is expressed by a keyword or by an unlisted word; the keyword of the second also occurs in an idiom.
+    """
     rng = RNG(seed)
     texts, evidence, reference = [], [], []
     for _ in range(count):
@@ -46,29 +48,29 @@ def _invented(count: int, seed: int = 0) -> tuple[list[str], np.ndarray, np.ndar
 
 
 def _examples(texts: Sequence[str], scores: npt.ArrayLike) -> list[Example]:
-    """Examples whose log-odds of presence are 2 for a score of 1 and -2 for 0."""
+    """Return examples with prior log odds of 2 for a score of 1 and -2 for 0."""
     priors = [4 * (np.atleast_1d(score) - 0.5) for score in np.asarray(scores, dtype=float)]
     return [Example(text, tuple(prior.tolist())) for text, prior in zip(texts, priors, strict=True)]
 
 
-def _wrong(said: np.ndarray, reference: np.ndarray) -> float:
-    return float((said != reference).mean())
+def _error_rate(predicted: np.ndarray, reference: np.ndarray) -> float:
+    return float((predicted != reference).mean())
 
 
-def test_without_decisions_predicts_like_the_word_lists() -> None:
-    texts, scores, reference = _invented(50)
+def test_untrained_classifier_predicts_like_the_word_lists() -> None:
+    texts, scores, reference = _synthetic_texts(50)
     examples = _examples(texts, scores)
     trained = classifier.train(classifier.Task("multilabel", 2), examples, np.full(reference.shape, np.nan))
     assert (trained.predict(examples).values == (scores >= 0.5)).all()
 
 
-def test_learns_words_outside_the_word_lists() -> None:
-    texts, scores, reference = _invented(400)
+def test_classifier_learns_words_outside_the_word_lists() -> None:
+    texts, scores, reference = _synthetic_texts(400)
     examples = _examples(texts, scores)
     trained = classifier.train(classifier.Task("multilabel", 2), examples[:150], reference[:150])
-    lexical = _wrong(scores[150:] >= 0.5, reference[150:])
+    lexical = _error_rate(scores[150:] >= 0.5, reference[150:])
     assert lexical > 0.1
-    assert _wrong(trained.predict(examples[150:]).values, reference[150:]) < lexical / 3
+    assert _error_rate(trained.predict(examples[150:]).values, reference[150:]) < lexical / 3
     (cobwebs,) = _examples(["cobwebs hung in june"], [[0, 0]])
     assert "cobwebs" in trained.explain(cobwebs, 0, 1.0)
     assert "cobwebs" not in trained.explain(cobwebs, 0, 0.0)
@@ -83,7 +85,7 @@ def test_single_valued_training_data_does_not_change_predictions() -> None:
 
 
 def test_corrections_gradually_outweigh_a_listed_word() -> None:
-    """A word that is wrong each time, among as many right ones of another word, loses its label in a few decisions."""
+    # One word is always wrong and another always right; the wrong word loses its label after a few decisions.
     task = classifier.Task("multilabel", 1)
     wrong, right = (Example("", (2.0,), {word: 1.0}) for word in ("wait", "staff"))
     chances = []
@@ -108,13 +110,13 @@ def test_embeddings_are_features_if_present() -> None:
 
 
 def test_certainty_is_the_probability_of_the_predicted_value() -> None:
-    texts, scores, reference = _invented(120)
+    texts, scores, reference = _synthetic_texts(120)
     examples = _examples(texts, scores)
     trained = classifier.train(classifier.Task("multilabel", 2), examples, reference)
-    chances, said = trained.predict_proba(examples), trained.predict(examples)
+    chances, predicted = trained.predict_proba(examples), trained.predict(examples)
     assert chances.sum(axis=2) == pytest.approx(1.0)
-    assert (said.values == (chances[:, :, 1] >= classifier.PRESENT)).all()
-    assert said.certainty == pytest.approx(np.where(said.values == 1, chances[:, :, 1], chances[:, :, 0]))
+    assert (predicted.values == (chances[:, :, 1] >= classifier.PRESENT)).all()
+    assert predicted.certainty == pytest.approx(np.where(predicted.values == 1, chances[:, :, 1], chances[:, :, 0]))
 
 
 def _choices(texts: Sequence[str], weights: npt.ArrayLike) -> list[Example]:
@@ -128,9 +130,11 @@ def test_choice_keeps_labels_without_examples_possible() -> None:
     texts = ["goal and keeper", "match won late", "vote in parliament", "the minister spoke"] * 8
     reference = np.array([[0.0], [0.0], [1.0], [1.0]] * 8)
     trained = classifier.train(classifier.Task("choice", 3), _choices(texts, np.zeros((32, 3))), reference)
-    asked = _choices(["a late goal", "the parliament", "nothing known"], [[0, 0, 0], [0, 0, 0], [0, 0, 30]])
-    assert trained.predict(asked).values[:, 0].tolist() == [0.0, 1.0, 2.0]
-    assert "goal" in trained.explain(asked[0], 0, 0.0)
+    examples_to_predict = _choices(
+        ["a late goal", "the parliament", "nothing known"], [[0, 0, 0], [0, 0, 0], [0, 0, 30]]
+    )
+    assert trained.predict(examples_to_predict).values[:, 0].tolist() == [0.0, 1.0, 2.0]
+    assert "goal" in trained.explain(examples_to_predict[0], 0, 0.0)
 
 
 def test_ratings_are_ordinal() -> None:
@@ -138,8 +142,8 @@ def test_ratings_are_ordinal() -> None:
     reference = np.array([[float(1 + number % 5)] for number in range(100)])
     texts = [f"{words[int(value[0])]} stay in room {number}" for number, value in enumerate(reference)]
     trained = classifier.train(classifier.Task("rating", 1), _examples(texts, np.zeros(100)), reference)
-    said = trained.predict(_examples(["awful stay", "superb stay"], np.zeros(2)))
-    assert said.values[0, 0] < 3 < said.values[1, 0]
+    predicted = trained.predict(_examples(["awful stay", "superb stay"], np.zeros(2)))
+    assert predicted.values[0, 0] < 3 < predicted.values[1, 0]
     assert trained.predict_proba(_examples(["fair stay"], [0])).sum() == pytest.approx(1.0)
 
 
@@ -148,10 +152,10 @@ def test_each_dimension_is_predicted_on_its_own_scale() -> None:
     reference = np.array([[float(number % 3), float(2 * (number % 3) - 1)] for number in range(30)])  # 0 to 2, -1 to 3
     examples = _examples([f"{words[int(row[0])]} stay" for row in reference], np.zeros((30, 2)))
     trained = classifier.train(classifier.Task("rating", 2, ((0, 2), (-1, 3))), examples, reference)
-    asked = _examples(["awful stay", "superb stay"], np.zeros((2, 2)))
-    assert trained.predict(asked).values.tolist() == [[0.0, -1.0], [2.0, 3.0]]
-    assert trained.predict_proba(asked).sum(axis=2) == pytest.approx(1.0)
-    assert trained.predict_proba(asked)[:, 0, 3:].sum() == 0, "three points, not five"
+    examples_to_predict = _examples(["awful stay", "superb stay"], np.zeros((2, 2)))
+    assert trained.predict(examples_to_predict).values.tolist() == [[0.0, -1.0], [2.0, 3.0]]
+    assert trained.predict_proba(examples_to_predict).sum(axis=2) == pytest.approx(1.0)
+    assert trained.predict_proba(examples_to_predict)[:, 0, 3:].sum() == 0, "the scale has three points"
     again, _ = classifier.loads(classifier.dumps(trained, {}))
     assert again.task == trained.task
     with pytest.raises(ValueError, match="outside 0 to 2"):
@@ -165,22 +169,22 @@ def test_few_decisions_are_handled(kind: str, texts: list[str]) -> None:
     reference = np.full((len(texts), task.items), task.values(0)[-1])
     examples = _examples(texts, np.zeros((len(texts), 2)))
     trained = classifier.train(task, examples, reference)
-    said = trained.predict(_examples(["something else", ""], np.zeros((2, 2))))
-    assert said.values.shape == (2, task.items)
-    assert np.isfinite(said.certainty).all()
+    predicted = trained.predict(_examples(["something else", ""], np.zeros((2, 2))))
+    assert predicted.values.shape == (2, task.items)
+    assert np.isfinite(predicted.certainty).all()
     assert classifier.cross_val_predict(task, examples, reference).shape == reference.shape
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=30), st.sampled_from([0.0, 1.0, np.nan])), max_size=12))
-def test_any_texts_and_gaps_give_probabilities(rows: list[tuple[str, float]]) -> None:
+def test_any_texts_and_missing_values_give_probabilities(rows: list[tuple[str, float]]) -> None:
     texts, reference = [text for text, _ in rows], np.array([[value] for _, value in rows]).reshape(len(rows), 1)
     trained = classifier.train(classifier.Task("multilabel", 1), _examples(texts, np.zeros(len(rows))), reference)
     chances = trained.predict_proba(_examples([*texts, "other"], np.zeros(len(rows) + 1)))
     assert ((chances >= 0) & (chances <= 1)).all()
 
 
-def test_refuses_mismatched_shapes() -> None:
+def test_mismatched_shapes_are_refused() -> None:
     task = classifier.Task("multilabel", 2)
     with pytest.raises(ValueError, match="without evidence for each of 2 labels"):
         classifier.train(task, [Example("a", (1.0,))], [[1.0, 0.0]])
@@ -191,20 +195,21 @@ def test_refuses_mismatched_shapes() -> None:
 
 
 def test_cross_validation_does_not_predict_training_documents() -> None:
-    """Random labels: a classifier that was trained on them is right, any other is right by chance."""
+    # The labels are random, so only a classifier that was trained on a document predicts it better than by chance.
     rng = RNG(1)
     task = classifier.Task("multilabel", 1)
     examples = [Example(f"token{number} alone", (0.0,)) for number in range(120)]
     reference = rng.integers(0, 2, (120, 1)).astype(float)
-    assert 0.3 < _wrong(classifier.cross_val_predict(task, examples, reference), reference) < 0.7
-    assert _wrong(classifier.train(task, examples, reference).predict(examples).values, reference) < 0.1
+    assert 0.3 < _error_rate(classifier.cross_val_predict(task, examples, reference), reference) < 0.7
+    assert _error_rate(classifier.train(task, examples, reference).predict(examples).values, reference) < 0.1
 
 
 def test_more_training_documents_improve_learnable_labels() -> None:
-    texts, scores, reference = _invented(60)
+    texts, scores, reference = _synthetic_texts(60)
     task, examples = classifier.Task("multilabel", 2), _examples(texts, scores)
     wrong = [
-        _wrong(classifier.cross_val_predict(task, examples, reference, share=share), reference) for share in (0.1, 1.0)
+        _error_rate(classifier.cross_val_predict(task, examples, reference, share=share), reference)
+        for share in (0.1, 1.0)
     ]
     assert wrong[1] < wrong[0]
 
@@ -218,32 +223,32 @@ def _hotels() -> tuple[list[Example], np.ndarray]:
     return examples, np.array([[float(row[name]) for name in codebook.names] for row in rows])
 
 
-def test_uncertainty_finds_errors_on_the_sample_hotels() -> None:
-    """Cross-validated, over three shuffles: two fifths of the wrong labels are among the fifth of all labels that the
-    classifier is least certain of. (By chance it would be a fifth. These reviews are mostly hard cases.)"""
+def test_least_certain_labels_contain_most_errors_on_the_sample_hotels() -> None:
+    # Cross-validated over three shuffles, the least certain fifth of all labels contains at least two fifths of the
+    # errors; by chance it would contain one fifth.
     examples, reference = _hotels()
     task = classifier.Task("multilabel", reference.shape[1])
     found = []
     for seed in range(3):
-        wrong, sure = [], []
+        wrong, certainties = [], []
         for test in np.array_split(RNG(seed).permutation(len(examples)), 5):
             rest = np.setdiff1d(np.arange(len(examples)), test)
             trained = classifier.train(task, [examples[i] for i in rest], reference[rest])
-            said = trained.predict([examples[i] for i in test])
-            wrong.append((said.values != reference[test]).ravel())
-            sure.append(said.certainty.ravel())
-        errors, certainty = np.concatenate(wrong), np.concatenate(sure)
+            predicted = trained.predict([examples[i] for i in test])
+            wrong.append((predicted.values != reference[test]).ravel())
+            certainties.append(predicted.certainty.ravel())
+        errors, certainty = np.concatenate(wrong), np.concatenate(certainties)
         first = np.argsort(certainty, kind="stable")[: len(certainty) // 5]
         found.append(errors[first].sum() / errors.sum())
     assert np.mean(found) >= 0.4
 
 
-def test_not_worse_than_the_baseline_on_the_sample_hotels() -> None:
+def test_classifier_is_not_worse_than_the_baseline_on_the_sample_hotels() -> None:
     examples, reference = _hotels()
     task = classifier.Task("multilabel", reference.shape[1])
     untrained = classifier.train(task, examples, np.full(reference.shape, np.nan)).predict(examples).values
-    learned = _wrong(classifier.cross_val_predict(task, examples, reference), reference)
-    assert learned <= _wrong(untrained, reference) + 0.01
+    learned = _error_rate(classifier.cross_val_predict(task, examples, reference), reference)
+    assert learned <= _error_rate(untrained, reference) + 0.01
 
 
 # -- files
@@ -257,12 +262,12 @@ def test_file_round_trip(kind: str) -> None:
     trained = classifier.train(task, _examples(texts, np.zeros((4, 2))), reference)
     data = classifier.dumps(trained, {"labels": ["A", "B"]})
     again, facts = classifier.loads(data)
-    asked = _examples(["red leaf"], [[1, 0]])
+    examples_to_predict = _examples(["red leaf"], [[1, 0]])
     assert facts == {"labels": ["A", "B"]}
-    assert (again.predict_proba(asked) == trained.predict_proba(asked)).all()
+    assert (again.predict_proba(examples_to_predict) == trained.predict_proba(examples_to_predict)).all()
 
 
-def test_neither_writes_nor_reads_pickles() -> None:
+def test_pickles_are_neither_written_nor_read() -> None:
     trained = classifier.train(classifier.Task("multilabel", 1), _examples(["a word"], [[0.0]]), [[1.0]])
     data = classifier.dumps(trained, {})
     names = zipfile.ZipFile(io.BytesIO(data)).namelist()
@@ -273,7 +278,7 @@ def test_neither_writes_nor_reads_pickles() -> None:
 
 
 def _foreign() -> bytes:
-    """A skops file with a foreign type, which would call a function when it is loaded."""
+    """Return a skops file with a foreign type that would call a function when loaded."""
     import functools
 
     import skops.io

@@ -1,4 +1,4 @@
-"""Words that errors have in common, and the sentences that contain them."""
+"""Tests of keyword mining: words that errors have in common, and the sentences that contain them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_shared_phrase_of_errors_replaces_its_words():
     assert found[0].words in ("broken lift", "broken", "lift")
     top = next(cue for cue in found if "lift" in cue.words or "broken" in cue.words)
     assert top.documents == (0, 1, 2)
-    # 3 of 4 errors, 0 of 6 others: log(3.5 * 6.5 / (1.5 * 0.5)) / sqrt(1/3.5 + 1/1.5 + 1/0.5 + 1/6.5)
+    # In 3 of 4 errors and 0 of 6 others: log(3.5 * 6.5 / (1.5 * 0.5)) / sqrt(1/3.5 + 1/1.5 + 1/0.5 + 1/6.5).
     assert top.z == pytest.approx(math.log(3.5 * 6.5 / (1.5 * 0.5)) / math.sqrt(1 / 3.5 + 1 / 1.5 + 2 + 1 / 6.5))
     assert not any(cue.words in ("week", "floor") for cue in found)
 

@@ -1,4 +1,4 @@
-"""Retrieval of examples by value and similarity, with exclusions."""
+"""Tests of the retrieval of examples by value and similarity, with exclusions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def ids(found: Sequence[Precedent]) -> list[str]:
 
 def test_most_similar_documents_with_the_value_come_first() -> None:
     assert ids(index().nearest("Stained sheets.", "clean", True, 3)) == ["b", "a", "d"]
-    assert ids(index().nearest("Stained sheets.", "clean", False, 2)) == ["c"], "there is only one"
+    assert ids(index().nearest("Stained sheets.", "clean", False, 2)) == ["c"], "only one document has this value"
     assert ids(index().nearest("A porter.", "staff", True, 1)) == ["c"]
 
 
@@ -53,7 +53,7 @@ def test_search_without_candidates_is_empty() -> None:
     assert len(Index(())) == 0
 
 
-def test_examples_for_all_pairs_of_item_and_value() -> None:
+def test_examples_are_found_for_each_item_and_value() -> None:
     shown = index().shown("The porter was charming.", 1, exclude={"c"})
     assert {pair: ids(found) for pair, found in shown.items()} == {
         ("clean", True): ["d"], ("staff", False): ["a"], ("staff", True): ["d"],
@@ -61,29 +61,29 @@ def test_examples_for_all_pairs_of_item_and_value() -> None:
 
 
 def test_embeddings_are_requested_once_per_text() -> None:
-    asked: list[str] = []
+    embedded: list[str] = []
 
     def embed(texts: Sequence[str]) -> np.ndarray:
-        asked.extend(texts)
+        embedded.extend(texts)
         return np.array([[len(text), 10.0] for text in texts], np.float32)
 
     found = Index((Precedent("long", "x" * 90, {"v": 1}), Precedent("short", "x", {"v": 1})), embed)
     assert ids(found.nearest("xx", "v", 1, 2)) == ["short", "long"]
     assert ids(found.nearest("xx", "v", 1, 1)) == ["short"]
-    assert asked.count("xx") == 1
+    assert embedded.count("xx") == 1
 
 
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=30), st.integers(-1, 8))
-def test_any_texts_can_be_compared(texts: list[str], asked: str, k: int) -> None:
-    made = Index(Precedent(str(n), text, {"v": n % 2}) for n, text in enumerate(texts))
-    found = made.nearest(asked, "v", 0, k)
+def test_any_texts_can_be_compared(texts: list[str], query: str, k: int) -> None:
+    similar = Index(Precedent(str(n), text, {"v": n % 2}) for n, text in enumerate(texts))
+    found = similar.nearest(query, "v", 0, k)
     assert len(found) == min(max(k, 0), (len(texts) + 1) // 2)
-    assert found == made.nearest(asked, "v", 0, k)
+    assert found == similar.nearest(query, "v", 0, k)
 
 
 @pytest.mark.minilm
 def test_minilm_vectors_agree_with_the_model_card() -> None:
-    """The figures are those that the model gives for these sentences elsewhere (its card's own example, 0.7553)."""
+    # Expected values are published for this model; 0.7553 is the example of its model card.
     from core.llm import embeddings
 
     vectors = embeddings.embed_minilm(

@@ -1,4 +1,4 @@
-"""Call ``moot`` in this process, so that a whole run is quick and its waits can be shortened."""
+"""Run ``moot`` in this process, which is fast and lets tests shorten waits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CommandResult:
 
 
 def moot(*arguments: object, code: int | None = 0) -> CommandResult:
-    """Run a command and check its exit code (None: whatever it is)."""
+    """Run a command and check its exit code; with None any exit code is accepted."""
     done = CliRunner().invoke(main, [str(one) for one in arguments], catch_exceptions=False)
     assert code in (done.exit_code, None), done.stderr
     last = done.stdout.strip().rpartition("\n")[2]
@@ -48,7 +48,7 @@ def write(folder: Path, *texts: str) -> None:
 
 
 def arguments(folder: Path, *more: object, project: str = "p.duckdb") -> list[object]:
-    """``annotate`` on what ``write`` wrote."""
+    """Return the arguments of ``annotate`` for the files of ``write``."""
     return [
         "annotate", folder / "texts.jsonl", "--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml",
         "--project", folder / project, "--json", *more,
@@ -56,7 +56,7 @@ def arguments(folder: Path, *more: object, project: str = "p.duckdb") -> list[ob
 
 
 def annotate(folder: Path, *more: object, project: str = "p.duckdb", code: int | None = 0) -> CommandResult:
-    """Run ``annotate`` on what ``write`` wrote."""
+    """Run ``annotate`` on the files of ``write``."""
     return moot(*arguments(folder, *more, project=project), code=code)
 
 

@@ -1,4 +1,4 @@
-"""Whole runs against aimock from npm, an independent mock of the OpenAI and Ollama APIs."""
+"""Tests of runs with aimock, an independent mock of the OpenAI and Ollama APIs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def program() -> Path:
 def fixture(
     head: str, content: str | None = None, *, user: str = "", once: bool = False, **more: Any
 ) -> dict[str, Any]:
-    """An answer to the role whose system prompt begins so; ``once`` for the first such request alone."""
+    """Return a reply to requests with this start of the system prompt; ``once`` limits it to the first request."""
     match = {"systemMessage": head} | ({"userMessage": user} if user else {}) | ({"sequenceIndex": 0} if once else {})
     response = more.pop("response", None) or {"content": content, "reasoning": more.pop("reasoning", "")}
     return {"match": match, "response": response, **more}
@@ -47,7 +47,7 @@ ANSWERS = [
         latency=30,
     ),
     fixture("You are the critic", user="Text 3.", once=True, response=BROKEN),
-    # a character a chunk, by which aimock means half of an emoji
+    # One UTF-16 unit per chunk, so an emoji is split.
     fixture(FIRST, f"Kind 😀 staff.\n{SERVICE}", reasoning="Hm 😀.", chunkSize=1),
     fixture("You are the critic", f"I agree. {SERVICE}"),
     fixture("You are the judge", "Final Decision: The present aspects are: Service", reasoning="So be it."),
@@ -65,19 +65,19 @@ def test_run_survives_rate_limits_cut_streams_and_faults(tmp_path: Path, program
         (listed,) = moot("models", "--connection", place, "--probe", "--json").json["connections"]
     assert (result["verdicts"], result["failed"], result["calls"], result["status"]) == (4, 0, 12, "done")
     assert (again["calls"], again["cached_calls"]) == (0, 12)
-    assert result["seconds"] >= 1, "the server asked for a second"
-    tries = rows(tmp_path, "SELECT document_id, role, kind FROM attempts ORDER BY ALL")
-    assert tries == [
+    assert result["seconds"] >= 1, "the server requests a wait of one second"
+    attempts = rows(tmp_path, "SELECT document_id, role, kind FROM attempts ORDER BY ALL")
+    assert attempts == [
         ("d1", "extractor", "rate limited"), ("d2", "extractor", "cut stream"), ("d3", "critic", "server fault"),
     ]  # fmt: skip
     ((partial,),) = rows(tmp_path, "SELECT text FROM attempts WHERE document_id = 'd2'")
-    assert partial, "what came before the cut is kept, as it may have been billed"
+    assert partial, "the text before the cut is stored, as it may be billed"
     assert SERVICE.startswith(partial)
-    said = dict(rows(tmp_path, "SELECT text, reasoning FROM replies"))
-    thought = dialect == "openai"  # aimock's Ollama does not think
-    assert said[f"Kind 😀 staff.\n{SERVICE}"] == ("Hm 😀." if thought else "")
-    assert said["Final Decision: The present aspects are: Service"] == ("So be it." if thought else "")
-    # aimock's Ollama reports zeros for every reply: that is no count
+    reasoning = dict(rows(tmp_path, "SELECT text, reasoning FROM replies"))
+    has_reasoning = dialect == "openai"  # the Ollama API of aimock has no reasoning
+    assert reasoning[f"Kind 😀 staff.\n{SERVICE}"] == ("Hm 😀." if has_reasoning else "")
+    assert reasoning["Final Decision: The present aspects are: Service"] == ("So be it." if has_reasoning else "")
+    # The Ollama API of aimock reports zero tokens, so usage is estimated.
     assert set(rows(tmp_path, "SELECT estimated FROM replies")) == {(dialect == "ollama",)}
     assert result["prompt_tokens"] > 12 < result["completion_tokens"]
     assert listed["probe"]["error"] is None
@@ -89,7 +89,7 @@ def test_batch_run_uses_the_files_and_batches_api(tmp_path: Path, program: Path)
     with aimock(program, tmp_path, ANSWERS) as url:
         chosen = ("--connection", f"openai={url}/v1", "--model", "openai/gpt-4o", "--engine", "batch")
         result = annotate(tmp_path, *chosen).json
-    # all replies of its batches are the same text without a decision: extractor and judge are asked twice
+    # All batch replies are the same text without a decision, so extractor and judge are retried.
     assert (result["unresolved"], result["failed"], result["calls"], result["status"]) == (2, 0, 10, "done")
     assert rows(tmp_path, "SELECT DISTINCT text FROM replies") == [("Mock batch completion",)]
     assert rows(tmp_path, "SELECT count(*), count(DISTINCT remote_id) FROM batches WHERE outcome = 'collected'") == [

@@ -1,4 +1,4 @@
-"""Export a project as a bundle and import it again from the command line."""
+"""Tests of exporting and importing a bundle on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.core.cli.invoking import annotate, moot, write
 
 
-def test_exported_bundle_is_imported_again(tmp_path: Path) -> None:
+def test_exported_bundle_can_be_imported(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.", "A good breakfast near the station.")
     run_id = annotate(tmp_path).json["run_id"]
     project, packed, again = tmp_path / "p.duckdb", tmp_path / "all.zip", tmp_path / "again.duckdb"
@@ -29,7 +29,7 @@ def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
     write(tmp_path, "The staff were friendly.")
     annotate(tmp_path)
     project = ("--project", tmp_path / "p.duckdb")
-    kept = sorted(path.name for path in tmp_path.iterdir())
+    before = sorted(path.name for path in tmp_path.iterdir())
     for form in ("csv", "bundle"):
         result = moot("export", *project, "--format", form, "--output", tmp_path / "p.duckdb", code=2)
         assert "belongs to the open project" in result.stderr
@@ -38,7 +38,7 @@ def test_export_does_not_overwrite_the_project(tmp_path: Path) -> None:
     assert (
         "nowhere does not exist" in moot("evaluate", *project, "--html", tmp_path / "nowhere" / "x.html", code=2).stderr
     )
-    assert sorted(path.name for path in tmp_path.iterdir()) == kept
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert moot("runs", *project, "--json").json["runs"][0]["verdicts"] == 1
     moot("evaluate", *project, "--html", tmp_path / "p.duckdb.html")
     assert "Hotel aspects" in (tmp_path / "p.duckdb.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Log probabilities from a server, kept as the certainty of a decision and used for calibration and review order."""
+"""Tests of log probabilities from a server: certainty of decisions, calibration, review order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def certainties(folder: Path) -> list[dict[str, float]]:
     return [json.loads(reading)["certainty"] for _, reading in rows(folder, KEPT)]
 
 
-def test_known_support_gives_certainties_calibration_and_an_order_of_review(tmp_path: Path) -> None:
+def test_probed_server_gives_certainties_calibration_and_review_order(tmp_path: Path) -> None:
     names = ("Service", "Food", "Location")
     texts = {"Friendly staff.": {0}, "Cold breakfast at the beach.": {1}, "Staff and breakfast.": {1}, "Beach.": {2}}
     write(tmp_path, *texts)
@@ -34,7 +34,9 @@ def test_known_support_gives_certainties_calibration_and_an_order_of_review(tmp_
         chosen = (*server, "--protocol", "single", "--gold-same-names")
         annotate(tmp_path, *chosen, project="before.duckdb")
         before = rows(tmp_path, "SELECT reading FROM turns", "before.duckdb")
-        assert all(json.loads(reading)["certainty"] == {} for (reading,) in before), "nothing is asked for untried"
+        assert all(json.loads(reading)["certainty"] == {} for (reading,) in before), (
+            "log probabilities are not requested before a probe"
+        )
         probed = moot("models", "--connection", f"logprobs={url}", "--probe", "--json").json
         assert probed["connections"][0]["probe"]["capabilities"]["logprobs"] is True
         annotate(tmp_path, *chosen)
@@ -57,7 +59,7 @@ def test_known_support_gives_certainties_calibration_and_an_order_of_review(tmp_
         workspace.close()
 
 
-def test_llama_cpp_reports_the_probability_of_its_words(tmp_path: Path) -> None:
+def test_llama_cpp_reports_certainties(tmp_path: Path) -> None:
     pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
     pytest.importorskip("gguf", reason="gguf is not installed")
     write(tmp_path, "Friendly staff.")

@@ -1,4 +1,4 @@
-"""The headless contract: real files, a real server, and processes where signals or a second process matter."""
+"""Tests of the command-line contract with files, a server, signals and a second process."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def server() -> Iterator[str]:
         yield url
 
 
-def test_demo_beats_predicting_every_label() -> None:
+def test_demo_scores_higher_than_predicting_every_label() -> None:
     done = subprocess.run(command("demo", "--json"), capture_output=True, text=True, timeout=120, check=True)
     summary = json.loads(done.stdout.strip().splitlines()[-1])
     assert summary["verdicts"] == summary["documents"] == 96
@@ -77,8 +77,8 @@ def test_demo_beats_predicting_every_label() -> None:
     with (Path(__file__).parents[3] / "sample_data" / "hotel_reviews.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     shares = [sum(int(row[name]) for row in rows) / len(rows) for name in summary["evaluation"]["labels"]]
-    everything = sum(2 * share / (1 + share) for share in shares) / len(shares)  # precision = share, recall = 1
-    assert summary["evaluation"]["macro"]["f1"] > everything + 0.1
+    all_labels = sum(2 * share / (1 + share) for share in shares) / len(shares)  # precision = share, recall = 1
+    assert summary["evaluation"]["macro"]["f1"] > all_labels + 0.1
 
 
 def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
@@ -107,15 +107,15 @@ def test_repeated_run_makes_no_paid_calls(folder: Path, server: str) -> None:
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
     before = statistics(server)["calls"]
     first = annotate(folder, *chosen).json
-    asked = statistics(server)["calls"]
-    assert asked - before == first["calls"] + 1  # and one probe, which counts nowhere
+    calls = statistics(server)["calls"]
+    assert calls - before == first["calls"] + 1  # one probe, which is not part of the run
     assert first["cost_usd"] is None
     second = annotate(folder, *chosen).json
     assert (second["run_id"], second["calls"], second["cached_calls"]) == ("r0002", 0, first["calls"])
-    assert statistics(server)["calls"] == asked + 1
+    assert statistics(server)["calls"] == calls + 1
 
 
-def test_killed_run_resumes_without_paying_twice(folder: Path) -> None:
+def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
     write_reviews(folder / "reviews.csv", 60)
     with mock_llm(slots=4, ttft=0.03, tpt=0.001) as url:
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "4")
@@ -131,7 +131,7 @@ def test_killed_run_resumes_without_paying_twice(folder: Path) -> None:
         summary = annotate(folder, *chosen, "--resume", "r0001").json
         assert (summary["status"], summary["verdicts"]) == ("done", 60)
         stats = statistics(url)
-        # what was in flight or not yet on disk when it died: at most the four slots and one group
+        # At most four calls in flight and one group of unwritten replies are lost.
         assert stats["ok"] - 2 <= summary["calls"] + 8
         again = annotate(folder, *chosen, "--resume", "r0001").json
         assert again["calls"] == summary["calls"]
@@ -157,7 +157,7 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("more", "says"),
+    ("more", "message"),
     [
         (("--model", "nowhere/x"), "connection 'nowhere' does not exist"),
         (("--model", "builtin"), "not a model"),
@@ -169,8 +169,8 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
         (("--connection", "mock=http://127.0.0.1:9/v1", "--model", "mock/m", "--budget", "1"), "price"),
     ],
 )
-def test_bad_usage_is_reported_and_leaves_no_project(folder: Path, more: tuple[str, ...], says: str) -> None:
-    assert says in annotate(folder, *more, code=2).stderr
+def test_bad_usage_is_reported_and_leaves_no_project(folder: Path, more: tuple[str, ...], message: str) -> None:
+    assert message in annotate(folder, *more, code=2).stderr
     assert not (folder / "p.duckdb").exists()
 
 
@@ -180,7 +180,7 @@ def test_unreachable_server_stops_the_run_before_it_starts(folder: Path) -> None
     assert not (folder / "p.duckdb").exists()
 
 
-def test_project_open_elsewhere_is_reported_with_its_owner(folder: Path) -> None:
+def test_project_open_in_another_process_is_reported_with_its_owner(folder: Path) -> None:
     script = (
         "import sys; from pathlib import Path; from core.services.workspace import Workspace;"
         "w = Workspace(url='http://127.0.0.1:8777'); w.open(Path(sys.argv[1])); print('open', flush=True);"

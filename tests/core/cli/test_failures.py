@@ -1,4 +1,4 @@
-"""Every kind of failure, provoked in a whole run: the message of the command line and the record."""
+"""Tests of all kinds of failure in a run: messages of the command line and stored records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def toy(url: str, *more: object) -> tuple[object, ...]:
 
 
 @pytest.mark.parametrize("kind", LASTING)
-def test_lasting_fault_pauses_the_run_and_names_a_remedy(folder: Path, kind: str) -> None:
+def test_persistent_fault_pauses_the_run_and_names_a_remedy(folder: Path, kind: str) -> None:
     behave, remedy = LASTING[kind]
     with Scripted(debating(extractor=behave)) as server:
         result = annotate(folder, *toy(server.url, "--param", "silence=0.1"), code=3)
@@ -49,17 +49,17 @@ def test_lasting_fault_pauses_the_run_and_names_a_remedy(folder: Path, kind: str
 
 
 @pytest.mark.parametrize(
-    ("behave", "said"),
+    ("behave", "message"),
     [
         *STOPPING.values(),
         (answer(400, "API key not valid. Please pass a valid API key."), "Check the key"),
     ],
 )
-def test_failure_visible_in_one_request_costs_one_request(folder: Path, behave: Behaviour, said: str) -> None:
+def test_failure_visible_in_one_request_costs_one_request(folder: Path, behave: Behaviour, message: str) -> None:
     with Scripted(behave) as server:
         result = annotate(folder, *toy(server.url), code=2)
     assert len(server.paths) == 1, server.paths
-    assert said in result.stderr
+    assert message in result.stderr
     assert not (folder / "p.duckdb").exists()
 
 
@@ -69,8 +69,8 @@ def test_unreachable_server_stops_before_the_start(folder: Path) -> None:
     assert "the server is running" in result.stderr
 
 
-def thinking_only(who: str) -> Behaviour:
-    return debating(**{who: sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))})
+def thinking_only(role: str) -> Behaviour:
+    return debating(**{role: sending(event(piece(reasoning_content="hm")), event(piece(finish="length")))})
 
 
 def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolved(folder: Path) -> None:
@@ -81,25 +81,25 @@ def test_output_limit_while_thinking_fails_a_critic_and_leaves_a_judge_unresolve
         server.behave = thinking_only("judge")
         result = annotate(folder, *toy(server.url, "--limit", "2"), project="q.duckdb")
     assert (result.json["unresolved"], result.json["failed"]) == (2, 0)
-    assert "4 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe reasoned
+    assert "4 of 8 replies reached the output limit of 8,192 tokens" in result.stderr  # the probe detected reasoning
 
 
 @pytest.mark.parametrize(
     ("on_long", "counts", "code"), [("fail", (9, 0, 1), 1), ("skip", (9, 1, 0), 0), ("cut", (10, 0, 0), 0)]
 )
-def test_a_document_that_is_too_long_is_failed_skipped_or_cut(
+def test_too_long_document_is_failed_skipped_or_cut(
     tmp_path: Path, on_long: str, counts: tuple[int, int, int], code: int
 ) -> None:
     write(tmp_path, "The staff were kind. " * 400, *(f"Text {index}." for index in range(9)))
 
-    async def small(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def limited_context(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         tokens = sum(len(message["content"]) for message in body["messages"]) // 4
         if tokens > 1200:
-            words = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
-            return web.json_response({"object": "error", "message": words, "code": 400}, status=400)
+            message = f"This model's maximum context length is 1200 tokens. However, you requested {tokens} tokens."
+            return web.json_response({"object": "error", "message": message, "code": 400}, status=400)
         return await debating()(request, body)
 
-    with Scripted(small) as server:
+    with Scripted(limited_context) as server:
         result = annotate(tmp_path, *toy(server.url, "--param", f"on_long={on_long}"), code=code)
         again = annotate(tmp_path, *toy(server.url, "--resume", "r0001"), code=code)
     assert tuple(result.json[name] for name in ("verdicts", "unresolved", "failed")) == counts
@@ -110,20 +110,19 @@ def test_a_document_that_is_too_long_is_failed_skipped_or_cut(
 
 
 @pytest.mark.parametrize(
-    ("param", "said"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "schema")]
+    ("param", "message"), [("on_long=shorten", "on_long"), ("silence=0", "silence"), ("schema=yes", "schema")]
 )
-def test_invalid_parameter_is_refused(folder: Path, param: str, said: str) -> None:
+def test_invalid_parameter_is_refused(folder: Path, param: str, message: str) -> None:
     result = annotate(folder, "--param", param, code=2)
-    assert said in result.stderr
+    assert message in result.stderr
 
 
 def test_schemas_are_requested_with_schema_on(folder: Path) -> None:
-    held = '{"reasoning": "r", "labels": [{"label": "Service", "quotes": ["The staff were kind"]}]}'
-    with Scripted(debating(extractor=held, judge=held)) as server:
+    reply = '{"reasoning": "r", "labels": [{"label": "Service", "quotes": ["The staff were kind"]}]}'
+    with Scripted(debating(extractor=reply, judge=reply)) as server:
         result = annotate(folder, *toy(server.url, "--param", "schema=on", "--limit", "3"))
     assert result.json["verdicts"] == 3
-    wanted = ["response_format" in body for body in server.requests if "You are the critic" not in str(body)]
-    assert all(wanted)
+    assert all("response_format" in body for body in server.requests if "You are the critic" not in str(body))
     assert not any("response_format" in body for body in server.requests if "You are the critic" in str(body))
     assert "one JSON object" in last_message(server.requests[-1])
 
@@ -148,30 +147,31 @@ def test_run_with_spent_budget_resumes_with_a_larger_one(folder: Path) -> None:
         result = annotate(folder, *priced, "--resume", "r0001", "--budget", "1").json
         assert (result["status"], result["verdicts"], result["calls"]) == ("done", 2, 6)
         assert result["cost_usd"] <= 1
-        annotate(folder, *priced, "--resume", "r0001", "--budget", "0.0001")  # it is done: nothing is left to pay
+        annotate(
+            folder, *priced, "--resume", "r0001", "--budget", "0.0001"
+        )  # accepted, as the finished run needs no calls
         annotate(folder, *toy(server.url, "--limit", "2"), "--seed", "5", "--budget", "1", code=2)
 
 
 def test_every_call_passes_the_requests_per_minute_limiter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each call of the run passes one limiter of the requested rate. (That a limiter keeps its rate is tested
-    in ``test_rate_limit``.)"""
-    made: list[Passed] = []
+    # ``test_rate_limit`` tests that a limiter keeps its rate.
+    limiters: list[CountingLimiter] = []
 
-    class Passed(rate_limit.AsyncLimiter):
+    class CountingLimiter(rate_limit.AsyncLimiter):
         def __init__(self, max_rate: float, time_period: float) -> None:
             super().__init__(max_rate, time_period)
             self.passed = 0
-            made.append(self)
+            limiters.append(self)
 
         async def acquire(self, amount: float = 1) -> None:
             await super().acquire(amount)
             self.passed += 1
 
-    monkeypatch.setattr(rate_limit, "AsyncLimiter", Passed)
+    monkeypatch.setattr(rate_limit, "AsyncLimiter", CountingLimiter)
     with Scripted(debating()) as server:
         result = annotate(folder, *toy(server.url, "--param", "requests_per_minute=1200", "--limit", "5"))
     assert result.json["calls"] == 15
-    assert [(one.max_rate, one.time_period, one.passed) for one in made] == [(120, 6, 15)]
+    assert [(limiter.max_rate, limiter.time_period, limiter.passed) for limiter in limiters] == [(120, 6, 15)]
 
 
 def test_errors_of_a_few_failed_documents_are_reported(folder: Path) -> None:
@@ -195,7 +195,7 @@ def test_interrupt_before_the_run_is_not_reported_as_failure(folder: Path, monke
 
 
 def test_full_disk_at_the_last_checkpoint_keeps_the_report(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The run has finished and its rows are in the write-ahead log: it is reported, and everything is closed."""
+    # The run has finished and its rows are in the write-ahead log.
     close = Connection.close
 
     def without_room(self: Connection) -> None:
@@ -237,7 +237,7 @@ def test_project_file_removed_during_a_run_is_recovered(folder: Path, attack: st
         calls = len(server.requests)
         resumed = annotate(folder, *toy(server.url), "--resume", again[0]["run_id"], project=copy.name)
     assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 10)
-    assert len(server.requests) - calls <= 30 - 12 + 1  # what was paid before is not paid for again
+    assert len(server.requests) - calls <= 30 - 12 + 1  # stored replies are not requested again
 
 
 def test_database_that_cannot_be_read_after_a_pause_keeps_the_report(
@@ -296,4 +296,4 @@ def test_disk_that_fails_during_a_run_pauses_it_and_loses_no_reply(
             write(tmp_path, *(f"Text {number}: the staff was friendly." for number in range(60)))
         resumed = annotate(folder, *toy(server.url), "--resume", "r0001", project=project)
     assert (resumed.json["status"], resumed.json["verdicts"]) == ("done", 60)
-    assert len(server.requests) - before <= 181 - 40 + 4  # what was answered before is not paid for again
+    assert len(server.requests) - before <= 181 - 40 + 4  # stored replies are not requested again

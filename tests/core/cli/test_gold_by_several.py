@@ -1,4 +1,4 @@
-"""Gold from several imports and from several raters with gaps: stored values and scores."""
+"""Tests of gold from several imports and from raters with missing values: stored values and scores."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ TEXTS = ("The staff were friendly.", "The breakfast was good.", "Near the statio
 
 
 def with_gold(folder: Path, column: str, *cells: Any) -> None:
-    """A column beside the texts; None leaves a cell out."""
+    """Add a column to the texts; None is an empty cell."""
     rows = [json.loads(line) for line in (folder / "texts.jsonl").read_text(encoding="utf-8").splitlines()]
     for row, cell in zip(rows, cells, strict=True):
         row[column] = cell
     (folder / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def evaluated(folder: Path, *more: object) -> dict[str, Any]:
+def evaluate(folder: Path, *more: object) -> dict[str, Any]:
     report: dict[str, Any] = moot("evaluate", "--project", folder / "p.duckdb", "--json", *more).json["runs"][0]
     return report
 
 
-def again(folder: Path, *more: object) -> CommandResult:
+def annotate_single(folder: Path, *more: object) -> CommandResult:
     return annotate(folder, "--protocol", "single", *more)
 
 
@@ -34,38 +34,38 @@ def test_later_gold_is_added_to_existing_documents(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     with_gold(tmp_path, "s", 1, 0, 0, 0)
     with_gold(tmp_path, "f", 0, 1, 0, None)
-    again(tmp_path)
-    assert evaluated(tmp_path)["n"] == 0
-    again(tmp_path, "--gold", "Service=s")
-    report = evaluated(tmp_path)  # of the run that was there before
+    annotate_single(tmp_path)
+    assert evaluate(tmp_path)["n"] == 0
+    annotate_single(tmp_path, "--gold", "Service=s")
+    report = evaluate(tmp_path)  # the first run
     assert (report["n"], report["labels"]["Service"]["tp"], report["labels"]["Food"]["n"]) == (4, 1, 0)
-    assert "differ" not in again(tmp_path, "--gold", "Service=s", "--gold", "Food=f").stderr
-    assert [evaluated(tmp_path)["labels"][name]["n"] for name in ("Service", "Food")] == [4, 3]
+    assert "differ" not in annotate_single(tmp_path, "--gold", "Service=s", "--gold", "Food=f").stderr
+    assert [evaluate(tmp_path)["labels"][name]["n"] for name in ("Service", "Food")] == [4, 3]
     with_gold(tmp_path, "s", 1, 1, 0, 0)
-    said = again(tmp_path, "--gold", "Service=s").stderr
-    assert "1 gold value differs from the gold in p.duckdb, which stays" in said
-    assert evaluated(tmp_path)["labels"]["Service"]["fn"] == 0
+    output = annotate_single(tmp_path, "--gold", "Service=s").stderr
+    assert "1 gold value differs from the gold in p.duckdb, which stays" in output
+    assert evaluate(tmp_path)["labels"]["Service"]["fn"] == 0
 
 
-def test_rater_with_gaps_is_scored_on_shared_cells(tmp_path: Path) -> None:
+def test_rater_with_missing_values_is_scored_on_shared_cells(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
-    #      Service: ann 1 1 0 -, bob 1 0 - 1    Food: ann 0 - - -, bob 0 1 1 -
+    # Service: ann 1 1 0 -, bob 1 0 - 1. Food: ann 0 - - -, bob 0 1 1 -.
     for column, cells in (("s1", (1, 1, 0, None)), ("s2", (1, 0, None, 1)), ("f1", (0, None, None, None)),
                           ("f2", (0, 1, 1, None))):  # fmt: skip
         with_gold(tmp_path, column, *cells)
     gold = ("Service=s1@ann", "Service=s2@bob", "Food=f1@ann", "Food=f2@bob")
-    again(tmp_path, *(word for one in gold for word in ("--gold", one)))
-    report = evaluated(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bob")
-    # Both labelled Service of d0 and d1, and Food of d0; of d2 each labelled something else; d3 ann left out.
+    annotate_single(tmp_path, *(word for one in gold for word in ("--gold", one)))
+    report = evaluate(tmp_path, "--reference", "gold@ann", "--annotator", "gold@bob")
+    # Both labelled Service on d0 and d1, and Food on d0. They labelled different labels of d2, and ann none of d3.
     assert (report["n"], report["excluded"]) == (2, 1)
     assert [report["labels"][name]["n"] for name in ("Service", "Food")] == [2, 1]
     assert (report["accuracy"], report["subset_accuracy"]) == (pytest.approx(2 / 3), 0.5)
-    assert report["intervals"]["accuracy"] is not None, "drawn from the documents that were counted"
+    assert report["intervals"]["accuracy"] is not None, "resampled from the scored documents"
     assert report["intervals"]["labels"]["Service"]["recall"] == pytest.approx([0.0945, 0.9055], abs=1e-4)  # 1 of 2
-    each = evaluated(tmp_path)["raters"]
-    alone = evaluated(tmp_path, "--reference", "gold@ann")
-    assert {name: alone[name] for name in ("n", "excluded", "labels", "macro")} == {
-        name: each["ann"][name] for name in ("n", "excluded", "labels", "macro")
+    raters = evaluate(tmp_path)["raters"]
+    against_ann = evaluate(tmp_path, "--reference", "gold@ann")
+    assert {name: against_ann[name] for name in ("n", "excluded", "labels", "macro")} == {
+        name: raters["ann"][name] for name in ("n", "excluded", "labels", "macro")
     }
 
 

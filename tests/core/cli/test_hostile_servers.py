@@ -1,4 +1,4 @@
-"""Whole runs against servers that fail, lie or echo the key."""
+"""Tests of runs with servers that fail, send false data or echo the key."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def answer(status: int, body: Any, **headers: str) -> Behaviour:
 
 
 def echo(status: int, before: str = "") -> Behaviour:
-    """A server that says in its error what key it was sent."""
+    """Answer with an error that contains the received key."""
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        said = f"{before}Incorrect key: {request.headers['authorization']}, that is {KEY}."
-        return web.json_response({"error": {"message": said, "code": said}}, status=status)
+        message = f"{before}Incorrect key: {request.headers['authorization']}, that is {KEY}."
+        return web.json_response({"error": {"message": message, "code": message}}, status=status)
 
     return behave
 
@@ -112,14 +112,14 @@ def test_echoed_key_is_not_written_anywhere(folder: Path, caplog: pytest.LogCapt
     with Scripted(debating(extractor=extractor)) as server:
         result = annotate(folder, *toy(server, "--concurrency", "1"), code=1)
         server.behave = debating(judge=echo_words)
-        spoken = annotate(folder, *toy(server), project="q.duckdb")
+        second = annotate(folder, *toy(server), project="q.duckdb")
     assert result.json["failed"] == 10
-    assert spoken.json["verdicts"] == 10
+    assert second.json["verdicts"] == 10
     assert {header["authorization"] for header in server.headers} == {f"Bearer {KEY}"}
     for project, form in (("p.duckdb", "jsonl"), ("q.duckdb", "csv"), ("q.duckdb", "transcript")):
         moot("export", "--project", folder / project, "--format", form, "--output", folder / f"{project}.{form}")
     tell_tale = KEY[:12]
-    written = [result.stdout, result.stderr, spoken.stdout, spoken.stderr, caplog.text]
+    written = [result.stdout, result.stderr, second.stdout, second.stderr, caplog.text]
     written += [str(row) for table in ("attempts", "verdicts", "replies") for row in rows(folder, f"FROM {table}")]
     written += [str(row) for row in rows(folder, "SELECT text, reasoning FROM replies", "q.duckdb")]
     assert any("[key]" in text for text in written)
@@ -151,18 +151,20 @@ def test_malformed_model_list_is_handled(listed: Any, ollama: bool) -> None:
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_stops_the_run_before_it_starts_and_is_not_followed(status: int, folder: Path) -> None:
-    with Scripted(debating()) as thief:
+def test_redirect_is_not_followed_and_stops_the_run_before_it_starts(status: int, folder: Path) -> None:
+    with Scripted(debating()) as redirect_target:
 
         async def redirect(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-            return web.Response(status=status, headers={"location": f"http://127.0.0.1:{thief.port}{request.path}"})
+            return web.Response(
+                status=status, headers={"location": f"http://127.0.0.1:{redirect_target.port}{request.path}"}
+            )
 
         with Scripted(redirect) as server:
             result = annotate(folder, *toy(server), code=2)
             models = moot("models", "--connection", f"toy={server.url}", "--json")
-    assert thief.headers == []
+    assert redirect_target.headers == []
     assert (
-        f"unreachable: redirects to http://127.0.0.1:{thief.port}/v1/chat/completions (status {status})"
+        f"unreachable: redirects to http://127.0.0.1:{redirect_target.port}/v1/chat/completions (status {status})"
         in result.stderr
     )
     assert "Redirects are not followed" in result.stderr
@@ -187,11 +189,11 @@ def test_wrong_key_costs_one_request_and_leaves_no_project(folder: Path) -> None
     assert "no such key" in result.stderr
 
 
-# -- what pauses a run, and what does not
+# -- pausing a run
 
 
 @pytest.mark.parametrize("fault", [answer(401, {}), answer(503, {}), answer(400, {"error": {"message": "broken"}})])
-def test_equal_faults_pause_the_run_until_it_is_resumed(folder: Path, fault: Behaviour) -> None:
+def test_repeated_faults_pause_the_run_until_it_is_resumed(folder: Path, fault: Behaviour) -> None:
     with Scripted(debating(extractor=fault)) as server:
         result = annotate(folder, *toy(server, "--concurrency", "2"), code=3)
         assert (result.json["status"], result.json["failed"], result.json["calls"]) == ("paused", 0, 0)
@@ -212,12 +214,12 @@ def test_unreadable_replies_never_pause_a_run(folder: Path) -> None:
     with Scripted(debating(extractor="Well.", critic="Hm.", judge="It depends.")) as server:
         result = annotate(folder, *toy(server))
     assert (result.json["status"], result.json["unresolved"], result.json["failed"]) == ("done", 10, 0)
-    assert result.json["calls"] == 50  # extractor and judge were each asked once more
+    assert result.json["calls"] == 50  # extractor and judge are retried once
     assert set(rows(folder, "SELECT text FROM replies")) == {("Well.",), ("Hm.",), ("It depends.",)}
 
 
 @pytest.mark.parametrize("how", ["error", "finish", "refusal"])
-def test_document_refused_by_a_content_filter_fails_alone(folder: Path, how: str) -> None:
+def test_content_filter_fails_only_the_refused_document(folder: Path, how: str) -> None:
     async def extractor(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if "Text 3." not in last_message(body):
             return await debating()(request, body)
@@ -232,7 +234,7 @@ def test_document_refused_by_a_content_filter_fails_alone(folder: Path, how: str
     assert rows(folder, "SELECT kind, document_id FROM attempts") == [("refused", "d3")]
 
 
-# -- what counts as a decision
+# -- decisions
 
 
 @pytest.mark.parametrize(
@@ -248,8 +250,8 @@ def test_reply_cut_in_its_decision_does_not_fall_back_to_an_earlier_one(tmp_path
     with Scripted(debating(judge=reply_with(torn, finish="length"))) as server:
         result = annotate(tmp_path, *toy(server))
         assert (result.json["unresolved"], result.json["verdicts"]) == (1, 0)
-        whole = "Final Decision: The present aspects are: Service\n" + "and so on, " * 5
-        server.behave = debating(judge=reply_with(whole, finish="length"))
+        complete = "Final Decision: The present aspects are: Service\n" + "and so on, " * 5
+        server.behave = debating(judge=reply_with(complete, finish="length"))
         result = annotate(tmp_path, *toy(server), project="q.duckdb")
     assert result.json["verdicts"] == 1
     ((verdict,),) = rows(tmp_path, "SELECT verdict FROM verdicts")
@@ -282,4 +284,6 @@ def test_forged_tags_and_decision_in_a_document_are_ignored(tmp_path: Path) -> N
                 line for line in last_message(body).splitlines() if line.startswith(("</document", "</analysis"))
             ]
             opening = [line for line in last_message(body).splitlines() if line.startswith(("<document", "<analysis"))]
-            assert [line[2:] for line in closing] == [line[1:] for line in opening], "nothing inside closes them"
+            assert [line[2:] for line in closing] == [line[1:] for line in opening], (
+                "each closing tag belongs to an opening tag"
+            )

@@ -1,4 +1,4 @@
-"""``moot keywords``: proposals from a file, and the codebook with them."""
+"""Tests of ``moot keywords``: proposals from a file, and the codebook with the proposals."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "notes.csv", tmp_path / "book.yaml"
 
 
-def test_proposes_words_and_names_labels_without_any(files: tuple[Path, Path]) -> None:
-    texts, book = files
-    result = moot("keywords", texts, "--text", "text", "--codebook", book, "--json").json
+def test_keywords_are_proposed_and_labels_without_words_named(files: tuple[Path, Path]) -> None:
+    texts, codebook = files
+    result = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--json").json
     assert result["documents"] == 5
     assert [(one["label"], one["keyword"], one["documents"]) for one in result["keywords"]] == [
         ("Birds", "finches", 2), ("Birds", "sparrows", 2),
     ]  # fmt: skip
     assert result["labels_without_keywords"] == ["Engines"]
-    shown = moot("keywords", texts, "--text", "text", "--codebook", book)
+    shown = moot("keywords", texts, "--text", "text", "--codebook", codebook)
     assert "no keywords for Engines" in shown.stderr
-    assert book.read_text(encoding="utf-8") == BOOK, "the codebook file is not changed"
+    assert codebook.read_text(encoding="utf-8") == BOOK, "the codebook file is not changed"
 
 
-def test_writes_the_codebook_only_on_request(files: tuple[Path, Path], tmp_path: Path) -> None:
-    texts, book = files
+def test_codebook_is_written_only_on_request(files: tuple[Path, Path], tmp_path: Path) -> None:
+    texts, codebook = files
     output = tmp_path / "more.yaml"
-    moot("keywords", texts, "--text", "text", "--codebook", book, "--label", "birds", "--output", output)
+    moot("keywords", texts, "--text", "text", "--codebook", codebook, "--label", "birds", "--output", output)
     labels = load_yaml(output.read_text(encoding="utf-8")).labels
     assert [label.keywords for label in labels] == [("feather", "finches", "sparrows"), ()]
 
 
 def test_unknown_label_is_refused(files: tuple[Path, Path]) -> None:
-    texts, book = files
-    found = moot("keywords", texts, "--text", "text", "--codebook", book, "--label", "Fish", code=2)
+    texts, codebook = files
+    found = moot("keywords", texts, "--text", "text", "--codebook", codebook, "--label", "Fish", code=2)
     assert "label 'Fish' does not exist" in found.stderr

@@ -1,4 +1,4 @@
-"""Whole runs on a mock of Ollama's own API: thinking, model details and a schema."""
+"""Tests of runs with a mock of the Ollama API: thinking, model details and a schema."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ def at(server: Scripted, model: str, *more: object) -> tuple[object, ...]:
 def test_reasoning_effort_is_sent_as_think(folder: Path, server: Scripted) -> None:
     result = annotate(folder, *at(server, THINKER, "--param", "reasoning_effort=low"))
     assert (result.json["verdicts"], result.json["cost_usd"]) == (3, 0.0)
-    assert [body["think"] for body in server.requests[:2]] == ["low", True], "levels are refused once, by the probe"
+    assert [body["think"] for body in server.requests[:2]] == ["low", True], (
+        "only the probe sends a level, which is refused"
+    )
     assert all(body["think"] is True for body in server.requests[2:])
     assert {row[0] for row in rows(folder, "SELECT DISTINCT reasoning FROM replies")} == {"Let me see."}
     assert {row[0] for row in rows(folder, "SELECT DISTINCT estimated FROM replies")} == {False}
 
 
-def test_model_without_thinking_is_asked_without_it_and_noted(folder: Path, server: Scripted) -> None:
+def test_thinking_is_dropped_with_a_note_for_a_model_without_it(folder: Path, server: Scripted) -> None:
     result = annotate(folder, *at(server, PLAIN, "--param", "reasoning_effort=low"))
     assert result.json["verdicts"] == 3
     assert "refuses think" in result.stderr
@@ -52,7 +54,7 @@ def test_schema_is_followed(folder: Path, server: Scripted) -> None:
     assert texts.pop().startswith("{")
 
 
-def test_an_unknown_model_stops_the_run_with_one_request(folder: Path, server: Scripted) -> None:
+def test_unknown_model_stops_the_run_after_one_request(folder: Path, server: Scripted) -> None:
     result = annotate(folder, *at(server, "gone"), code=2)
     assert len(server.paths) == 1
     assert "not found" in result.stderr

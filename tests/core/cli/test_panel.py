@@ -1,4 +1,4 @@
-"""``moot annotate --protocol panel`` on the sample, with personas from a file and from documents."""
+"""Tests of ``moot annotate --protocol panel`` on the sample, with personas from a file and from documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``preset=paper`` of every protocol, run through the command line against a server that keeps the prompts."""
+"""Tests of ``preset=paper`` of every protocol on the command line, with a server that records the prompts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def server() -> Iterator[Scripted]:
         yield server
 
 
-def test_choice_in_the_models_own_words_has_full_coverage_without_a_second_request(folder: Path) -> None:
+def test_free_form_choice_is_read_without_a_retry(folder: Path) -> None:
     replies = {
         TEXTS[0]: "DOVISH\nThis sentence asks for lower rates.",
         TEXTS[1]: "**Hawkish** - it wants rates to rise, so it is not neutral.",
@@ -56,7 +56,7 @@ def test_choice_in_the_models_own_words_has_full_coverage_without_a_second_reque
     }
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        text = next((reply for words, reply in replies.items() if words in str(body)), "Neutral")
+        text = next((reply for phrase, reply in replies.items() if phrase in str(body)), "Neutral")
         return await reply_with(text)(request, body)
 
     with Scripted(behave) as server:
@@ -65,19 +65,19 @@ def test_choice_in_the_models_own_words_has_full_coverage_without_a_second_reque
             folder / "codebook.yaml", "--connection", f"kept={server.url}", "--model", "kept/m", "--protocol",
             "single", "--limit", 3, "--project", folder / "p.duckdb",
         )  # fmt: skip
-        asked = [body for body in server.requests if "sentence" in str(body)]
+        requests = [body for body in server.requests if "sentence" in str(body)]
     (run,) = moot("evaluate", "--project", folder / "p.duckdb", "--json").json["runs"]
-    assert (len(asked), run["n"], run["coverage"], run["accuracy"]) == (3, 3, 1.0, 1.0)
+    assert (len(requests), run["n"], run["coverage"], run["accuracy"]) == (3, 3, 1.0, 1.0)
 
 
 def prompts(folder: Path, server: Scripted, protocol: str, *more: object) -> list[dict[str, Any]]:
-    """Run the preset on one document; return the requests of the debate, without the preflight."""
+    """Run the preset on one document and return the requests of the debate, without the preflight."""
     options = ("--text", "text", "--id", "id", "--gold", "label=label", "--codebook", folder / "codebook.yaml")
-    told = moot(
+    result = moot(
         "annotate", folder / "texts.csv", *options, "--connection", f"kept={server.url}", "--model", "kept/m",
         "--protocol", protocol, "--param", "preset=paper", "--json", "--project", folder / "p.duckdb", *more,
     ).json  # fmt: skip
-    assert told["verdicts"] == told["documents"]
+    assert result["verdicts"] == result["documents"]
     return [body for body in server.requests if "finance" in str(body) or "sentence" in str(body)]
 
 
@@ -85,7 +85,7 @@ def texts(requests: list[dict[str, Any]]) -> list[str]:
     return ["\n".join(message["content"] for message in body["messages"]) for body in requests]
 
 
-def test_ecj(folder: Path, server: Scripted) -> None:
+def test_ecj_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted) -> None:
     requests = prompts(folder, server, "ecj", "--limit", 1)
     extractor, critic, judge = texts(requests)
     assert "specialist in extracting" in extractor
@@ -97,7 +97,7 @@ def test_ecj(folder: Path, server: Scripted) -> None:
     assert all("temperature" not in body for body in requests), "the paper leaves the server's default"
 
 
-def test_single(folder: Path, server: Scripted) -> None:
+def test_single_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted) -> None:
     (request,) = prompts(folder, server, "single", "--limit", 1)
     (text,) = texts([request])
     assert text.startswith("You are a finance expert. You annotate a dataset in the domain of finance.")
@@ -106,7 +106,7 @@ def test_single(folder: Path, server: Scripted) -> None:
     assert request["temperature"] == 0
 
 
-def test_single_agent_of_the_ecj_paper(folder: Path, server: Scripted) -> None:
+def test_single_agent_preset_has_the_prompts_of_the_ecj_paper(folder: Path, server: Scripted) -> None:
     (request,) = prompts(folder, server, "single", "--limit", 1, "--param", "preset=single-agent")
     assert "specialist in extracting" in texts([request])[0]
     assert "temperature" not in request
@@ -120,9 +120,9 @@ def test_discussion_with_the_segments_around_each_text(folder: Path, server: Scr
     assert all(f"[the text to label]\n{TEXTS[1]}\n{TEXTS[2]}\n{TEXTS[3]}" in text for text in texts(requests))
 
 
-def test_discussion(folder: Path, server: Scripted) -> None:
+def test_discussion_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted) -> None:
     requests = prompts(folder, server, "discussion", "--limit", 1)
-    assert len(requests) == 3, "they agree, so there is no second round"
+    assert len(requests) == 3, "a consensus ends the debate after the first round"
     assert all("Let's think step by step" in text for text in texts(requests))
 
 
@@ -141,7 +141,7 @@ def test_courtroom_shows_a_precedent_of_every_label(folder: Path, server: Script
     assert all("Case: Neutral" not in text for text in texts(fewer))
 
 
-def test_panel_takes_all_groups_and_its_temperature_for_the_personas(folder: Path, server: Scripted) -> None:
+def test_panel_preset_has_all_groups_and_the_temperature_of_the_paper(folder: Path, server: Scripted) -> None:
     requests = prompts(folder, server, "panel", "--limit", 1)
     assert {body["temperature"] for body in requests} == {1.0}
     assert sum("It is your turn" in text for text in texts(requests)) == 6
@@ -155,6 +155,6 @@ def test_panel_takes_all_groups_and_its_temperature_for_the_personas(folder: Pat
         "--param", "preset=paper", "--param", f"sources={folder / 'wishes.txt'}", "--project", folder / "q.duckdb",
         code=None,
     )  # fmt: skip
-    assert "No stakeholder was found" in refused.stderr, "the scripted model names none"
+    assert "No stakeholder was found" in refused.stderr, "the scripted replies contain no stakeholders"
     scouts = [body for body in server.requests if "Traders want clear words." in str(body)]
     assert {body["temperature"] for body in scouts} == {1.0}

@@ -1,4 +1,4 @@
-"""Every file and folder that Moot creates is readable by its user only."""
+"""Tests of file permissions: files and folders created by Moot are readable by their owner only."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissi
 
 @pytest.fixture
 def open_folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder that everybody can read, and a process that leaves new files readable."""
+    """Yield a folder that all users can read, with a umask that makes new files readable for all."""
     before = os.umask(0o022)
     folder = tmp_path / "shared"
     folder.mkdir()
@@ -31,7 +31,7 @@ def open_folder(tmp_path: Path) -> Iterator[Path]:
 
 
 def created(folder: Path) -> dict[str, int]:
-    """Return the permissions of everything below a folder but the input files."""
+    """Return the permissions of all files and folders below a folder, except the input files."""
     given = ("texts.jsonl", "codebook.yaml", "said.txt")
     return {
         str(path.relative_to(folder)): stat.S_IMODE(path.stat().st_mode)

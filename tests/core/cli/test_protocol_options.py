@@ -1,4 +1,4 @@
-"""Protocols from the command line: parameters, presets, files, and runs on ambiguous documents."""
+"""Tests of protocol options on the command line: parameters, presets, files, runs on ambiguous documents."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "message"),
     [
         (("--protocol", "discussion", "--param", "rounds=many"), "rounds is a whole number"),
         (("--protocol", "discussion", "--param", "annotators=99"), "From 2 to 9"),
@@ -41,10 +41,10 @@ def test_protocol_from_a_file_is_frozen_into_the_run(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_options_are_refused_with_the_allowed_values(
-    tmp_path: Path, options: tuple[str, ...], says: str
+    tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
     project = tmp_path / "p.duckdb"
-    assert says in moot(*BANK, "--project", project, *options, code=2).stderr
+    assert message in moot(*BANK, "--project", project, *options, code=2).stderr
     assert not project.exists()
 
 
@@ -71,14 +71,14 @@ def test_run_on_ambiguous_documents_is_evaluated_separately(tmp_path: Path) -> N
     project = ("--project", tmp_path / "p.duckdb")
     first = moot(*BANK, *project, "--limit", 6, "--protocol", "single", "--param", "method=vote", "--param", "k=2").json
     assert first["calls"] >= 12
-    # The baseline always says the same: nothing that it can read is ambiguous.
+    # The baseline is deterministic, so no resolved document is ambiguous.
     options = (*BANK, *project, "--protocol", "discussion", "--limit", 6, "--param", f"ambiguous={first['run_id']}")
     result = moot(*options, "--param", "theta=0.2", code=2)
     assert "No document is ambiguous by r0001 at theta 0.2" in result.stderr
     other = moot(*options, "--param", "theta=1").json
     assert 0 < other["documents"] <= 6
-    asked = ("evaluate", *project, "--json", "--ambiguity")
-    apart = moot(*asked, "r0001", "--run", other["run_id"]).json["runs"][0]["ambiguity"]
-    assert apart["ambiguous"]["documents"] + apart["normal"]["documents"] == other["documents"]
-    assert apart["normal"]["share"] == 1.0
-    assert "is not a prepass run" in moot(*asked, other["run_id"], code=2).stderr
+    command = ("evaluate", *project, "--json", "--ambiguity")
+    ambiguity = moot(*command, "r0001", "--run", other["run_id"]).json["runs"][0]["ambiguity"]
+    assert ambiguity["ambiguous"]["documents"] + ambiguity["normal"]["documents"] == other["documents"]
+    assert ambiguity["normal"]["share"] == 1.0
+    assert "is not a prepass run" in moot(*command, other["run_id"], code=2).stderr

@@ -1,4 +1,4 @@
-"""Whole runs against llama.cpp's own server with a tiny random model."""
+"""Tests of runs with the llama.cpp server and a tiny random model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
 pytest.importorskip("gguf", reason="gguf is not installed")
 
 KEY = "sk-toy-0123456789"
-SALAD = ("--model", "toy/tiny-random", "--param", "max_tokens=48")
+RANDOM_MODEL = ("--model", "toy/tiny-random", "--param", "max_tokens=48")
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +49,14 @@ def get(url: str) -> Any:
         return json.load(response)
 
 
-def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
     deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come to pass"
+    while not condition():
+        assert time.monotonic() < deadline, f"the condition was not true after {seconds} s"
         time.sleep(0.02)
 
 
-def busy(url: str) -> int:
-    """How many of llama.cpp's slots work."""
+def count_busy_slots(url: str) -> int:
     return sum(slot["is_processing"] for slot in get(f"{url.removesuffix('/v1')}/slots"))
 
 
@@ -75,17 +74,16 @@ def busy(url: str) -> int:
 def test_every_protocol_runs_on_a_real_server(
     folder: Path, server: str, protocol: str, params: tuple[str, ...]
 ) -> None:
-    """With a schema the tiny model makes decisions, so that debates run to their end."""
-    chosen = (*params, "schema=on", "max_tokens=300")
-    given = [word for param in chosen for word in ("--param", param)]
-    where = ("--connection", f"toy={server}", "--model", "toy/tiny-random", "--limit", 1)
-    result = annotate(folder, *where, "--protocol", protocol, *given).json
+    # A schema makes the random model give decisions, so debates finish.
+    options = [word for param in (*params, "schema=on", "max_tokens=300") for word in ("--param", param)]
+    model = ("--connection", f"toy={server}", "--model", "toy/tiny-random", "--limit", 1)
+    result = annotate(folder, *model, "--protocol", protocol, *options).json
     assert (result["documents"], result["failed"], result["status"]) == (1, 0, "done")
     assert result["calls"] >= 2
 
 
 def test_random_text_is_unresolved_and_its_tokens_are_counted_once(folder: Path, server: str) -> None:
-    chosen = ("--connection", f"toy={server}", *SALAD)
+    chosen = ("--connection", f"toy={server}", *RANDOM_MODEL)
     result = annotate(folder, *chosen).json
     assert result["documents"] == result["verdicts"] + result["unresolved"] + result["failed"] == 5
     assert (result["failed"], result["status"], result["cost_usd"]) == (0, "done", None)
@@ -97,7 +95,7 @@ def test_random_text_is_unresolved_and_its_tokens_are_counted_once(folder: Path,
     )
     assert not any(row[3] for row in replies)
     assert all(row[2] in (48, 96) for row in replies if row[0] == "length"), (
-        "a cut reply is asked for with twice the limit"
+        "a cut reply is retried with twice the limit"
     )
     assert all(raw for (raw,) in rows(folder, "SELECT text FROM replies")), "the raw text is kept"
     again = annotate(folder, *chosen).json
@@ -105,52 +103,61 @@ def test_random_text_is_unresolved_and_its_tokens_are_counted_once(folder: Path,
 
 
 def test_replies_depend_on_the_seed(folder: Path, server: str) -> None:
-    chosen = ("--connection", f"toy={server}", *SALAD, "--limit", "2", "--concurrency", "1")
-    said = []
+    chosen = ("--connection", f"toy={server}", *RANDOM_MODEL, "--limit", "2", "--concurrency", "1")
+    replies = []
     for project, seed in (("a.duckdb", 7), ("b.duckdb", 7), ("c.duckdb", 8)):
         annotate(folder, *chosen, "--seed", seed, project=project)
-        said.append(rows(folder, "SELECT text FROM replies ORDER BY key", project))
-    assert said[0] == said[1] != said[2]
+        replies.append(rows(folder, "SELECT text FROM replies ORDER BY key", project))
+    assert replies[0] == replies[1] != replies[2]
 
 
-def test_a_document_that_is_too_long_fails_alone(tmp_path: Path) -> None:
+def test_only_the_too_long_document_fails(tmp_path: Path) -> None:
     short = [f"The staff were friendly ({index})." for index in range(4)]
     write(tmp_path, *short[:2], "word " * 2000, *short[2:])
     with llama_cpp(tmp_path, "--slots", "2", "--api-key", KEY, "--ctx", "1280") as url:
-        result = annotate(tmp_path, "--connection", f"toy={url}", *SALAD, code=1)
+        result = annotate(tmp_path, "--connection", f"toy={url}", *RANDOM_MODEL, code=1)
     assert (result.json["failed"], result.json["unresolved"] + result.json["verdicts"]) == (1, 4)
     assert result.json["status"] == "done"
     ((document, verdict),) = rows(tmp_path, "SELECT document_id, verdict FROM verdicts WHERE status = 'failed'")
     assert (document, json.loads(verdict)["error"]["kind"]) == ("d2", "context too long")
-    assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(1,)], "what cannot be helped is not tried again"
+    assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(1,)], "the request is not retried"
 
 
-def interrupted_twice(folder: Path, chosen: tuple[object, ...], under_way: Callable[[], bool]) -> tuple[int, Any, str]:
-    """Ctrl-C twice while calls are in flight: exit code, JSON, stderr."""
+def interrupt_twice(
+    folder: Path, chosen: tuple[object, ...], calls_in_flight: Callable[[], bool]
+) -> tuple[int, Any, str]:
+    """Interrupt a run twice while calls are in flight; return exit code, JSON and stderr."""
     command = [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments(folder, *chosen))]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
     )
-    until(under_way)
+    until(calls_in_flight)
     process.send_signal(signal.SIGINT)
     time.sleep(0.3)
-    assert process.poll() is None, "the first Ctrl-C waits for what is in flight"
-    assert under_way()
+    assert process.poll() is None, "the first Ctrl-C waits for calls in flight"
+    assert calls_in_flight()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=10)
     return process.returncode, json.loads(out.strip().splitlines()[-1]), err
 
 
 def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) -> None:
-    endless = ("--param", "temperature=0", "--param", "max_tokens=3000")  # greedy, this model never comes to an end
+    endless = (
+        "--param",
+        "temperature=0",
+        "--param",
+        "max_tokens=3000",
+    )  # with greedy decoding this model does not stop
     chosen = ("--connection", f"toy={server}", "--model", "toy/tiny-random", *endless, "--concurrency", "2")
-    code, result, err = interrupted_twice(folder, chosen, lambda: (folder / "p.duckdb").exists() and busy(server) == 2)
+    code, result, err = interrupt_twice(
+        folder, chosen, lambda: (folder / "p.duckdb").exists() and count_busy_slots(server) == 2
+    )
     assert (code, result["status"], result["calls"], result["failed"]) == (3, "stopped", 0, 0), err
     assert "--resume r0001" in err
     assert "Traceback" not in err
-    until(lambda: busy(server) == 0, seconds=1)
+    until(lambda: count_busy_slots(server) == 0, seconds=1)
     cut = rows(folder, "SELECT kind, text <> '' AND completion_tokens > 0 FROM attempts")
-    assert cut == [("cancelled", True)] * 2, "what was written by then may have been billed"
+    assert cut == [("cancelled", True)] * 2, "partial replies may be billed"
 
 
 def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> None:
@@ -160,15 +167,15 @@ def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> No
             data = json.dumps(flags).encode()
             urllib.request.urlopen(urllib.request.Request(f"{url}/config", data=data, method="POST")).close()
 
-        def under_way() -> bool:
+        def calls_in_flight() -> bool:
             stats = get(f"{url}/stats")
-            if stats["ok"] >= 1:  # the probe: from now on, nothing is answered
+            if stats["ok"] >= 1:  # after the probe no call is answered
                 configure(ttft=60)
             return bool(stats["active"] == 3)
 
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "3")
         configure(ttft=0.2)
-        code, result, err = interrupted_twice(folder, chosen, under_way)
+        code, result, err = interrupt_twice(folder, chosen, calls_in_flight)
         assert (code, result["status"], result["failed"]) == (3, "stopped", 0), err
         until(lambda: get(f"{url}/stats")["active"] == 0, seconds=1)
         assert get(f"{url}/stats")["cancelled"] == 3
@@ -177,13 +184,13 @@ def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> No
         assert (done["status"], done["verdicts"] + done["unresolved"], done["failed"]) == ("done", 5, 0)
 
 
-def test_models_lists_a_servers_models_and_probes_the_first(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_of_a_server_are_listed_and_the_first_is_probed(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     (one,) = moot("models", "--connection", f"toy={server}", "--probe", "--json").json["connections"]
     assert (one["connection"], one["base_url"], one["error"]) == ("toy", server, None)
     assert [model["name"] for model in one["models"]] == ["tiny-random"]
     assert (one["probe"]["model"], one["probe"]["error"], one["probe"]["in_format"]) == ("tiny-random", None, False)
-    able = one["probe"]["capabilities"]
-    assert (able["context"], able["schema"], able["seed"], able["refuses"]) == (16384, "full", True, [])
+    found = one["probe"]["capabilities"]
+    assert (found["context"], found["schema"], found["seed"], found["refuses"]) == (16384, "full", True, [])
     monkeypatch.setenv("MOOT_TOY_API_KEY", "sk-wrong-0123456789")
     result = moot("models", "--connection", f"toy={server}", "--probe", "--json")
     (one,) = result.json["connections"]
@@ -192,8 +199,8 @@ def test_models_lists_a_servers_models_and_probes_the_first(server: str, monkeyp
 
 
 def test_schema_makes_random_replies_readable(folder: Path, server: str) -> None:
-    salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=on", "--limit", "2")
-    result = annotate(folder, "--connection", f"toy={server}", *salad).json
+    options = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=on", "--limit", "2")
+    result = annotate(folder, "--connection", f"toy={server}", *options).json
     assert (result["verdicts"], result["failed"]) == (2, 0)
     texts = rows(folder, "SELECT text FROM replies JOIN turns USING (key) WHERE role <> 'critic'")
     assert len(texts) == 4
@@ -201,12 +208,12 @@ def test_schema_makes_random_replies_readable(folder: Path, server: str) -> None
 
 
 def test_schema_auto_applies_to_the_second_attempt(folder: Path, server: str) -> None:
-    salad = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=auto", "--limit", "1")
-    result = annotate(folder, "--connection", f"toy={server}", *salad).json
+    options = ("--model", "toy/tiny-random", "--param", "max_tokens=900", "--param", "schema=auto", "--limit", "1")
+    result = annotate(folder, "--connection", f"toy={server}", *options).json
     assert (result["verdicts"], result["calls"]) == (1, 5)
 
 
-def test_a_servers_embeddings_resolve_a_choice_without_keywords(tmp_path: Path) -> None:
+def test_embeddings_of_a_server_resolve_a_choice_without_keywords(tmp_path: Path) -> None:
     write(tmp_path, "The sea was calm.", "The wind rose.")
     (tmp_path / "codebook.yaml").write_text(
         "{kind: choice, labels: [{name: Alpha, description: happy}, {name: Beta, description: sad}]}"
@@ -219,7 +226,7 @@ def test_a_servers_embeddings_resolve_a_choice_without_keywords(tmp_path: Path) 
         result = annotate(tmp_path, *local).json
         assert (result["verdicts"], result["unresolved"]) == (2, 0)
         again = annotate(tmp_path, *local).json
-    assert again["calls"] == 0, "replies by vectors are stored like others"
+    assert again["calls"] == 0, "replies based on vectors are stored too"
     assert again["verdicts"] == 2
     assert rows(tmp_path, "SELECT count(*) FROM replies WHERE text LIKE '%is nearest, by vectors%'")[0][0] >= 2
     refused = annotate(tmp_path, "--model", "builtin/lexical@nowhere/tiny", project="x.duckdb", code=2)

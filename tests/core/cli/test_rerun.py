@@ -1,4 +1,4 @@
-"""Resumed, repeated and extended runs: only necessary calls are made."""
+"""Tests of resumed, repeated and extended runs: only necessary calls are made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rerun(folder: Path, *more: object, code: int = 0) -> dict[str, Any]:
 
 
 def prompt(folder: Path, role: str) -> Path:
-    """The shipped template of a role with a sentence more."""
+    """Write the shipped template of a role with an additional sentence."""
     from core.prompts import shipped_templates
 
     path = folder / f"{role}.md"
@@ -34,17 +34,17 @@ def prompt(folder: Path, role: str) -> Path:
 
 
 @pytest.mark.parametrize(("role", "paid"), [("judge", 3), ("critic", 6), ("extractor", 9)])
-def test_changed_prompt_pays_only_for_dependent_calls(tmp_path: Path, role: str, paid: int) -> None:
+def test_changed_prompt_repeats_only_dependent_calls(tmp_path: Path, role: str, paid: int) -> None:
     write(tmp_path, *TEXTS)
     assert annotate(tmp_path).json["calls"] == 9
     result = rerun(tmp_path, "--prompt", f"{role}={prompt(tmp_path, role)}")
-    # the built-in model says the same whatever its prompt; so critic and judge are asked what they were asked before
+    # The built-in model ignores prompts, so later roles get the same replies and requests as before.
     assert result["run_id"] == "r0002"
     assert (result["calls"] + result["cached_calls"], result["verdicts"]) == (9, 3)
     assert result["calls"] <= paid
     assert result["calls"] >= 3
-    role_models = rows(tmp_path, "SELECT count(*) FROM verdicts WHERE run_id = 'r0001'")
-    assert role_models == [(3,)], "the run before stays as it was"
+    verdicts = rows(tmp_path, "SELECT count(*) FROM verdicts WHERE run_id = 'r0001'")
+    assert verdicts == [(3,)], "the first run is unchanged"
 
 
 def test_annotate_uses_prompts_from_files(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_annotate_uses_prompts_from_files(tmp_path: Path) -> None:
     )
 
 
-def test_rerun_without_a_change_is_free_and_invalid_changes_are_refused(tmp_path: Path) -> None:
+def test_unchanged_rerun_is_free_and_invalid_changes_are_refused(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS)
     annotate(tmp_path)
     assert rerun(tmp_path, "--limit", 2)["cached_calls"] == 6
@@ -69,10 +69,10 @@ def test_rerun_without_a_change_is_free_and_invalid_changes_are_refused(tmp_path
     for text in ("no part of a template", "## user\n{{ extraction }} {{ nobody_knows }}", "## user\n{% if %}"):
         (tmp_path / "judge.md").write_text(text, encoding="utf-8")
         rerun(tmp_path, "--prompt", f"judge={tmp_path / 'judge.md'}", code=2)
-    assert rows(tmp_path, "SELECT count(*) FROM runs") == [(2,)], "what cannot be asked is not begun"
+    assert rows(tmp_path, "SELECT count(*) FROM runs") == [(2,)], "invalid changes create no run"
 
 
-def test_run_is_extended_to_new_documents(tmp_path: Path) -> None:
+def test_run_can_be_extended_to_new_documents(tmp_path: Path) -> None:
     write(tmp_path, *TEXTS[:2])
     annotate(tmp_path)
     write(tmp_path, *TEXTS)
@@ -88,8 +88,7 @@ def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> Non
     (tmp_path / "codebook.yaml").write_text("{name: x, unit: text, labels: [{name: And}, {name: Food}]}")
     result = annotate(tmp_path).json
     assert (result["unresolved"], result["status"]) == (3, "done")
-    asked = result["calls"]
-    assert annotate(tmp_path, "--resume", "r0001").json["calls"] == asked
+    assert annotate(tmp_path, "--resume", "r0001").json["calls"] == result["calls"]
     again = annotate(tmp_path, "--resume", "r0001", "--retry", "unresolved").json
     assert (again["unresolved"], again["documents"]) == (3, 3)
     assert rows(tmp_path, "SELECT count(*) FROM superseded_verdicts") == [(3,)]
@@ -115,7 +114,7 @@ def until(url: str, calls: int) -> None:
         time.sleep(0.02)
 
 
-def test_ctrl_c_pauses_twice_stops_and_nothing_is_paid_twice(tmp_path: Path) -> None:
+def test_first_ctrl_c_pauses_second_stops_and_no_call_is_repeated(tmp_path: Path) -> None:
     write(tmp_path, *(f"Text {index}. The staff were friendly." for index in range(12)))
     with mock_llm(slots=4, ttft=0.2, tpt=0.05, tokens=10) as url:
         process = start(tmp_path, url)
@@ -127,7 +126,7 @@ def test_ctrl_c_pauses_twice_stops_and_nothing_is_paid_twice(tmp_path: Path) -> 
         assert "--resume r0001" in err
         seen = stats(url)
         assert seen["cancelled"] == 0
-        assert result["calls"] == seen["ok"] - 1, "what was in flight is kept; one was the probe"
+        assert result["calls"] == seen["ok"] - 1, "calls in flight are completed; one call is the probe"
 
         process = start(tmp_path, url, "--resume", "r0001")
         until(url, seen["calls"] + 4)
@@ -143,18 +142,17 @@ def test_ctrl_c_pauses_twice_stops_and_nothing_is_paid_twice(tmp_path: Path) -> 
         place = ("--connection", f"m={url}/v1", "--model", "m/mock")
         result = annotate(tmp_path, *place, "--resume", "r0001").json
         assert (result["verdicts"], result["calls"]) == (12, 36)
-        assert stats(url)["repeats"] == 2, "two of the three probes"
+        assert stats(url)["repeats"] == 2, "only the probe is repeated, twice"
 
 
 def test_resume_reports_options_that_it_ignores(tmp_path: Path) -> None:
-    """The settings of a run are frozen: differing options are reported, not silently ignored."""
     write(tmp_path, "The staff were kind.")
     annotate(tmp_path, "--seed", "3", "--param", "extra_rounds=1")
     same = annotate(tmp_path, "--resume", "r0001", "--seed", "3", "--param", "extra_rounds=1")
     assert "original settings" not in same.stderr
     assert "original settings" not in annotate(tmp_path, "--resume", "r0001").stderr
-    book = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
-    (tmp_path / "codebook.yaml").write_text(book.replace("[station, beach]", "[station]"), encoding="utf-8")
+    codebook = (tmp_path / "codebook.yaml").read_text(encoding="utf-8")
+    (tmp_path / "codebook.yaml").write_text(codebook.replace("[station, beach]", "[station]"), encoding="utf-8")
     other = annotate(
         tmp_path, "--resume", "r0001", "--seed", "4", "--role", "judge=builtin/classifier", "--protocol", "ecj"
     )
@@ -168,7 +166,7 @@ def test_errors_are_reported_per_label(tmp_path: Path) -> None:
     annotate(tmp_path, "--gold", "Service=s")
     result = moot("evaluate", "--project", tmp_path / "p.duckdb", "--errors").stdout
     assert re.search(r"Service +3 of 3 wrong: 2 false negatives.*, 1 false positive", result), (
-        "it stands in the first text alone"
+        "Service is a word of the first text only"
     )
 
 

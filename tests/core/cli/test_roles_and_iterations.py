@@ -1,4 +1,4 @@
-"""Calls per role model, iteration and document, counted at the servers."""
+"""Tests of the number of calls per role model, iteration and document, counted at the servers."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def counted(url: str) -> dict[str, Any]:
-    """The calls by role since the last time this was asked."""
+def count_calls(url: str) -> dict[str, Any]:
+    """Return and reset the numbers of calls by role."""
     with urllib.request.urlopen(f"{url}/stats") as response:
         stats = json.load(response)
     urllib.request.urlopen(urllib.request.Request(f"{url}/reset", data=b"", method="POST")).close()
@@ -47,15 +47,15 @@ def counted(url: str) -> dict[str, Any]:
 
 
 def test_each_role_calls_the_server_of_its_model(folder: Path, mock: str, other: str) -> None:
-    counted(mock), counted(other)
+    count_calls(mock), count_calls(other)
     role_models = ("--role", "extractor=a/small", "--role", "judge=b/large")
     result = annotate(folder, "--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", *role_models).json
     assert (result["status"], result["failed"]) == ("done", 0)
-    at_mock, at_other = counted(mock), counted(other)
+    at_mock, at_other = count_calls(mock), count_calls(other)
     probe = 1
-    assert at_mock["extractor"] == 6 + probe  # to the mock, a probe is an extractor's
+    assert at_mock["extractor"] == 6 + probe  # the mock counts the probe as an extractor call
     assert (at_other["judge"], at_other["extractor"]) == (6, probe)
-    assert "critic" not in at_mock | at_other  # the built-in model sits there
+    assert "critic" not in at_mock | at_other  # the built-in model is the critic
     assert result["calls"] == 18
     resolve = dict(rows(folder, "SELECT DISTINCT role, role_model FROM turns"))
     names = {
@@ -65,26 +65,26 @@ def test_each_role_calls_the_server_of_its_model(folder: Path, mock: str, other:
     assert names == {"extractor": ("a", "small"), "critic": ("builtin", "lexical"), "judge": ("b", "large")}
 
 
-def test_another_judge_model_pays_for_the_judge_only(folder: Path, mock: str, other: str) -> None:
+def test_another_judge_model_repeats_judge_calls_only(folder: Path, mock: str, other: str) -> None:
     places = ("--connection", f"a={mock}/v1", "--connection", f"b={other}/v1", "--model", "a/m")
     annotate(folder, *places)
-    counted(mock), counted(other)
+    count_calls(mock), count_calls(other)
     result = annotate(folder, *places, "--role", "judge=b/m").json
     assert (result["calls"], result["cached_calls"]) == (6, 12)
-    assert counted(mock)["all"] == 1  # the probe
-    assert counted(other)["judge"] == 6
+    assert count_calls(mock)["all"] == 1  # the probe
+    assert count_calls(other)["judge"] == 6
 
 
 def test_openai_and_ollama_models_share_a_debate(folder: Path, mock: str, other: str) -> None:
-    counted(other)
+    count_calls(other)
     role_models = ("--role", "extractor=a/m", "--role", "judge=ollama/m")
     places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
     result = annotate(folder, *places, *role_models).json
     assert (result["status"], result["failed"], result["cost_usd"]) == ("done", 0, None)
-    assert counted(other)["api"] == {"ollama": 7}
+    assert count_calls(other)["api"] == {"ollama": 7}
 
 
-def test_limit_takes_the_first_documents_and_later_runs_the_rest(folder: Path, mock: str) -> None:
+def test_limit_selects_the_first_documents_and_a_later_run_reuses_them(folder: Path, mock: str) -> None:
     chosen = ("--connection", f"a={mock}/v1", "--model", "a/m")
     first = annotate(folder, *chosen, "--limit", "2").json
     assert (first["documents"], first["calls"]) == (2, 6)
@@ -94,7 +94,7 @@ def test_limit_takes_the_first_documents_and_later_runs_the_rest(folder: Path, m
 
 
 def test_second_iteration_makes_new_calls_in_the_same_experiment(folder: Path, mock: str) -> None:
-    counted(mock)
+    count_calls(mock)
     chosen = ("--connection", f"a={mock}/v1", "--model", "a/m", "--iterations", "2", "--seed", "5", "--limit", "3")
     result = annotate(folder, *chosen).json
     assert [run["run_id"] for run in result["runs"]] == ["r0001", "r0002"]
@@ -103,7 +103,7 @@ def test_second_iteration_makes_new_calls_in_the_same_experiment(folder: Path, m
     ] * 2
     assert (result["run_id"], result["documents"], result["calls"], result["status"]) == ("r0001", 6, 18, "done")
     assert result["documents"] == result["verdicts"] + result["unresolved"] + result["failed"]
-    assert counted(mock)["all"] == 18 + 1
+    assert count_calls(mock)["all"] == 18 + 1
     assert rows(folder, "SELECT DISTINCT experiment_id FROM runs") == [("r0001",)]
     again = annotate(folder, *chosen).json
     assert (again["calls"], again["cached_calls"]) == (0, 18)
@@ -120,15 +120,15 @@ def test_each_iteration_has_its_own_seed(folder: Path) -> None:
 def test_resuming_a_finished_run_makes_no_calls(folder: Path, mock: str) -> None:
     chosen = ("--connection", f"a={mock}/v1", "--model", "a/m")
     done = annotate(folder, *chosen).json
-    counted(mock)
+    count_calls(mock)
     again = annotate(folder, *chosen, "--resume", "r0001").json
-    assert counted(mock)["all"] == 0
+    assert count_calls(mock)["all"] == 0
     assert {**again, "seconds": 0} == {**done, "seconds": 0}
     result = annotate(folder, *chosen, "--resume", "r0009", code=2)
     assert "Run 'r0009' does not exist" in result.stderr
 
 
-def test_resuming_without_the_connection_names_it(folder: Path) -> None:
+def test_error_names_the_missing_connection_of_a_resumed_run(folder: Path) -> None:
     with Scripted(debating(extractor="?")) as server:
         annotate(folder, "--connection", f"a={server.url}", "--model", "a/m")
     result = annotate(folder, "--resume", "r0001", code=2)
@@ -136,9 +136,9 @@ def test_resuming_without_the_connection_names_it(folder: Path) -> None:
 
 
 def test_models_are_listed_and_probed_with_the_format_of_runs(mock: str, other: str) -> None:
-    dead = free_port()
+    closed_port = free_port()
     places = ("--connection", f"a={mock}/v1", "--connection", f"ollama={other}")
-    result = moot("models", *places, "--connection", f"c=http://127.0.0.1:{dead}/v1", "--probe", "--json").json
+    result = moot("models", *places, "--connection", f"c=http://127.0.0.1:{closed_port}/v1", "--probe", "--json").json
     a, ollama, c = result["connections"]
     assert [one["connection"] for one in (a, ollama, c)] == ["a", "ollama", "c"]
     for one in (a, ollama):
@@ -155,22 +155,22 @@ def test_probe_reports_refused_parameters_and_format(folder: Path) -> None:
         place = ("--connection", f"a={server.url}")
         result = annotate(folder, *place, "--model", "a/m", "--limit", "1")
         server.behave = debating(probe="I love rain.")
-        mute = annotate(folder, *place, "--model", "a/m", "--limit", "2")
+        unformatted = annotate(folder, *place, "--model", "a/m", "--limit", "2")
     assert "expected format" not in result.stderr
-    assert "the model answers, but not in the expected format" in mute.stderr
-    assert mute.json["verdicts"] == 2
+    assert "the model answers, but not in the expected format" in unformatted.stderr
+    assert unformatted.json["verdicts"] == 2
     assert ECJ["judge"] in {text for (text,) in rows(folder, "SELECT text FROM replies")}
 
 
-HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-"""A shell has what it starts in the background ignore Ctrl-C, and so would all that the tests start from there."""
+RESTORE_SIGINT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+"""Restores Ctrl-C: a shell ignores it in background processes, and child processes inherit that."""
 
 
 def test_ctrl_c_before_the_run_leaves_no_project(folder: Path) -> None:
     with mock_llm(ttft=60) as url:
         chosen = arguments(folder, "--connection", f"a={url}/v1", "--model", "a/m")
         process = subprocess.Popen(
-            [sys.executable, "-c", f"{HEEDING}; from core.cli import main; main()", *map(str, chosen)],
+            [sys.executable, "-c", f"{RESTORE_SIGINT}; from core.cli import main; main()", *map(str, chosen)],
             stderr=subprocess.PIPE, text=True, env=dict(os.environ),
         )  # fmt: skip
         deadline = time.monotonic() + 60
@@ -181,8 +181,8 @@ def test_ctrl_c_before_the_run_leaves_no_project(folder: Path) -> None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         try:
-            _, said = process.communicate(timeout=60)
+            _, output = process.communicate(timeout=60)
         finally:
             process.kill()
-    assert (process.returncode, said.strip().splitlines()[-1]) == (3, "moot: interrupted")
+    assert (process.returncode, output.strip().splitlines()[-1]) == (3, "moot: interrupted")
     assert not (folder / "p.duckdb").exists()

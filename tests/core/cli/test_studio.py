@@ -1,4 +1,4 @@
-"""The studio as a process: a second one on the same project, and the end on Ctrl-C."""
+"""Tests of the studio as a process: a second studio on the same project, Ctrl-C, its own window."""
 
 from __future__ import annotations
 

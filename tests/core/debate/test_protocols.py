@@ -25,8 +25,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "single": [{"method": "vote", "k": 2}, {"method": "form", "k": 3}],
     "ecj": [
         {"extra_rounds": 2},
-        {"scope": "all_cases"},
-        {"scope": "all_cases", "extra_rounds": 1},
+        {"scope": "each"},
+        {"scope": "each", "extra_rounds": 1},
         {"adaptive": True},
         {"adaptive": True, "second": True, "extra_rounds": 1},
     ],

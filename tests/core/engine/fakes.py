@@ -1,4 +1,4 @@
-"""In-memory stores for the engine, and a model that answers from a script."""
+"""In-memory fakes for tests of the engine: stores, and a model whose replies come from a function."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CODEBOOK = Codebook(name="t", unit="review", labels=(Label(name="Service"), Labe
 ROLE_MODEL = RoleModel(connection="fake", model="m")
 
 Script = Callable[[Request, Document, int], str | Exception]
-"""(request, document, number of earlier identical requests) -> reply text or error."""
+"""Return the reply text or error for a request, a document and the number of earlier identical requests."""
 
 
 def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
-    """Run settings with one seat for everybody."""
+    """Return run settings with one model for all roles."""
     card = protocols.find(protocol)
     params = card.parse_params()
     return RunSettings(
@@ -37,8 +37,8 @@ def settings(protocol: str = "ecj", **changes: object) -> RunSettings:
     ).model_copy(update=changes)
 
 
-def agreeing(ask: Request, document: Document, _times: int) -> str:
-    """Everybody finds Service."""
+def find_service(ask: Request, document: Document, _times: int) -> str:
+    """Answer Service in every role."""
     if ask.role == "judge":
         return "Final Decision: The present aspects are: Service"
     return "The aspects present in this review are: #Service"
@@ -46,12 +46,12 @@ def agreeing(ask: Request, document: Document, _times: int) -> str:
 
 @dataclass
 class World:
-    """Stores, models and events of a test. ``slow`` is how long a reply takes."""
+    """Stores, models and events of a test. ``delay`` is the duration of a reply in seconds."""
 
-    script: Script = agreeing
-    slow: float = 0.0
+    script: Script = find_service
+    delay: float = 0.0
     price: float | None = 0.01
-    """Dollars that a reply costs, and a token of one that was lost."""
+    """Cost of a reply, and of a token of a lost reply, in dollars."""
     limited: Limits = field(default_factory=Limits)
     replies: dict[str, Reply] = field(default_factory=dict)
     turns: list[Turn] = field(default_factory=list)
@@ -59,16 +59,16 @@ class World:
     attempts: list[FailedAttempt] = field(default_factory=list)
     states: list[tuple[State, StopReason]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
-    asked: list[tuple[str, str]] = field(default_factory=list)
+    requested: list[tuple[str, str]] = field(default_factory=list)
     seen: dict[str, int] = field(default_factory=dict)
-    most_at_once: int = 0
+    max_concurrent: int = 0
     at_once: int = 0
     cancelled: int = 0
 
     def work(self, run_settings: RunSettings, count: int = 3, retry: int = 0) -> Work:
         """Return the remaining work of a run over documents d0, d1, ..."""
         ids = tuple(f"d{index}" for index in range(count))
-        ended = [reached.verdict.status for reached in self.verdicts.values()]
+        statuses = [reached.verdict.status for reached in self.verdicts.values()]
         paid = [row for row in self.turns if not row.cached]
         run = RunRow(
             run_id="r1",
@@ -77,21 +77,21 @@ class World:
             state="queued",
             created_at=0.0,
             documents=count,
-            verdicts=ended.count("verdict"),
-            unresolved=ended.count("unresolved"),
-            failed=ended.count("failed"),
+            verdicts=statuses.count("verdict"),
+            unresolved=statuses.count("unresolved"),
+            failed=statuses.count("failed"),
             calls=len(paid),
         )
-        return Work(run, tuple(one for one in ids if one not in self.verdicts), retry)
+        return Work(run, tuple(id for id in ids if id not in self.verdicts), retry)
 
     def run(self, work: Work) -> LiveEngine:
-        """Return a live run on these fakes."""
+        """Return a live engine that uses these fakes."""
         return LiveEngine(work, Dependencies(self.load, self, self, self, self.events.append))
 
-    # the interfaces
+    # Interfaces of the engine
 
     async def load(self, ids: Sequence[str]) -> Sequence[Document]:
-        return [Document(one, {"text": f"Text of {one}. The staff were kind."}) for one in ids]
+        return [Document(id, {"text": f"Text of {id}. The staff were kind."}) for id in ids]
 
     async def ask(
         self, role_model: RoleModel, ask: Request, run_settings: RunSettings, document: Document, on_delta: OnDelta
@@ -99,11 +99,11 @@ class World:
         key = f"{document.id}/{ask.role}/{len(ask.messages)}"
         times = self.seen.get(key, 0)
         self.seen[key] = times + 1
-        self.asked.append((document.id, ask.role))
+        self.requested.append((document.id, ask.role))
         self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
+        self.max_concurrent = max(self.max_concurrent, self.at_once)
         try:
-            await asyncio.sleep(self.slow)
+            await asyncio.sleep(self.delay)
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
@@ -138,11 +138,11 @@ class World:
         self.replies.setdefault(reply.key, reply)
 
     def turn(self, turn: Turn) -> None:
-        assert turn.reply.key in self.replies, "a turn is recorded only after its reply is committed"
+        assert turn.reply.key in self.replies, "a turn is recorded after its reply is committed"
         self.turns.append(turn)
 
     async def verdict(self, reached: VerdictReached) -> None:
-        assert reached.document_id not in self.verdicts, "no document gets two verdicts"
+        assert reached.document_id not in self.verdicts, "a document has at most one verdict"
         self.verdicts[reached.document_id] = reached
 
     def attempt(self, attempt: FailedAttempt) -> None:

@@ -1,4 +1,4 @@
-"""Batch runs: no request is sent twice, whatever the server, the network or this process does."""
+"""Tests of batch runs: no request is sent twice after faults of the server, the network or the process."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def stats(url: str) -> dict[str, Any]:
 
 
 def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int | None = 0) -> CommandResult:
-    place = ("--connection", f"s={url}/v1", "--model", "s/m", "--engine", engine)
-    return annotate(folder, *place, *more, code=code)
+    url = ("--connection", f"s={url}/v1", "--model", "s/m", "--engine", engine)
+    return annotate(folder, *url, *more, code=code)
 
 
 def texts(count: int) -> list[str]:
@@ -66,7 +66,7 @@ def test_failed_expired_and_missing_rows_are_resent_and_answered_rows_are_not(tm
     result = run(tmp_path, server, code=None).json
     seen = stats(server)
     assert result["verdicts"] + result["failed"] == 40
-    assert result["verdicts"] >= 25, "three tries each"
+    assert result["verdicts"] >= 25, "each request has three attempts"
     assert max(seen["answered"].values()) == 1
     assert result["calls"] == len(seen["answered"])
     kinds = {kind for (kind,) in rows(tmp_path, "SELECT DISTINCT kind FROM attempts")}
@@ -87,15 +87,15 @@ def test_batch_whose_creation_was_not_acknowledged_is_found(tmp_path: Path, serv
 def test_resume_collects_a_batch_that_was_left_running(tmp_path: Path, server: str) -> None:
     write(tmp_path, *texts(4))
     configure(server, hold=True)
-    away = run(tmp_path, server, "--param", "batch_wait=0", code=3)
-    assert away.json["status"] == "paused"
-    assert "0 of 4 requests of a batch are answered" in away.stderr
+    waiting = run(tmp_path, server, "--param", "batch_wait=0", code=3)
+    assert waiting.json["status"] == "paused"
+    assert "0 of 4 requests of a batch are answered" in waiting.stderr
     for _ in range(2):
         assert run(tmp_path, server, "--resume", "r0001", code=3).json["calls"] == 0
-    assert stats(server)["sizes"] == [4], "it is not handed over again"
+    assert stats(server)["sizes"] == [4], "resuming does not send the batch again"
     other = run(tmp_path, server, "--param", "batch_wait=0", code=3).json
     assert other["run_id"] == "r0002"
-    assert stats(server)["sizes"] == [4], "nor by another run that wants the same"
+    assert stats(server)["sizes"] == [4], "another run with the same requests does not send them again"
     configure(server, hold=False)
     for _ in range(9):
         result = run(tmp_path, server, "--resume", "r0001", code=None)
@@ -141,8 +141,8 @@ def test_manual_batch_files_are_written_and_read_stage_by_stage(
     monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(5))
     folder = tmp_path / "files"
-    place = "http://127.0.0.1:9"  # nobody is there, and nobody is asked
-    result = run(tmp_path, place, "--param", f"batch_dir={folder}", code=3)
+    url = "http://127.0.0.1:9"  # no server; no request is sent
+    result = run(tmp_path, url, "--param", f"batch_dir={folder}", code=3)
     assert "vllm run-batch -i" in result.stderr
     for stage in range(3):
         written = [path for path in folder.glob("*.jsonl") if ".output" not in path.name]
@@ -157,33 +157,34 @@ def test_manual_batch_files_are_written_and_read_stage_by_stage(
         ]
         lines = [*map(json.dumps, replies), "not json", json.dumps({"custom_id": "a stranger"})]
         source.with_suffix(".output.jsonl").write_text("\n".join(lines))
-        result = run(tmp_path, place, "--resume", "r0001", code=0 if stage == 2 else 3)
+        result = run(tmp_path, url, "--resume", "r0001", code=0 if stage == 2 else 3)
     assert (result.json["verdicts"], result.json["calls"]) == (5, 15)
     assert not list(folder.glob("*.part"))
 
 
 def test_manual_rows_may_be_repeated_reordered_and_reformatted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What failed and was answered by a second try is answered; of two answers the first counts; nothing goes out
-    again."""
+    # A request that failed and then succeeded is answered, the first of two answers is used, and nothing is sent again.
     monkeypatch.setattr(HandBatches, "SETTLED", 0.0)
     write(tmp_path, *texts(4))
     folder = tmp_path / "files"
     more = ("--protocol", "single")
     run(tmp_path, "http://127.0.0.1:9", "--param", f"batch_dir={folder}", *more, code=3)
     (source,) = folder.glob("*.jsonl")
-    asked = [json.loads(line) for line in source.read_text().splitlines()]
-    right = {
-        one["custom_id"]: {"custom_id": one["custom_id"], "response": {"status_code": 200, "body": answer(one["body"])}}
-        for one in asked
-    }
-    keys = list(right)
-    half = json.dumps(right[keys[2]]).replace('"content": "', '"content": "\\ud83d ')  # half an emoji, escaped
+    requests = [json.loads(line) for line in source.read_text().splitlines()]
+    replies = {
+        request["custom_id"]: {
+            "custom_id": request["custom_id"], "response": {"status_code": 200, "body": answer(request["body"])},
+        }
+        for request in requests
+    }  # fmt: skip
+    keys = list(replies)
+    half = json.dumps(replies[keys[2]]).replace('"content": "', '"content": "\\ud83d ')  # half of a surrogate pair
     failed = {"custom_id": keys[0], "response": {"status_code": 500, "body": {"error": {"message": "no"}}}}
-    other = json.loads(json.dumps(right[keys[1]]))
+    other = json.loads(json.dumps(replies[keys[1]]))
     other["response"]["body"]["choices"][0]["message"]["content"] = "The aspects present in this text are: none"
-    first = [json.dumps(failed), json.dumps(right[keys[1]]), half, json.dumps(other)]
+    first = [json.dumps(failed), json.dumps(replies[keys[1]]), half, json.dumps(other)]
     source.with_suffix(".errors.jsonl").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(first).encode())
-    last = [json.dumps(right[keys[3]]), json.dumps(right[keys[0]]), json.dumps(failed)]
+    last = [json.dumps(replies[keys[3]]), json.dumps(replies[keys[0]]), json.dumps(failed)]
     source.with_suffix(".output.jsonl").write_text("\n".join(last))
     result = run(tmp_path, "http://127.0.0.1:9", "--resume", "r0001").json
     assert (result["status"], result["verdicts"], result["calls"]) == ("done", 4, 4)

@@ -1,4 +1,4 @@
-"""A budget is never exceeded, even with calls in flight."""
+"""Tests of the budget: it is never exceeded, even with calls in flight."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_budget_is_spent_if_no_active_call_could_free_enough() -> None:
             async with budget.reserve(1.01):
                 raise AssertionError("never in")
         async with budget.reserve(1.0) as settle:
-            settle(None)  # a price that is not known counts as nothing
+            settle(None)  # an unknown cost counts as zero
         assert budget.spent == 0.0
 
     asyncio.run(go())
@@ -57,7 +57,7 @@ def test_failed_call_releases_its_reservation(end: BaseException) -> None:
     asyncio.run(go())
 
 
-def test_no_budget_means_no_limit() -> None:
+def test_run_without_a_budget_has_no_limit() -> None:
     async def go() -> None:
         async with Budget(None).reserve(1e9) as settle:
             settle(1e9)

@@ -1,4 +1,4 @@
-"""The live engine: committed replies, shared calls, limits, pauses and stops."""
+"""Tests of the live engine: committed replies, shared calls, limits, pauses and stops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.engine.debate import Debate
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
 from core.runs import NOT_STOPPED, StopReason
-from tests.core.engine.fakes import World, agreeing, settings
+from tests.core.engine.fakes import World, find_service, settings
 
 NOW = StopReason("user", "now")
 
@@ -62,17 +62,17 @@ def test_repeated_run_uses_stored_replies_only() -> None:
 
 
 def test_concurrency_limits_calls_in_flight() -> None:
-    world = World(slow=0.01)
+    world = World(delay=0.01)
     drive(world, count=20, settings=settings(concurrency=4))
-    assert world.most_at_once == 4
+    assert world.max_concurrent == 4
 
 
 def test_identical_documents_share_one_call() -> None:
-    world = World(slow=0.01)
+    world = World(delay=0.01)
     original = world.load
 
     async def same_text(ids):
-        return [Document(one, {"text": "Same."}) for one in ids]
+        return [Document(id, {"text": "Same."}) for id in ids]
 
     world.load = same_text
     status = drive(world, count=4)
@@ -80,8 +80,8 @@ def test_identical_documents_share_one_call() -> None:
     assert (status.verdicts, status.calls, status.cached_calls) == (4, 3, 9)
 
 
-def test_waiting_debate_repeats_the_call_of_a_cancelled_one() -> None:
-    world = World(slow=0.01)
+def test_debate_repeats_a_shared_call_that_was_cancelled() -> None:
+    world = World(delay=0.01)
 
     async def cancel_first() -> tuple[str, bool]:
         run = world.run(world.work(settings()))
@@ -93,44 +93,44 @@ def test_waiting_debate_repeats_the_call_of_a_cancelled_one() -> None:
         return reply.text, shared
 
     assert asyncio.run(cancel_first()) == ("The aspects present in this review are: #Service", False)
-    assert (len(world.asked), world.cancelled) == (2, 1)
+    assert (len(world.requested), world.cancelled) == (2, 1)
 
 
-def test_unreadable_reply_is_asked_once_more_and_then_unresolved() -> None:
-    def mumbling(ask: Request, document: Document, times: int) -> str:
-        return "On balance, hard to say." if ask.role == "judge" else agreeing(ask, document, times)
+def test_document_is_unresolved_after_two_unreadable_replies() -> None:
+    def unreadable_judge(ask: Request, document: Document, times: int) -> str:
+        return "On balance, hard to say." if ask.role == "judge" else find_service(ask, document, times)
 
-    world = World(script=mumbling)
+    world = World(script=unreadable_judge)
     status = drive(world, count=1)
     assert (status.unresolved, status.verdicts, status.failed) == (1, 0, 0)
-    assert [role for _, role in world.asked] == ["extractor", "critic", "judge", "judge"]
+    assert [role for _, role in world.requested] == ["extractor", "critic", "judge", "judge"]
     verdict = world.verdicts["d0"].verdict
     assert set(verdict.values.values()) == {None}
     assert all("decision" in reason for reason in verdict.reasons.values())
 
 
-def test_retrying_unresolved_asks_only_unreadable_requests() -> None:
-    tries = iter(["mumble", "mumble", "Final Decision: The present aspects are: Price, Service"])
+def test_retrying_unresolved_documents_repeats_unreadable_requests_only() -> None:
+    replies = iter(["mumble", "mumble", "Final Decision: The present aspects are: Price, Service"])
 
-    def at_last(ask: Request, document: Document, times: int) -> str:
-        return next(tries) if ask.role == "judge" else agreeing(ask, document, times)
+    def readable_later(ask: Request, document: Document, times: int) -> str:
+        return next(replies) if ask.role == "judge" else find_service(ask, document, times)
 
-    world = World(script=at_last)
+    world = World(script=readable_later)
     drive(world, count=1)
     world.verdicts.clear()
-    world.asked.clear()
+    world.requested.clear()
     status = drive(world, count=1, retry=1)
     assert status.verdicts == 1
-    assert world.asked == [("d0", "judge")]
+    assert world.requested == [("d0", "judge")]
 
 
-def test_lasting_fault_is_retried_and_then_fails_the_document() -> None:
-    def refusing(ask: Request, document: Document, times: int) -> str | Exception:
+def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:
+    def failing(ask: Request, document: Document, times: int) -> str | Exception:
         if document.id == "d1":
             return errors.ServerFault("boom", "")
-        return agreeing(ask, document, times)
+        return find_service(ask, document, times)
 
-    world = World(script=refusing)
+    world = World(script=failing)
     status = drive(world)
     assert (status.verdicts, status.failed) == (2, 1)
     assert len(world.attempts) == retries.ATTEMPTS
@@ -139,7 +139,7 @@ def test_lasting_fault_is_retried_and_then_fails_the_document() -> None:
 
 def test_transient_fault_is_retried_successfully() -> None:
     def flaky(ask: Request, document: Document, times: int) -> str | Exception:
-        return errors.CutStream("cut", "") if times == 0 else agreeing(ask, document, times)
+        return errors.CutStream("cut", "") if times == 0 else find_service(ask, document, times)
 
     world = World(script=flaky)
     status = drive(world)
@@ -154,7 +154,7 @@ def test_consecutive_equal_provider_faults_pause_the_run() -> None:
     assert world.states[-1][1].code == "errors"
     assert "key revoked" in status.message
     assert world.verdicts == {}
-    assert len(world.asked) <= engine.EQUAL_FAILURES + 2
+    assert len(world.requested) <= engine.EQUAL_FAILURES + 2
 
 
 def test_unreadable_replies_never_pause_a_run() -> None:
@@ -170,7 +170,7 @@ def test_document_that_is_too_long_does_not_stop_the_run() -> None:
 
 
 def test_spent_budget_pauses_without_overspending() -> None:
-    world = World(slow=0.001)
+    world = World(delay=0.001)
     status = drive(world, count=50, settings=settings(budget_usd=0.205, concurrency=16))
     assert status.state == "paused"
     assert world.states[-1][1].code == "budget"
@@ -178,8 +178,8 @@ def test_spent_budget_pauses_without_overspending() -> None:
     assert status.cost_usd == pytest.approx(0.20)
 
 
-def test_pause_finishes_calls_in_flight_and_resume_pays_nothing_twice() -> None:
-    world = World(slow=0.02)
+def test_pause_finishes_calls_in_flight_and_resuming_repeats_none() -> None:
+    world = World(delay=0.02)
 
     async def paused() -> RunStatus:
         live = world.run(world.work(settings(), count=30))
@@ -189,14 +189,14 @@ def test_pause_finishes_calls_in_flight_and_resume_pays_nothing_twice() -> None:
     status = asyncio.run(paused())
     assert (status.state, status.message) == ("paused", "enough")
     assert world.cancelled == 0
-    assert len(world.replies) == len(world.asked)
+    assert len(world.replies) == len(world.requested)
     status = drive(world, count=30)
     assert (status.state, status.verdicts) == ("done", 30)
-    assert len(world.asked) == 90
+    assert len(world.requested) == 90
 
 
 def test_stop_cancels_calls_in_flight() -> None:
-    world = World(slow=5.0)
+    world = World(delay=5.0)
 
     async def stopped() -> RunStatus:
         live = world.run(world.work(settings(concurrency=3), count=9))
@@ -220,13 +220,13 @@ def test_full_disk_pauses_the_run() -> None:
     assert world.states[-1] == ("paused", StopReason("errors", "disk full free some space"))
 
 
-def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
-    def adding(ask: Request, document: Document, times: int) -> str:
+def test_judge_cannot_add_labels_named_by_neither_analysis() -> None:
+    def add_price(ask: Request, document: Document, times: int) -> str:
         if ask.role == "judge":
             return "Final Decision: The present aspects are: Service, Price"
-        return agreeing(ask, document, times)
+        return find_service(ask, document, times)
 
-    world = World(script=adding)
+    world = World(script=add_price)
     drive(world, count=1)
     verdict = world.verdicts["d0"].verdict
     assert list(verdict.values.values()) == [True, False]
@@ -238,11 +238,11 @@ def test_the_judge_adds_no_label_that_neither_analysis_named() -> None:
 def test_cancelled_partial_reply_is_recorded_as_billed() -> None:
     world = World()
 
-    async def speaking(role_model, ask, run_settings, document, on_delta):
+    async def stream_and_wait(role_model, ask, run_settings, document, on_delta):
         on_delta("The aspects are ", False)
         await asyncio.sleep(60)
 
-    world.ask = speaking
+    world.ask = stream_and_wait
 
     async def stopped() -> RunStatus:
         live = world.run(world.work(settings(concurrency=2), count=4))
@@ -255,14 +255,12 @@ def test_cancelled_partial_reply_is_recorded_as_billed() -> None:
 
 
 def test_empty_reply_is_billed_and_retried() -> None:
-    """Only its cost is stored; the next attempt is another call."""
-
     def empty_at_first(ask: Request, document: Document, times: int) -> str | Exception:
         if ask.role == "critic" and times == 0:
             error = EmptyReply("not a word")
             error.billed = (30, 20)
             return error
-        return agreeing(ask, document, times)
+        return find_service(ask, document, times)
 
     world = World(empty_at_first)
     status = drive(world, count=1)
@@ -283,7 +281,7 @@ def test_empty_replies_count_against_the_budget() -> None:
     status = drive(world, count=4, settings=settings(budget_usd=1.2, concurrency=1))
     assert status.state == "paused"
     assert status.message.endswith(OUT_OF_BUDGET)
-    assert len(world.attempts) == 3  # of half a dollar each, a call being started while one more cent is left
+    assert len(world.attempts) == 3  # half a dollar each; a call starts if at least one cent is left
     assert status.cost_usd == pytest.approx(1.5)
 
 
@@ -297,8 +295,8 @@ def test_reply_that_exceeds_the_budget_is_stopped_while_streaming() -> None:
     assert not world.replies
 
 
-def test_a_runaway_reply_is_not_asked_for_again() -> None:
+def test_runaway_reply_is_not_retried() -> None:
     world = World(lambda _ask, _document, _times: errors.RunawayReply("The reply did not end."))
     status = drive(world, count=1)
     assert (status.state, status.failed) == ("done", 1)
-    assert len(world.asked) == len(set(world.asked))
+    assert len(world.requested) == len(set(world.requested))

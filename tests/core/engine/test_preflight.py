@@ -1,4 +1,4 @@
-"""The preflight request to each role model: answered, timed out or refused."""
+"""Tests of the preflight request to each role model: answered, timed out or refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_preflight_timeout_does_not_stop_the_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(preflight, "PROBE_SECONDS", 0.05)
-    world = World(slow=30.0)
+    world = World(delay=30.0)
     (probe,) = asyncio.run(preflight.probe_role_models(settings("single"), world))
     assert probe.error is not None
     assert probe.error.kind == "timed out"
@@ -29,4 +29,4 @@ def test_unknown_model_stops_the_run_after_one_request() -> None:
     (probe,) = asyncio.run(preflight.probe_role_models(settings("ecj"), world))
     assert probe.roles == ("extractor", "critic", "judge")
     assert probe.stops
-    assert len(world.asked) == 1
+    assert len(world.requested) == 1

@@ -1,4 +1,4 @@
-"""Concurrency per server: reduced after HTTP 429, raised after successes, unchanged otherwise."""
+"""Tests of the concurrency per server: reduced after HTTP 429, raised after successes, otherwise unchanged."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from core.documents import Document
 from core.engine import engine, rate_limit, retries
 from core.engine.rate_limit import ServerLimiter
 from core.llm.connections import Limits
-from tests.core.engine.fakes import World, agreeing, settings
+from tests.core.engine.fakes import World, find_service, settings
 
 
 def test_limit_of_concurrent_calls_is_kept_in_order_of_arrival() -> None:
     async def go() -> tuple[list[int], int]:
-        limiter, order, flying, most = ServerLimiter(Limits(at_once=3), 8), [], 0, 0
+        limiter, order, active, most = ServerLimiter(Limits(at_once=3), 8), [], 0, 0
 
         async def call(number: int) -> None:
-            nonlocal flying, most
+            nonlocal active, most
             await limiter.enter(1)
             order.append(number)
-            flying += 1
-            most = max(most, flying)
+            active += 1
+            most = max(most, active)
             await asyncio.sleep(0.001)
-            flying -= 1
+            active -= 1
             limiter.leave()
 
         await asyncio.gather(*map(call, range(12)))
@@ -46,7 +46,7 @@ def test_cancelled_waiting_call_frees_its_slot() -> None:
         waiting[0].cancel()
         await asyncio.sleep(0)
         limiter.leave()
-        waiting[1].cancel()  # it was its turn this very moment
+        waiting[1].cancel()  # cancelled at the moment when its slot became free
         async with asyncio.timeout(1):
             await waiting[2]
 
@@ -60,17 +60,17 @@ def test_many_429s_reduce_concurrency_and_successes_restore_it() -> None:
         limiter = ServerLimiter(Limits(), 64, received.append)
         for _ in range(64):
             await limiter.enter(1)
-        for _ in range(60):  # the server takes four at a time
+        for _ in range(60):  # the server accepts four calls at a time
             limiter.limited(None)
             limiter.leave()
-        narrowed = limiter.at_once
+        reduced = limiter.at_once
         for _ in range(3000):
             limiter.succeeded()
-        return narrowed, limiter.at_once
+        return reduced, limiter.at_once
 
-    narrowed, widened = asyncio.run(go())
-    assert narrowed <= 6
-    assert widened == 64
+    reduced, restored = asyncio.run(go())
+    assert reduced <= 6
+    assert restored == 64
     assert received[0] < 64
     assert received[-1] == 64
 
@@ -102,20 +102,22 @@ def test_all_calls_wait_after_several_429s_in_a_row() -> None:
     assert asyncio.run(go()) >= 0.15
 
 
-class Hurried(asyncio.SelectorEventLoop):
-    """A loop whose clock stands still while anything is to do, and else jumps to what is due next: waiting takes no
-    time, and times are exact however slow the machine is."""
+class SimulatedTimeLoop(asyncio.SelectorEventLoop):
+    """Event loop with a simulated clock that advances only to the next scheduled call.
+
+    Waiting takes no time, and times are exact on slow machines.
+    """
 
     def __init__(self) -> None:
         self.now = 0.0
-        super().__init__(_Jumping(self))
+        super().__init__(_SimulatedTimeSelector(self))
 
     def time(self) -> float:
         return self.now
 
 
-class _Jumping(selectors.SelectSelector):
-    def __init__(self, loop: Hurried) -> None:
+class _SimulatedTimeSelector(selectors.SelectSelector):
+    def __init__(self, loop: SimulatedTimeLoop) -> None:
         super().__init__()
         self._loop = loop
 
@@ -125,41 +127,39 @@ class _Jumping(selectors.SelectSelector):
 
 
 def test_requests_per_minute_are_spread_over_the_minute() -> None:
-    """120 a minute: twelve go at once, then two a second."""
-
+    # 120 per minute: twelve calls start at once, then two per second.
     async def go() -> list[float]:
-        limiter, loop, gone = ServerLimiter(Limits(requests_per_minute=120), 1000), asyncio.get_running_loop(), []
+        limiter, loop, started = ServerLimiter(Limits(requests_per_minute=120), 1000), asyncio.get_running_loop(), []
 
         async def call() -> None:
             await limiter.enter(1)
-            gone.append(loop.time())
+            started.append(loop.time())
             limiter.leave()
 
         await asyncio.gather(*(call() for _ in range(15)))
-        return gone
+        return started
 
-    with asyncio.Runner(loop_factory=Hurried) as runner:
+    with asyncio.Runner(loop_factory=SimulatedTimeLoop) as runner:
         assert runner.run(go()) == pytest.approx([0.0] * 12 + [0.5, 1.0, 1.5], abs=0.01)
 
 
 @pytest.mark.parametrize("limit", [Limits(requests_per_minute=600), Limits(tokens_per_minute=60_000)])
 def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
-    """600 calls of 100 tokens a minute: sixty go at once, then ten a second."""
-
+    # 600 calls of 100 tokens per minute: sixty calls start at once, then ten per second.
     async def go() -> int:
-        limiter, gone = ServerLimiter(limit, 1000), 0
+        limiter, started = ServerLimiter(limit, 1000), 0
 
         async def call() -> None:
-            nonlocal gone
+            nonlocal started
             await limiter.enter(100)
-            gone += 1
+            started += 1
 
         calls = [asyncio.create_task(call()) for _ in range(100)]
         await asyncio.sleep(0.5)
         for one in calls:
             one.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        return gone
+        return started
 
     assert 60 <= asyncio.run(go()) <= 70
 
@@ -167,13 +167,13 @@ def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
 def test_run_finishes_on_a_server_with_low_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.02)
-    monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run is over before the usual first word on it
-    world = World(slow=0.005)
+    monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run ends before the usual first status event
+    world = World(delay=0.005)
 
-    def few(ask: Request, document: Document, times: int) -> str | Exception:
-        return agreeing(ask, document, times) if world.at_once < 4 else errors.RateLimited("slow down")
+    def four_at_a_time(ask: Request, document: Document, times: int) -> str | Exception:
+        return find_service(ask, document, times) if world.at_once < 4 else errors.RateLimited("slow down")
 
-    world.script = few
+    world.script = four_at_a_time
     work = world.work(settings("ecj", concurrency=32), 40)
     status = asyncio.run(world.run(work).run())
     assert (status.verdicts, status.failed) == (40, 0)

@@ -1,4 +1,4 @@
-"""The reply log that Ray workers share."""
+"""Tests of the reply folder that Ray workers share."""
 
 from __future__ import annotations
 

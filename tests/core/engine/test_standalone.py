@@ -1,4 +1,4 @@
-"""Requests without a run: replies are stored and paid for once, also after a failure."""
+"""Tests of requests without a run: replies are stored and paid for once, also after a failure."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from core.prompts.messages import Message
 from tests.core.engine.fakes import World, settings
 
 
-def talk() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
-    """Send two identical requests at once, then one that receives both replies."""
+def steps() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
+    """Send two identical requests at once, then one with both replies."""
     same = Request("extractor", (Message("user", "same"),))
     one, two = yield (same, same)
     (last,) = yield (Request("judge", (Message("user", one.text + two.text),)),)
@@ -23,21 +23,21 @@ def talk() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
 
 
 def drive(world: World, **options: object) -> tuple[str, standalone.Spent]:
-    return asyncio.run(standalone.drive(talk(), settings(), world, world, **options))  # type: ignore[arg-type]
+    return asyncio.run(standalone.drive(steps(), settings(), world, world, **options))  # type: ignore[arg-type]
 
 
 def test_identical_requests_get_two_replies_and_a_repeat_is_free() -> None:
     world = World(lambda ask, _document, times: f"{ask.role}{times}")
     progress: list[tuple[int, int]] = []
-    made, spent = drive(world, on_progress=lambda done, asked: progress.append((done, asked)))
-    assert made == "judge0"
+    result, spent = drive(world, on_progress=lambda done, total: progress.append((done, total)))
+    assert result == "judge0"
     assert len(world.replies) == 3
     assert (spent.requests, spent.calls) == (3, 3)
     assert spent.cost_usd == pytest.approx(0.03)
     assert progress[0] == (0, 2)
     assert progress[-1] == (3, 3)
     again, free = drive(world)
-    assert (again, free.requests, free.calls, free.cost_usd) == (made, 3, 0, 0.0)
+    assert (again, free.requests, free.calls, free.cost_usd) == (result, 3, 0, 0.0)
 
 
 def test_replies_paid_before_a_failure_are_reused() -> None:
@@ -46,8 +46,8 @@ def test_replies_paid_before_a_failure_are_reused() -> None:
         drive(world)
     assert len(world.replies) == 2
     world.script = lambda ask, _document, _times: "ruled" if ask.role == "judge" else "never asked"
-    made, spent = drive(world)
-    assert (made, spent.calls) == ("ruled", 1)
+    result, spent = drive(world)
+    assert (result, spent.calls) == ("ruled", 1)
 
 
 def test_unknown_price_gives_unknown_cost() -> None:

@@ -1,5 +1,5 @@
-"""Documents that exceed the context: failed, cut or skipped, depending on the run's settings."""
-# ruff: noqa: E501  (the words of servers stand as they came)
+"""Tests of documents that exceed the context: failed, cut or skipped, depending on the settings of the run."""
+# ruff: noqa: E501  (error messages are quoted verbatim)
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from core.debate.turns import Request
 from core.documents import Document
 from core.engine.debate import HALF, share_that_fits, shortened
 from core.runs import Handling, OnLong
-from tests.core.engine.fakes import World, agreeing, settings
+from tests.core.engine.fakes import World, find_service, settings
 
-LONG = "The staff were kind. " * 200  # 4,200 characters, by the fake's count 1,050 tokens
+LONG = "The staff were kind. " * 200  # 4,200 characters, 1,050 tokens in the fake
 
 
 @pytest.mark.parametrize(
-    ("words", "share"),
+    ("message", "share"),
     [
         ("toy answered 400 for m-70000: request (6018 tokens) exceeds the available context size (1280 tokens), try", 1280 / 6018),
         ("x answered 400 for m: This model's maximum context length is 4096 tokens. However, you requested 5120 tokens (4096 in the "
@@ -28,12 +28,12 @@ LONG = "The staff were kind. " * 200  # 4,200 characters, by the fake's count 1,
         ("x answered 400 for m: The input token count (40000) exceeds the maximum number of tokens allowed (32768).", 32768 / 40000),
     ],
 )  # fmt: skip
-def test_share_that_fits_is_read_from_the_error_message(words: str, share: float) -> None:
-    assert share_that_fits(words) == pytest.approx(share * 0.92)
+def test_share_that_fits_is_read_from_the_error_message(message: str, share: float) -> None:
+    assert share_that_fits(message) == pytest.approx(share * 0.92)
 
 
 @pytest.mark.parametrize(
-    "words",
+    "message",
     [
         "",
         "too long",
@@ -41,8 +41,8 @@ def test_share_that_fits_is_read_from_the_error_message(words: str, share: float
         "x: max_tokens is too large: its context is 512 tokens, your request has 100 input tokens",
     ],
 )
-def test_half_is_kept_if_the_message_has_no_two_numbers(words: str) -> None:
-    assert share_that_fits(words) == HALF
+def test_half_is_kept_if_the_message_lacks_two_numbers(message: str) -> None:
+    assert share_that_fits(message) == HALF
 
 
 def test_longest_field_is_cut_at_its_end_and_short_texts_are_not_cut() -> None:
@@ -57,23 +57,25 @@ def prompt_tokens(ask: Request) -> int:
     return sum(len(message.content) for message in ask.messages) // 4
 
 
-def small(context: int, *, numbers: bool = True):
-    """Return a script of a server with this context, at four characters per token."""
+def limited_context(context: int, *, numbers: bool = True):
+    """Return a script that fails above this context length, at four characters per token."""
 
     def script(ask: Request, document: Document, times: int) -> str | Exception:
-        if (asked := prompt_tokens(ask)) <= context:
-            return agreeing(ask, document, times)
-        told = (
-            f"request ({asked} tokens) exceeds the available context size ({context} tokens)" if numbers else "too long"
+        if (tokens := prompt_tokens(ask)) <= context:
+            return find_service(ask, document, times)
+        message = (
+            f"request ({tokens} tokens) exceeds the available context size ({context} tokens)"
+            if numbers
+            else "too long"
         )
-        return errors.ContextTooLong(f"fake answered 400 for m: {told}.")
+        return errors.ContextTooLong(f"fake answered 400 for m: {message}.")
 
     return script
 
 
 def run(on_long: OnLong, world: World, count: int = 2):
     async def load(ids):
-        return [Document(one, {"text": LONG if one == "d0" else "The staff were kind."}) for one in ids]
+        return [Document(id, {"text": LONG if id == "d0" else "The staff were kind."}) for id in ids]
 
     world.load = load  # type: ignore[method-assign]
     work = world.work(settings("ecj", handling=Handling(on_long=on_long)), count)
@@ -81,7 +83,7 @@ def run(on_long: OnLong, world: World, count: int = 2):
 
 
 def test_too_long_document_fails_by_default() -> None:
-    world = World(script=small(1000))
+    world = World(script=limited_context(1000))
     status = run("fail", world)
     assert (status.verdicts, status.failed) == (1, 1)
     verdict = world.verdicts["d0"].verdict
@@ -90,16 +92,16 @@ def test_too_long_document_fails_by_default() -> None:
 
 
 def test_skipped_document_is_unresolved() -> None:
-    world = World(script=small(1000))
+    world = World(script=limited_context(1000))
     status = run("skip", world)
     assert (status.verdicts, status.unresolved, status.failed) == (1, 1, 0)
     assert all("skipped" in reason for reason in world.verdicts["d0"].verdict.reasons.values())
-    assert {role for document, role in world.asked if document == "d0"} == {"extractor"}
+    assert {role for document, role in world.requested if document == "d0"} == {"extractor"}
 
 
 @pytest.mark.parametrize("numbers", [True, False])
 def test_verdict_on_a_cut_document_notes_the_cut(numbers: bool) -> None:
-    world = World(script=small(1000, numbers=numbers))
+    world = World(script=limited_context(1000, numbers=numbers))
     status = run("cut", world)
     assert (status.verdicts, status.failed) == (2, 0)
     (note,) = world.verdicts["d0"].verdict.notes
@@ -108,11 +110,11 @@ def test_verdict_on_a_cut_document_notes_the_cut(numbers: bool) -> None:
     assert 1000 < int(found[1].replace(",", "")) < 4200
     assert world.verdicts["d1"].verdict.notes == ()
     turns = [row.turn for row in world.turns if row.document_id == "d0"]
-    assert len(turns) == len(set(turns)), "each turn has a place of its own, those before a later cut included"
+    assert len(turns) == len(set(turns)), "turn numbers are unique, also for turns before a later cut"
 
 
-def test_resumed_run_cuts_at_the_same_place_and_pays_nothing_twice() -> None:
-    world = World(script=small(1000))
+def test_resumed_run_cuts_at_the_same_position_and_repeats_no_call() -> None:
+    world = World(script=limited_context(1000))
     run("cut", world)
     paid = len(world.replies)
     world.verdicts.clear()
@@ -122,5 +124,5 @@ def test_resumed_run_cuts_at_the_same_place_and_pays_nothing_twice() -> None:
 
 
 def test_document_that_cannot_be_cut_enough_fails() -> None:
-    status = run("cut", World(script=small(10)))
+    status = run("cut", World(script=limited_context(10)))
     assert status.failed == 2

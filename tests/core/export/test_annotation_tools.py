@@ -1,4 +1,4 @@
-"""The layouts of other tools: what a person decided and what a machine suggested stay apart, and nothing is lost."""
+"""Tests of the formats of other annotation tools: reviews and predictions are kept separate and complete."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def row(**changes: Any) -> ExportRow:
         Evidence(PRICE, "dear", "review", -1, -1, "missing"),
         Evidence(ROOM, "a hall", "context", 0, 6, "exact"),
     )
-    about: dict[str, Any] = {
+    no_labels: dict[str, Any] = {
         "document": Document("d=1", {"review": TEXT, "context": "a hall"}),
         "run_id": "r1",
         "protocol": "ecj",
@@ -48,7 +48,7 @@ def row(**changes: Any) -> ExportRow:
         ),
         "reviewers": (AnnotatorValues("ann", {PRICE: True, ROOM: True}, at=1_700_000_000.0, status="Submitted"),),
     }
-    return ExportRow(**about | changes)
+    return ExportRow(**no_labels | changes)
 
 
 UNRESOLVED = {"values": {PRICE: True, ROOM: None}, "reviewers": (), "status": "unresolved"}
@@ -61,28 +61,28 @@ def lines(writer: Any, rows: list[ExportRow], codebook: Codebook = ASPECTS) -> l
     return json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines()]
 
 
-def test_label_studio_keeps_predictions_and_annotations_apart() -> None:
+def test_label_studio_separates_predictions_and_annotations() -> None:
     first, second = lines(write_label_studio, [row(), row(reviewers=())])
-    # a converter of Label Studio overwrites data.id with the number of the task
+    # A converter of Label Studio overwrites data.id with the number of the task.
     assert first["data"] == {"text": TEXT, "context": "a hall", "document_id": "d=1"}
     verdict, extractor = first["predictions"]
     assert [verdict["model_version"], extractor["model_version"]] == ["r1/verdict", "r1/extractor"]
     choices, span = verdict["result"]
     assert (choices["from_name"], choices["to_name"], choices["type"]) == ("aspect", "text", "choices")
     assert choices["value"] == {"choices": ["Price"]}
-    # the quote that is not in the text and the one from another field have no place in the first field
+    # Quotes that are missing or from another field have no span in the first field.
     assert span["value"] == {"start": 3, "end": 8, "text": "cheap", "labels": ["Price"]}
     assert (span["from_name"], span["type"]) == ("evidence", "labels")
     (decided,) = first["annotations"]
     assert decided["result"][0]["value"] == {"choices": ["Price", "Room"]}
     assert (first["meta"]["reviewers"], decided["ground_truth"], decided["was_cancelled"]) == (["ann"], True, False)
-    assert "completed_by" not in decided  # Label Studio refuses a user that it does not know
+    assert "completed_by" not in decided  # Label Studio refuses unknown users
     assert decided["created_at"] == "2023-11-14T22:13:20+00:00"
     assert second["annotations"] == []
     assert lines(write_label_studio, []) == []
 
 
-def test_label_studio_configuration_names_what_the_tasks_use() -> None:
+def test_label_studio_configuration_has_the_names_used_in_tasks() -> None:
     view = xml.fromstring(labelling_config(ASPECTS, ("text", "context")))
     assert [each.get("value") for each in view.iter("Text")] == ["$context", "$text"]
     assert [(each.get("name"), each.get("choice")) for each in view.iter("Choices")] == [("aspect", "multiple")]
@@ -92,7 +92,7 @@ def test_label_studio_configuration_names_what_the_tasks_use() -> None:
 
 
 def test_label_studio_control_names_differ_from_text_fields() -> None:
-    # A document of a claim and its evidence: the control for quotes cannot be called evidence, too.
+    # The document already has a field "evidence", so the control for quotes gets another name.
     document = Document("d1", {"claim": TEXT, "evidence": "a hall", "fluency": "x"})
     quotes = (Evidence(PRICE, "cheap", "claim", 3, 8, "exact"),)
     (task,) = lines(
@@ -100,21 +100,21 @@ def test_label_studio_control_names_differ_from_text_fields() -> None:
     )
     assert [each["from_name"] for each in task["predictions"][0]["result"]] == ["aspect", "evidence_2"]
     fields = ("text", "evidence", "fluency")
-    for codebook, wanted in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
+    for codebook, expected in ((ASPECTS, {"aspect", "evidence_2"}), (FACETS, {"fluency_2", "evidence_2"})):
         view = xml.fromstring(labelling_config(codebook, fields))
-        assert {each.get("name") for each in view if each.get("toName")} == wanted
+        assert {each.get("name") for each in view if each.get("toName")} == expected
         names = [each.get("name") for each in view if each.get("name")]
         assert len(set(names)) == len(names)
 
 
 def test_quotes_of_a_choice_belong_to_the_chosen_label() -> None:
-    # Offsets count code points: the family is five of them, the cafe's accent one of its own.
+    # Offsets count code points: the family emoji has five, and the accent of "cafe" is a separate one.
     text = "👩‍👩‍👧 at the cafe\u0301\r\nis cheap"
     start = text.index("cafe")
     assert (start, text[start : start + 5]) == (13, "cafe\u0301")
     quotes = (Evidence("label", text[start : start + 5], "review", start, start + 5, "exact"),)
-    said = AnnotatorValues("verdict", {"label": STANCE.labels[1].id}, quotes)
-    chosen = row(document=Document("d1", {"review": text}), values=said.values, models=(said,), reviewers=())
+    verdict = AnnotatorValues("verdict", {"label": STANCE.labels[1].id}, quotes)
+    chosen = row(document=Document("d1", {"review": text}), values=verdict.values, models=(verdict,), reviewers=())
     span = lines(write_label_studio, [chosen], STANCE)[0]["predictions"][0]["result"][1]["value"]
     assert span == {"start": 13, "end": 18, "text": "cafe\u0301", "labels": ["bad"]}
     assert lines(write_prodigy, [chosen], STANCE)[0]["spans"] == [{"start": 13, "end": 18, "label": "bad"}]
@@ -133,22 +133,22 @@ def test_argilla_suggests_the_verdict_and_keeps_responses() -> None:
     assert response["user_id"] == lines(write_argilla, [row()])[0]["responses"][0]["user_id"]
 
 
-def test_argilla_gets_only_what_its_server_accepts() -> None:
+def test_argilla_export_meets_the_limits_of_its_server() -> None:
     # The server of Argilla 2.8.0 refuses an empty multi-label answer, a rating outside 0 to 10, a question named like
     # a field, a submitted response without an answer to each question, and long descriptions.
-    nothing = {PRICE: False, ROOM: False}
-    about = {"values": nothing, "models": (AnnotatorValues("verdict", nothing),), "reviewers": ()}
-    (record,) = lines(write_argilla, [row(**about)])
+    absent = {PRICE: False, ROOM: False}
+    no_labels = {"values": absent, "models": (AnnotatorValues("verdict", absent),), "reviewers": ()}
+    (record,) = lines(write_argilla, [row(**no_labels)])
     assert record["suggestions"][0]["value"] == ["none"]
-    (unknown,) = lines(write_argilla, [row(**about | {"models": (AnnotatorValues("verdict", {PRICE: False}),)})])
+    (unknown,) = lines(write_argilla, [row(**no_labels | {"models": (AnnotatorValues("verdict", {PRICE: False}),)})])
     assert unknown["suggestions"] == []
 
     dimensions = [{"name": "effect", "scale": {"min": -1, "max": 1}}, {"name": "text", "description": "x" * 2000}]
     rating = parse_codebook({"kind": "rating", "labels": dimensions})
     effect, text = (label.id for label in rating.labels)
-    half = AnnotatorValues("ann", {effect: -1, text: None}, status="Submitted")
-    whole = AnnotatorValues("bo", {effect: 1, text: 4.4}, status="Submitted")
-    (record,) = lines(write_argilla, [row(models=(), reviewers=(half, whole))], rating)
+    partial = AnnotatorValues("ann", {effect: -1, text: None}, status="Submitted")
+    complete = AnnotatorValues("bo", {effect: 1, text: 4.4}, status="Submitted")
+    (record,) = lines(write_argilla, [row(models=(), reviewers=(partial, complete))], rating)
     answers = [(each["question_name"], each["value"], each["status"]) for each in record["responses"]]
     assert answers == [("effect", "-1", "draft"), ("effect", "1", "submitted"), ("text_2", 4, "submitted")]
     first, second = json.loads(dataset_settings(rating, Summary()))["questions"]
@@ -200,7 +200,7 @@ def test_choices_and_ratings_are_exported_for_each_tool() -> None:
         (FACETS, {FACETS.labels[0].id: 2}, "fluency", 2.0),
     ],
 )
-def test_huggingface_is_a_folder_with_a_card(
+def test_huggingface_export_is_a_folder_with_a_dataset_card(
     tmp_path: Path, codebook: Codebook, values: dict[str, Any], column: str, expected: Any
 ) -> None:
     folder = tmp_path / "set"
@@ -221,7 +221,7 @@ def test_huggingface_is_a_folder_with_a_card(
         assert features[5]["dtype"] == {"class_label": {"names": {"0": "good", "1": "bad"}}}
 
 
-def test_companion_files_are_written_beside_the_results(tmp_path: Path) -> None:
+def test_companion_files_are_written_next_to_the_results(tmp_path: Path) -> None:
     write("label-studio", [row()], ASPECTS, tmp_path / "tasks.json")
     assert xml.parse(tmp_path / "tasks.xml").getroot().tag == "View"
     write("argilla", [row()], ASPECTS, tmp_path / "records.jsonl")

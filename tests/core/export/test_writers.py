@@ -1,4 +1,4 @@
-"""Writers of results, and reading their files again."""
+"""Tests of the writers of results, including reading their files back."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def csv_rows(rows: list[ExportRow], codebook: Codebook = ASPECTS) -> tuple[bytes
     return out.getvalue(), list(csv.DictReader(io.StringIO(out.getvalue().decode("utf-8-sig"), newline="")))
 
 
-def test_csv_layout() -> None:
+def test_csv_has_the_documented_layout() -> None:
     unresolved = row(
         {"id": "b", "text": "two", "n": None}, 2, values={PRICE: None}, sources={}, evidence=(), status="unresolved"
     )
@@ -111,7 +111,7 @@ def test_csv_formulas_are_escaped_and_numbers_are_not() -> None:
         "ok": True,
     }
     data, (only,) = csv_rows([row(source)])
-    assert only["text"] == "'-5"  # a text column is always escaped
+    assert only["text"] == "'-5"  # text columns are always escaped
     assert only["'=n"] == "-5"
     assert [only[name] for name in ("phone", "f", "cmd", "tab", "list", "ok")] == [
         "+4915", "'=A1", "'-2+3", "'\t=1", '["=x"]', "true",
@@ -130,13 +130,13 @@ def test_csv_values_of_choices_and_ratings() -> None:
     assert only["pred_fluency"] == "4"
 
 
-def test_a_document_without_source_exports_its_fields() -> None:
+def test_document_without_source_exports_its_fields() -> None:
     plain = ExportRow(Document("7", {"text": "a", "title": "b"}), "r", "single", 1, "failed")
     _, (only,) = csv_rows([plain])
     assert (only["text"], only["title"], only["document_id"], only["pred_Price"]) == ("a", "b", "7", "")
 
 
-def test_no_rows_give_a_header() -> None:
+def test_export_without_rows_has_a_header() -> None:
     data, rows = csv_rows([])
     assert rows == []
     assert data.startswith(b'\xef\xbb\xbf"document_id","gold_Price"')
@@ -149,7 +149,7 @@ def test_rows_with_new_columns_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_jsonl_layout(tmp_path: Path) -> None:
+def test_jsonl_has_the_documented_layout(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     open_ = row(
         {"text": "b\ud800", "labels": ["mine"]}, 2, values={PRICE: None}, reasons={PRICE: "no decision"}, evidence=()
@@ -171,7 +171,7 @@ def test_jsonl_layout(tmp_path: Path) -> None:
     assert back.row(0)["labels"]["Price"]["evidence"] == quotes()
 
 
-def test_parquet_layout(tmp_path: Path) -> None:
+def test_parquet_has_the_documented_layout(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     rows = [
         row({"text": "is cheap", "n": 1, "x": None, "tags": ["a"]}),
@@ -219,7 +219,7 @@ def test_parquet_of_choices_and_without_rows(tmp_path: Path) -> None:
     assert "pred_Price" in pq.read_table(path).column_names
 
 
-def test_transcript_layout(tmp_path: Path) -> None:
+def test_transcript_has_the_documented_layout(tmp_path: Path) -> None:
     path = tmp_path / "turns.jsonl"
     turns = [{"turn": 1, "text": "a\nb", "messages": [{"role": "user", "content": "\ud800"}], "more": {2: "x"}}]
     assert write("transcript", turns, ASPECTS, path).count == 1
@@ -234,7 +234,7 @@ def test_transcript_layout(tmp_path: Path) -> None:
     )
 
 
-def test_unknown_format_lists_all(tmp_path: Path) -> None:
+def test_error_of_an_unknown_format_lists_all_formats(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match=r"Export format 'jsnl' does not exist\. Did you mean jsonl\? Formats: csv, parquet, jsonl"
     ):
@@ -275,7 +275,7 @@ def test_unwritable_targets_are_reported(tmp_path: Path) -> None:
         write("csv", [], ASPECTS, tmp_path)
 
 
-def test_a_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(items: Any, codebook: Codebook, file: BinaryIO) -> int:
         file.write(b"half")
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -286,7 +286,7 @@ def test_a_full_disk_is_an_export_error(tmp_path: Path, monkeypatch: pytest.Monk
     assert list(tmp_path.iterdir()) == []
 
 
-LIMITED = """
+DISK_LIMIT_SCRIPT = """
 import resource, signal, sys
 from pathlib import Path
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -305,7 +305,7 @@ except ExportError as error:
 
 @pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
 def test_write_error_of_the_operating_system_is_reported(format: str, tmp_path: Path) -> None:
-    command = [sys.executable, "-W", "error", "-c", LIMITED, format, str(tmp_path / "out")]
+    command = [sys.executable, "-W", "error", "-c", DISK_LIMIT_SCRIPT, format, str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3])
     assert "The disk refused out: File too large" in done.stdout, done.stderr
     assert done.stderr == ""
@@ -316,7 +316,7 @@ def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
     import gc
     import weakref
 
-    alive: list[weakref.ref[Any]] = []
+    references: list[weakref.ref[Any]] = []
 
     class Tracked(str):
         pass
@@ -325,14 +325,14 @@ def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
         for number in range(20_000):
             text = Tracked(f"text {number}")
             if number % 1000 == 0:
-                alive.append(weakref.ref(text))
+                references.append(weakref.ref(text))
                 gc.collect(0)
-                assert sum(each() is not None for each in alive) <= 12
+                assert sum(reference() is not None for reference in references) <= 12
             yield row({"text": text}, number, evidence=())
 
     done: list[int] = []
     for format in ("csv", "jsonl", "parquet"):
-        alive.clear()
+        references.clear()
         assert write(format, rows(), ASPECTS, tmp_path / "out", progress=done.append).count == 20_000
         assert done[-1] == 20_000
     assert done[0] == 500
@@ -381,7 +381,7 @@ def test_gold_is_the_majority_of_the_raters(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet"])
-def test_a_table_has_a_readme_that_claims_no_review_without_one(format: str, tmp_path: Path) -> None:
+def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tmp_path: Path) -> None:
     plain = row({"text": "a"}, sources={PRICE: "verdict", ROOM: "verdict"})
     write(format, [plain], ASPECTS, tmp_path / "out.x")
     guide = (tmp_path / "out.README.md").read_text()

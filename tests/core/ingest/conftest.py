@@ -1,4 +1,4 @@
-"""Workbooks written by hand: no dependency writes them."""
+"""Fixtures that build workbooks, since no dependency can write them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Sheets = Mapping[str, Sequence[Sequence[Any]]]
 
 
 def make_xlsx(sheets: Sheets) -> bytes:
-    """A workbook; None leaves a cell out, an empty row leaves the row out."""
+    """Return a workbook; None leaves out a cell, and an empty row leaves out the row."""
     numbers = range(1, len(sheets) + 1)
     names = "".join(f'<sheet name="{escape(n)}" sheetId="{i}" r:id="rId{i}"/>' for i, n in enumerate(sheets, 1))
     links = "".join(
@@ -58,7 +58,7 @@ def _cell(place: str, value: Any) -> str:
 
 
 def make_ods(rows: Sequence[Sequence[str]]) -> bytes:
-    """An OpenDocument spreadsheet of texts."""
+    """Return an OpenDocument spreadsheet of texts."""
     office = "urn:oasis:names:tc:opendocument:xmlns"
     body = "".join(
         "<table:table-row>"

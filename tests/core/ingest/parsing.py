@@ -1,4 +1,4 @@
-"""Reading a table in this process, without the cost of a child process for each of many small tables."""
+"""Helper that reads a table in this process, as a child process per table is slow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.ingest.table import Table
 
 
 def read_table(source: bytes | Path, *, name: str, **options: Any) -> Table:
-    """The table in these bytes; a path is read as the studio reads it."""
+    """Return the table in these bytes; a path is read as in the studio."""
     if isinstance(source, Path):
         return read.read_table(source, name=name, **options)
     return read.parse_table(io.BytesIO(source), name=name, **options)

@@ -1,4 +1,4 @@
-"""Attacks on the readers of files: none of them may take this process down, fill its memory or keep it waiting."""
+"""Tests of hostile files: none may crash this process, fill its memory or block it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def workbook(xlsx: Book, sheet: Iterator[str] | str) -> bytes:
-    """A workbook whose only sheet has this XML."""
+    """Return a workbook with a single sheet of this XML."""
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(xlsx({"S": [["text"]]}))) as good,
@@ -131,7 +131,7 @@ def test_pdf_bomb_is_refused() -> None:
         read_text_file(pdf, "a.pdf")
 
 
-# Functions for the child process
+# -- functions that run in the child process
 
 
 def endless(stream: BinaryIO, name: str) -> Iterator[int]:
@@ -150,7 +150,7 @@ def flood(stream: BinaryIO, name: str) -> Iterator[str]:
         yield "x" * 1_000_000
 
 
-def look_around(stream: BinaryIO, name: str, place: str) -> Iterator[Any]:
+def report_environment(stream: BinaryIO, name: str, place: str) -> Iterator[Any]:
     yield sorted(os.environ)
     try:
         Path(place).write_bytes(b"x" * 10_000_000)
@@ -167,9 +167,9 @@ def test_endless_reader_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         list(child_process.run(f"{HERE}:endless", b"", {"name": "a.csv"}))
 
 
-@pytest.mark.parametrize(("attack", "said"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
-def test_crash_or_flood_of_a_reader_is_contained(attack: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+@pytest.mark.parametrize(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
+def test_crash_or_flood_of_a_reader_is_contained(attack: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         list(child_process.run(f"{HERE}:{attack}", b"", {"name": "a.csv"}))
 
 
@@ -177,13 +177,13 @@ def test_crash_or_flood_of_a_reader_is_contained(attack: str, said: str) -> None
 def test_reader_process_has_no_keys_and_writes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     place = str(tmp_path / "written")
-    known, failed = child_process.run(f"{HERE}:look_around", b"", {"name": "a.csv", "place": place})
+    known, failed = child_process.run(f"{HERE}:report_environment", b"", {"name": "a.csv", "place": place})
     assert not [name for name in known if "KEY" in name]
     assert failed == "OSError"
 
 
 def children() -> set[str]:
-    """Return the process ids of this process's children."""
+    """Return the ids of the child processes of this process."""
     return {pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
 
 
@@ -196,7 +196,7 @@ def test_closing_early_ends_the_child_process() -> None:
     assert children() == before
 
 
-def test_gives_the_same_table_as_in_this_process() -> None:
+def test_child_process_returns_the_same_table() -> None:
     lines = '{"a": "é\\u2028", "n": 1.5, "l": [1, {"b": null}], "i": 9007199254740993}\n[]\n{"a": true, "x": ""}\n'
     for data, name in ((lines.encode(), "a.jsonl"), (b"id;text\n1;a\n2\n3;'=b\n", "a.csv")):
         assert read_table(data, name=name) == parse_table(data, name=name)
@@ -205,7 +205,7 @@ def test_gives_the_same_table_as_in_this_process() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.json", "a.parquet", "a.xlsx"])
-def test_reads_no_more_rows_than_needed(name: str, xlsx: Book) -> None:
+def test_only_the_needed_rows_are_read(name: str, xlsx: Book) -> None:
     rows = [f"text {number}" for number in range(5_000)]
     out = io.BytesIO()
     pq.write_table(pa.table({"text": rows}), out)
@@ -223,7 +223,7 @@ def test_reads_no_more_rows_than_needed(name: str, xlsx: Book) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.txt", "a.pdf"])
-def test_link_to_a_device_that_never_ends_is_refused(tmp_path: Path, name: str) -> None:
+def test_link_to_an_endless_device_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.symlink_to("/dev/zero")
     with pytest.raises(InputError):

@@ -1,4 +1,4 @@
-"""csv and tsv: every rule of the reader."""
+"""Tests of the reader of csv and tsv files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rejections(table: Table) -> list[str]:
     return [str(row) for row in table.rejected]
 
 
-def test_plain_csv() -> None:
+def test_plain_csv_is_read() -> None:
     table = read("id,text\n1,Nice room\n2,Bad food\n")
     assert table.columns == ("id", "text")
     assert table.column("text") == ("Nice room", "Bad food")
@@ -54,7 +54,7 @@ def test_delimiter_is_found_respecting_quotes(delimiter: str) -> None:
     assert [list(table.row(i).values()) for i in range(2)] == rows[1:]
 
 
-def test_semicolons_with_decimal_commas() -> None:
+def test_semicolons_separate_decimal_commas() -> None:
     table = read("id;text;x\n1;Hallo, Welt;1,5\n2;Nun, ja, gut;2,5\n")
     assert (table.delimiter, table.column("x")) == (";", ("1,5", "2,5"))
 
@@ -69,7 +69,7 @@ def test_given_delimiter_is_used() -> None:
 @pytest.mark.parametrize(
     "header", ["text", '"What did you like, if anything?"', "What did you like, if anything?", "text\n"]
 )
-def test_single_column_without_delimiter(header: str) -> None:
+def test_single_column_without_delimiter_is_read(header: str) -> None:
     table = read(f'{header}\n"Great, really; great"\n\nfine\nplain, unquoted\nmore\nand more\n')
     assert table.delimiter == ""
     assert len(table.columns) == 1
@@ -94,7 +94,7 @@ def test_space_before_quotes_is_ignored() -> None:
 def test_quotes_and_line_breaks_inside_are_kept_and_lines_counted() -> None:
     table = read('id,text\n1,"a ""b""\r\nc\rd"\n\n   \n2,"x"y\n')
     assert table.column("text") == ('a "b"\r\nc\rd', "xy")
-    assert table.line_numbers == (2, 7)  # the first takes lines 2 to 4, two blank ones follow
+    assert table.line_numbers == (2, 7)  # the first row covers lines 2 to 4 and is followed by two blank lines
     assert table.read == 2
 
 
@@ -109,7 +109,7 @@ def test_ragged_rows_are_rejected_with_line_and_counts() -> None:
     assert (table.read, len(table), table.row_numbers) == (5, 2, (1, 5))
 
 
-def test_a_row_of_empty_fields_is_a_row_and_a_blank_line_is_not() -> None:
+def test_row_of_empty_fields_is_kept_and_blank_line_skipped() -> None:
     table = read("a,b\n,\n\n1,2\n")
     assert (table.read, table.column("a")) == (2, ("", "1"))
     assert read('text\n""\n\n  \nx\n').column("text") == ("", "x")

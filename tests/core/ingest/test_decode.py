@@ -1,4 +1,4 @@
-"""Encodings and files that are not what their name says."""
+"""Tests of encodings and of files whose content differs from their suffix."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_excel_file_named_csv_is_rejected(xlsx: Callable[..., bytes]) -> None:
     data = xlsx({"S": [["text"], ["a"]]})
     with pytest.raises(InputError, match=r"is not text but an Excel file\. Rename it to end in \.xlsx"):
         read(data)
-    assert read(data, "data").format == "xlsx"  # no suffix: the content decides
+    assert read(data, "data").format == "xlsx"  # without a suffix the content decides
 
 
 @pytest.mark.parametrize("name", ["data.xlsx", "data.parquet", "data.ods"])

@@ -1,4 +1,4 @@
-"""Mapping, gold and documents."""
+"""Tests of the column mapping, gold values and documents."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ def build(text: str, codebook: Codebook | None = None, name: str = "data.csv", *
         ('[{"term": "Food"}]', ('{"term":"Food"}',), True),
     ],
 )
-def test_gold_lists_may_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
-    """As annotation tools write them; values that could mean absence are reported, not guessed."""
-    book = Codebook(labels=(Label(name="Food"), Label(name="Price")))
-    found, unknown_names = cell_reader(GoldSource("t", "list"), book, {}, lambda label: label.name)(cell)
+def test_gold_lists_can_contain_spans_and_objects(cell: str, values: tuple[str, ...], unknown: bool) -> None:
+    # Annotation tools write such cells; values that could mean absence are reported and not guessed.
+    codebook = Codebook(labels=(Label(name="Food"), Label(name="Price")))
+    found, unknown_names = cell_reader(GoldSource("t", "list"), codebook, {}, lambda label: label.name)(cell)
     assert unknown_names == (values if unknown else ())
     assert tuple(name for name, present in found.items() if present) == (() if unknown else values)
 
 
-def test_documents_carry_text_context_source_and_position() -> None:
+def test_documents_have_text_context_source_and_position() -> None:
     data = "id,title,text,stars\n a1 ,Nice,  Good room ,5\na2,Bad,Awful,\n"
     result = build(data, id="id", context=("title",))
     first, second = result.documents
@@ -73,7 +73,7 @@ def test_row_numbers_count_rejected_rows() -> None:
     assert [document.id for document in result.documents] == ["1", "3"]
 
 
-def test_a_repeated_or_empty_id_rejects_the_later_row() -> None:
+def test_later_row_with_a_repeated_or_empty_id_is_rejected() -> None:
     result = build("id,text\n7,a\n 7,b\n,c\n8,d\n", id="id")
     assert [document.text for document in result.documents] == ["a", "d"]
     assert [str(row) for row in result.rejected] == [
@@ -88,7 +88,7 @@ def files(**content: str) -> Table:
     return join_tables([table(text.replace("|", "\n"), name=f"{name}.csv") for name, text in content.items()])
 
 
-def test_files_become_one_table_with_the_name_of_each_rows_file() -> None:
+def test_files_become_one_table_with_a_column_of_file_names() -> None:
     joined = files(a="text,x|one,1|two", b="text,file|three,f|four,g")
     assert (joined.name, joined.columns, joined.file_column) == (
         "a.csv and b.csv",
@@ -105,10 +105,10 @@ def test_files_become_one_table_with_the_name_of_each_rows_file() -> None:
     assert same.column("file") == ("a.csv", "a.csv_2")
 
 
-def test_ids_that_files_use_for_different_texts_get_the_name_of_the_file() -> None:
+def test_file_name_is_added_to_ids_that_differ_in_text_between_files() -> None:
     data = files(a="id,text|1,one|2,two", b="id,text|1,three|2,two|1,four")
     found = suggest_mapping(data)
-    assert found.id is None  # 1 is repeated within b.csv
+    assert found.id is None  # b.csv repeats the id 1
     result = build_documents(data, replace(found, id="id"))
     assert [document.id for document in result.documents] == ["a.csv:1", "a.csv:2", "b.csv:1", "b.csv:2"]
     assert [str(row) for row in result.rejected] == ["row 4: b.csv: the id 'b.csv:1' is already used by row 2 of b.csv"]
@@ -117,7 +117,7 @@ def test_ids_that_files_use_for_different_texts_get_the_name_of_the_file() -> No
     assert [document.id for document in by_number.documents] == ["1", "2", "3", "4", "5"]
 
 
-def test_files_of_the_same_documents_hold_the_gold_of_raters() -> None:
+def test_files_with_the_same_documents_are_merged_as_raters() -> None:
     data = files(ann="id,text,Food|1,soup,1|2,tea,0", bo="id,text,Food|2,tea,1|1,soup,1|3,milk,0|3,milk,1")
     mapping = Mapping(text="text", id="id", gold=(GoldSource("Food"),))
     result = build_documents(data, mapping)
@@ -147,7 +147,7 @@ def test_empty_texts_are_dropped_or_kept() -> None:
     assert (kept.duplicate_texts, kept.rejected) == (0, ())
 
 
-def test_repeated_texts_are_kept_unless_asked() -> None:
+def test_repeated_texts_are_kept_by_default() -> None:
     data = "text,title\na,x\nb,x\na,x\na,y\n"
     assert (build(data).kept, build(data).duplicate_texts) == (4, 2)
     first = build(data, duplicates="first")
@@ -163,18 +163,18 @@ def test_rejected_rows_of_the_file_and_of_the_mapping_are_listed_by_line() -> No
 
 
 @pytest.mark.parametrize("cell", ["1", "true", "YES", " y ", "Present", "1.0", "True"])
-def test_present_values_of_gold(cell: str) -> None:
+def test_gold_values_for_presence(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: True}}
 
 
 @pytest.mark.parametrize("cell", ["0", "false", "No", "n", "ABSENT", "0.0"])
-def test_absent_values_of_gold(cell: str) -> None:
+def test_gold_values_for_absence(cell: str) -> None:
     gold = (GoldSource("Price"),)
     assert build(f"text,Price\na,{cell}\n", ASPECTS, gold=gold).documents[0].gold == {GOLD_RATER: {PRICE: False}}
 
 
-def test_native_values_are_gold_too() -> None:
+def test_booleans_and_numbers_are_gold_values() -> None:
     data = '[{"text":"a","Price":true},{"text":"b","Price":0},{"text":"c","Price":1.0},{"text":"d","Price":null}]'
     result = build(data, ASPECTS, name="d.json", gold=(GoldSource("Price"),))
     assert [document.gold for document in result.documents] == [
@@ -213,7 +213,7 @@ def test_gold_of_several_raters() -> None:
     [
         ("Price|Room", {PRICE, ROOM}),
         ("price ; ROOM", {PRICE, ROOM}),
-        ("Room, Staff, service", {ROOM, STAFF}),  # the longest name first: the comma belongs to it
+        ("Room, Staff, service", {ROOM, STAFF}),  # the longest name is matched first, with its comma
         ("Staff, service", {STAFF}),
         ('["Price", "Staff, service"]', {PRICE, STAFF}),
         ("['Price']", {PRICE}),
@@ -228,7 +228,7 @@ def test_gold_from_a_list_column(cell: str, present: set[str]) -> None:
     assert result.documents[0].gold == {GOLD_RATER: {item: item in present for item in (PRICE, STAFF, ROOM)}}
 
 
-def test_an_unknown_name_in_a_list_leaves_the_rest_open() -> None:
+def test_list_with_an_unknown_name_leaves_other_labels_undecided() -> None:
     data = "text,labels\na,Price|Prize\nb,\n"
     gold = (GoldSource("labels", "list"),)
     result = build(data, ASPECTS, gold=gold)
@@ -275,18 +275,18 @@ def test_gold_ratings() -> None:
 def test_value_map_turns_words_into_ratings_and_names() -> None:
     data = "text,a,b\nt1,High,n/a\nt2,low,High\nt3,so-so,3\n"
     gold = (GoldSource("a", "label", "Clarity"), GoldSource("b", "label", "Clarity", "second"))
-    book = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
-    mapped = build(data, book, gold=gold, value_map={"high": 5, "low": 1, "n/a": None, "so-so": 9})
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    mapped = build(data, codebook, gold=gold, value_map={"high": 5, "low": 1, "n/a": None, "so-so": 9})
     values = [{rater: values["c"] for rater, values in each.gold.items()} for each in mapped.documents]
     assert values == [{"gold": 5}, {"gold": 1, "second": 5}, {"second": 3}]
-    assert [(one.column, one.value) for one in mapped.unknown_gold] == [("a", "so-so")], "9 is not on the scale"
+    assert [(one.column, one.value) for one in mapped.unknown_gold] == [("a", "so-so")], "9 is outside the scale"
     choice = Codebook(kind="choice", labels=(Label(name="Yes", id="y", code=1), Label(name="No", id="n", code=0)))
-    meant = build(
+    mapped_choice = build(
         "text,g\nt1,aye\nt2,nay\nt3,1\nt4,?\n", choice, gold=(GoldSource("g", "choice"),),
         value_map={"aye": "Yes", "nay": 0, "?": None},
     )  # fmt: skip
-    assert [one.gold.get("gold", {}).get("label") for one in meant.documents] == ["y", "n", "y", None]
-    assert not meant.unknown_gold
+    assert [one.gold.get("gold", {}).get("label") for one in mapped_choice.documents] == ["y", "n", "y", None]
+    assert not mapped_choice.unknown_gold
 
 
 def test_documents_of_a_group_are_kept_together_in_order() -> None:
@@ -323,8 +323,8 @@ def test_documents_show_their_neighbours_in_the_group() -> None:
     ],
 )
 def test_gold_value_options_are_parsed(text: str, kind: Any, expected: Any) -> None:
-    book = Codebook(kind=kind, labels=(Label(name="Clean", code=7),))
-    assert parse_value_option([text], book) == dict([expected])
+    codebook = Codebook(kind=kind, labels=(Label(name="Clean", code=7),))
+    assert parse_value_option([text], codebook) == dict([expected])
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_invalid_gold_value_options_are_rejected(text: str, kind: Any) -> None:
         parse_value_option([text], Codebook(kind=kind, labels=(Label(name="Clean", code=7),)))
 
 
-def test_without_a_codebook_gold_is_keyed_by_name() -> None:
+def test_gold_without_a_codebook_is_keyed_by_name() -> None:
     assert build("text,Price\na,1\n", gold=(GoldSource("Price"),)).documents[0].gold == {GOLD_RATER: {"Price": True}}
     listed = build("text,tags\na,x|y\nb,y\n", gold=(GoldSource("tags", "list"),))
     assert listed.documents[1].gold == {GOLD_RATER: {"y": True, "x": False}}
@@ -429,18 +429,18 @@ def test_codebook_from_label_columns() -> None:
     assert (made.kind, made.names) == ("multilabel", ("Price", "Rooms"))
 
 
-def test_codebook_from_ratings_spans_the_scale() -> None:
+def test_scale_of_a_codebook_from_ratings_covers_all_ratings() -> None:
     data = table("text,a,b\nx,1,2: yes\ny,(-1): no,4\n")
     made = codebook_from_gold(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))))
     assert (made.kind, made.scale and made.scale.model_dump()) == ("rating", {"min": -1, "max": 4})
 
 
-def test_scales_are_those_of_the_dimensions_although_raters_avoid_the_ends() -> None:
+def test_scales_of_dimensions_are_inferred_with_unused_ends() -> None:
     data = table("text,fluent,relevant,effect,overall,style,tone\n" + "x,1,0,-1,2,1,3\ny,2,2,1,5,4,2\n" * 10)
     columns = ("fluent", "relevant", "effect", "overall", "style", "tone")
     made = codebook_from_gold(data, Mapping(text="text", gold=tuple(map(GoldSource, columns))))
     scales = [made.scale_of(label.id) for label in made.labels]
-    # fluent lacks 0 as relevant ends at 2, too; style lacks 5; tone has no dimension of its own length beside it
+    # fluent has no 0, but relevant also ends at 2; style has no 5; no other dimension has the length of tone.
     assert [(scale.min, scale.max) for scale in scales] == [(0, 2), (0, 2), (-1, 1), (1, 5), (1, 5), (1, 3)]
 
 
@@ -448,9 +448,9 @@ def test_codebook_from_lists_and_choices() -> None:
     lists = codebook_from_gold(
         table("text,t\na,x|y\nb,Y|none\nc,y\n"), Mapping("text", gold=(GoldSource("t", "list"),))
     )
-    assert (lists.kind, lists.names) == ("multilabel", ("y", "x"))  # by frequency
+    assert (lists.kind, lists.names) == ("multilabel", ("y", "x"))  # sorted by frequency
     choice = codebook_from_gold(table("text,t\na,10\nb,2\nc,2\n"), Mapping("text", gold=(GoldSource("t", "choice"),)))
-    assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # numbers by value
+    assert [(label.name, label.code) for label in choice.labels] == [("2", 2), ("10", 10)]  # sorted by number
 
 
 def test_codebook_from_unsuitable_gold_is_refused() -> None:
@@ -524,11 +524,11 @@ def test_mapping_suggested_without_a_codebook() -> None:
         ("good food_A1,good food_A2,bar_A1,bar_A2", "good food,good food,bar,bar", "A1,A2,A1,A2"),
         ("a_coder 1,a_coder 2,b_coder 1,b_coder 2", "a,a,b,b", "coder 1,coder 2,coder 1,coder 2"),
         ("a_rater_x,b_rater_x,a_rater_y,b_rater_y", "a,b,a,b", "rater_x,rater_x,rater_y,rater_y"),
-        ("food_1,food_2,bar_1", "", ""),  # not every label by each
-        ("food_price,food_taste,bar_price,bar_taste", "", ""),  # nobody is called so
-        ("q_1,q_2,q_3", "", ""),  # one label would be left
-        ("food_A1,bar_A1", "", ""),  # and one rater
-        ("food_A1,food_A2,bar_A1,bar_A2,vegan", "", ""),  # not all are
+        ("food_1,food_2,bar_1", "", ""),  # not every rater has every label
+        ("food_price,food_taste,bar_price,bar_taste", "", ""),  # not names of raters
+        ("q_1,q_2,q_3", "", ""),  # only one label
+        ("food_A1,bar_A1", "", ""),  # only one rater
+        ("food_A1,food_A2,bar_A1,bar_A2,vegan", "", ""),  # one column has no rater
     ],
 )
 def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: str) -> None:
@@ -541,7 +541,7 @@ def test_suggested_raters_without_a_codebook(columns: str, labels: str, raters: 
     assert ("by 2 raters" in found.reasons[2]) is bool(raters)
 
 
-def test_suggests_ratings_of_several_dimensions_by_several_raters() -> None:
+def test_ratings_of_several_dimensions_by_several_raters_are_suggested() -> None:
     columns = [f"{name}_r{rater}" for name in ("Overall", "Fluency", "Empathy") for rater in range(1, 6)]
     rows = "".join(f"a long text {n},{','.join(str((n * 7 + k) % 5 + 1) for k in range(15))},{n}\n" for n in range(20))
     data = table(f"text,{','.join(columns)},turns\n{rows}")
@@ -555,8 +555,8 @@ def test_suggests_ratings_of_several_dimensions_by_several_raters() -> None:
     assert build_documents(data, found, codebook).with_gold == 20
 
 
-def test_gold_columns_give_a_dimension_the_half_of_the_scale_that_it_uses() -> None:
-    # As in the FED data: overall from 0 to 4, interesting from 0 to 2, understandable 0 or 1.
+def test_dimension_gets_the_half_of_the_scale_that_it_uses() -> None:
+    # The FED data have such scales: overall 0 to 4, interesting 0 to 2, understandable 0 or 1.
     rows = "".join(f"a long text {n},{n % 5},{n % 3},{n % 2}\n" for n in range(20))
     data = table(f"text,overall,interesting,understandable\n{rows}")
     gold = tuple(GoldSource(name) for name in ("overall", "interesting", "understandable"))
@@ -564,8 +564,8 @@ def test_gold_columns_give_a_dimension_the_half_of_the_scale_that_it_uses() -> N
     assert [str(scale) for scale in codebook.scales] == ["0 to 4", "0 to 2", "0 to 1"]
 
 
-def test_gold_columns_give_a_dimension_without_negative_ratings_no_negative_points() -> None:
-    # As in the MSLR data: the direction of an effect from -1 to 1, its strength from 0 to 3.
+def test_dimension_without_negative_ratings_has_no_negative_points() -> None:
+    # The MSLR data have such scales: the direction of an effect from -1 to 1, its strength from 0 to 3.
     cells = {"-1": "(-1): negative", "0": "0: none", "1": "(+1): positive"}
     rows = "".join(f"a long text {n},{cells[str(n % 3 - 1)]},{n % 4}\n" for n in range(24))
     data = table(f"text,effect,strength\n{rows}")
@@ -574,17 +574,17 @@ def test_gold_columns_give_a_dimension_without_negative_ratings_no_negative_poin
     assert [str(scale) for scale in codebook.scales] == ["-1 to 1", "0 to 3"]
     assert build_documents(data, mapping, codebook).with_gold == 24
     few = table("text,effect,strength\n" + "".join(rows.splitlines(keepends=True)[:12]))
-    assert not codebook_from_gold(few, mapping).mixes_scales, "12 ratings do not tell"
+    assert not codebook_from_gold(few, mapping).mixes_scales, "12 ratings are too few to detect the scale"
 
 
-def test_gold_off_the_scale_of_its_dimension_is_no_gold() -> None:
+def test_gold_outside_the_scale_of_its_dimension_is_ignored() -> None:
     given = {"kind": "rating", "labels": [{"name": "a", "scale": {"min": 0, "max": 2}}, {"name": "b"}]}
     data = table("text,a,b\nsome words,4,4\n")
     built = build_documents(data, Mapping(text="text", gold=(GoldSource("a"), GoldSource("b"))), parse_codebook(given))
     assert [(one.column, one.value) for one in built.unknown_gold] == [("a", "4")]
 
 
-def test_suggests_ratings_despite_cells_that_are_not_numbers() -> None:
+def test_ratings_are_suggested_despite_cells_that_are_not_numbers() -> None:
     cells = ["2: yes", "1: partly", "N/A: nothing to rate", "0: no"]
     rows = "".join(f"a long text {n},{cells[n % 4]},{cells[(n + 1) % 4]}\n" for n in range(20))
     data = table(f"text,clarity_A0,clarity_A1\n{rows}")
@@ -593,7 +593,7 @@ def test_suggests_ratings_despite_cells_that_are_not_numbers() -> None:
     assert codebook_from_gold(data, found).scale == Scale(min=0, max=2)
 
 
-def test_prefers_columns_of_0_and_1_to_a_list() -> None:
+def test_columns_of_0_and_1_are_preferred_to_a_list() -> None:
     rows = "".join(f"Some words {n},t{n % 33}|t{n * 7 % 33},{n % 2},{n % 3 == 0:d}\n" for n in range(80))
     assert suggest_mapping(table("text,tags,Food,Price\n" + rows)).gold == (GoldSource("Food"), GoldSource("Price"))
 

@@ -1,4 +1,4 @@
-"""json and jsonl."""
+"""Tests of the reader of json and jsonl files."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ values = st.recursive(
 
 @given(st.lists(st.fixed_dictionaries({"text": st.text("ab é"), "x": values}), min_size=1, max_size=5), st.booleans())
 def test_json_written_by_python_is_read_back(rows: list[dict[str, Any]], ascii: bool) -> None:
-    whole = read(json.dumps(rows, ensure_ascii=ascii), "data.json")
+    table = read(json.dumps(rows, ensure_ascii=ascii), "data.json")
     lines = read("\n".join(json.dumps(row, ensure_ascii=ascii) for row in rows))
-    assert [whole.row(n) for n in range(len(whole))] == rows
+    assert [table.row(n) for n in range(len(table))] == rows
     assert [lines.row(n) for n in range(len(lines))] == rows

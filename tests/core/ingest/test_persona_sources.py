@@ -1,4 +1,4 @@
-"""Documents that personas are made from: txt, md and pdf, and what cannot be read."""
+"""Tests of the reader of txt, md and pdf files, which are sources of personas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.ingest.persona_sources import read_text_file
 
 
 def pdf(text: str) -> bytes:
-    """A PDF of one page by hand: a header, five objects and their table."""
+    """Return a PDF with one page: a header, five objects and their table."""
     stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode()
     objects = [
         b"<< /Type /Catalog /Pages 2 0 R >>",

@@ -1,4 +1,4 @@
-"""The profile of a set of documents."""
+"""Tests of the profile of a set of documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_profile_of_a_worked_example() -> None:
     ]
     found = profile_documents(documents)
     assert (found.documents, found.duplicates, found.empties) == (4, 1, 1)
-    # words 3, 1, 1, 0: the median lies between 1 and 1, 90% of four are all four
+    # Numbers of words are 3, 1, 1, 0: the median is 1, and 90% of four documents are all four.
     assert (found.words.minimum, found.words.median, found.words.mean, found.words.p90, found.words.maximum) == (
         0,
         1,
@@ -43,7 +43,7 @@ def test_profile_without_documents() -> None:
 def test_outlier_does_not_flatten_the_histogram() -> None:
     found = summarise_lengths([*range(1, 100), 100_000])
     assert len(found.bins) == BINS
-    assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bars of 5
+    assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bins of 5
     assert found.bins[-1] == Bin(96, 100_000, 5)
 
 

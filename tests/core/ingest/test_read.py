@@ -1,4 +1,4 @@
-"""Reading any bytes gives a table or an input error."""
+"""Tests of reading arbitrary bytes: the result is a table or an input error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workbooks and Parquet."""
+"""Tests of the readers of workbooks and Parquet files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_xlsx_values_line_numbers_and_blank_rows(xlsx: Book) -> None:
     data = xlsx({"Reviews": [[], ["id", " text ", None, "Price"], [1, "a\nb", None, True], [], [2.5, "=c", None, 0]]})
     shares: list[float] = []
     table = read_table(data, name="data.xlsx", progress=shares.append)
-    assert table.columns == ("id", "text", "Price")  # the blank column without cells is left out
+    assert table.columns == ("id", "text", "Price")  # a column without cells is left out
     assert table.row(0) == {"id": 1, "text": "a\nb", "Price": True}
     assert table.row(1) == {"id": 2.5, "text": "=c", "Price": 0}
     assert type(table.row(0)["id"]) is int
@@ -49,7 +49,7 @@ def test_first_sheet_with_cells_or_the_named_sheet_is_read(xlsx: Book) -> None:
         read_table(data, name="data.xlsx", sheet="Empty")
 
 
-def test_ods_values(ods: Book) -> None:
+def test_values_of_ods_files_are_read(ods: Book) -> None:
     table = read_table(ods([["text", "Price"], ["schön", "1"]]), name="data.ods")
     assert table.row(0) == {"text": "schön", "Price": "1"}
     assert table.format == "ods"
@@ -77,7 +77,7 @@ def parquet(columns: dict[str, Any], **options: Any) -> bytes:
     return out.getvalue()
 
 
-def test_parquet_values() -> None:
+def test_values_of_parquet_files_are_read() -> None:
     data = parquet(
         {
             "id": [1, 2],

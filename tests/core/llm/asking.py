@@ -1,4 +1,4 @@
-"""Send requests to a scripted server through the library, as the engine does."""
+"""Helpers that send requests to a scripted server through the model library, as the engine does."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ MESSAGES = (Message("system", "You label."), Message("user", "Text."))
 
 @dataclass
 class CallOutcome:
-    """The replies, the capabilities known afterwards, and every body that the server received."""
+    """The replies, the capabilities known afterwards, and all bodies that the server received."""
 
     replies: list[Reply] = field(default_factory=list)
-    known: ModelCapabilities = field(default_factory=ModelCapabilities)
+    capabilities: ModelCapabilities = field(default_factory=ModelCapabilities)
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def reply(self) -> Reply:
-        """The last reply."""
+        """Return the last reply."""
         return self.replies[-1]
 
 
@@ -47,10 +47,10 @@ def ask(
     retry: int = 0,
     limit_factor: int = 1,
     silence: float | None = None,
-    before: Callable[[ModelCapabilities], None] = lambda _known: None,
+    before: Callable[[ModelCapabilities], None] = lambda _capabilities: None,
     **sampling: Any,
 ) -> CallOutcome:
-    """Send the same request ``times`` times to this server; ``before`` prepares the known capabilities."""
+    """Send the same request ``times`` times to this server; ``before`` sets up the known capabilities."""
 
     async def go(server: Scripted) -> CallOutcome:
         url = server.url if dialect == "openai" else server.url.removesuffix("/v1")
@@ -61,8 +61,8 @@ def ask(
             protocol="single", codebook=book, role_models={"annotator": role_model}, templates={}, handling=handling
         )
         request = Request("annotator", MESSAGES, form=form, retry=retry, limit_factor=limit_factor)
-        outcome = CallOutcome(known=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
-        before(outcome.known)
+        outcome = CallOutcome(capabilities=models.capabilities.of(models.place("local"), "m"), sent=server.requests)
+        before(outcome.capabilities)
         try:
             for _ in range(times):
                 document = Document("1", {"text": "Text."})
@@ -76,11 +76,11 @@ def ask(
 
 
 def refusing(then: Behaviour, *rules: tuple[Callable[[dict[str, Any]], object], int, Any]) -> Behaviour:
-    """Answer with a status and body if a rule fits the request, otherwise as ``then``."""
+    """Answer with the status and body of the first rule that matches the request, otherwise as ``then``."""
 
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-        for fits, status, reply in rules:
-            if fits(body):
+        for matches, status, reply in rules:
+            if matches(body):
                 return web.json_response(reply, status=status)
         return await then(request, body)
 

@@ -1,4 +1,4 @@
-"""Any bytes from a server become a reply or a ModelError that does not contain the key."""
+"""Tests of chat requests: any bytes from a server become a reply or a ModelError without the key."""
 
 from __future__ import annotations
 
@@ -57,8 +57,10 @@ def ask(
         models = ModelLibrary([connection("local", url, dialect)])
         sampling, handling = Sampling(max_tokens=max_tokens), Handling(deadline=deadline)
         role_model = models.resolve(RoleModel(connection="local", model="m", sampling=sampling))
-        book, role_models = Codebook(labels=(Label(name="A"),)), {"annotator": role_model}
-        run = RunSettings(protocol="single", codebook=book, role_models=role_models, templates={}, handling=handling)
+        codebook, role_models = Codebook(labels=(Label(name="A"),)), {"annotator": role_model}
+        run = RunSettings(
+            protocol="single", codebook=codebook, role_models=role_models, templates={}, handling=handling
+        )
         request = Request("annotator", (Message("user", "Text."),), form="labels")
         try:
             return await models.ask(
@@ -81,24 +83,24 @@ def sending(*events: bytes) -> Behaviour:
 def test_characters_split_over_two_events_are_joined() -> None:
     received: list[str] = []
     halves = [event(b'{"choices": [{"delta": {"content": "%s"}}]}' % half) for half in (rb"a \ud83d", rb"\uDE00 b")]
-    lone = event(rb'{"choices": [{"delta": {"content": "\udc00 c \ud83d"}, "finish_reason": "stop"}]}')
-    reply = ask(sending(*halves, lone), on_delta=lambda text, _: received.append(text))
+    last = event(rb'{"choices": [{"delta": {"content": "\udc00 c \ud83d"}, "finish_reason": "stop"}]}')
+    reply = ask(sending(*halves, last), on_delta=lambda text, _: received.append(text))
     assert reply.text == "".join(received) == "a \U0001f600 b\ufffd c "
 
 
 def test_other_line_ends_and_missing_spaces_are_accepted() -> None:
-    whole = json.dumps(piece("né", finish="stop"), ensure_ascii=False).encode()
-    at = whole.index("é".encode()) + 1  # in the middle of a character
+    data = json.dumps(piece("né", finish="stop"), ensure_ascii=False).encode()
+    at = data.index("é".encode()) + 1  # in the middle of a character
     parts = [
         b": waiting\r\n\r\n",
-        b"event: message\r\nid: 3\r\ndata:" + whole[:at],
-        whole[at:] + b"\r\n\r\ndata:[DONE]",
+        b"event: message\r\nid: 3\r\ndata:" + data[:at],
+        data[at:] + b"\r\n\r\ndata:[DONE]",
     ]
     assert ask(sending(*parts)).text == "né"
 
 
 def pausing(*events: bytes, drop: bool = False) -> Behaviour:
-    """Send the first event, then the others so soon that they are coalesced."""
+    """Send the events with pauses that are short enough to coalesce all events after the first."""
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
@@ -117,7 +119,7 @@ def test_quick_chunks_are_coalesced_and_flushed_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(streaming, "COALESCE_SECONDS", 60)
-    said = [event(piece(word)) for word in "one two three".split()]
+    events = [event(piece(word)) for word in "one two three".split()]
 
     async def go(server: Scripted) -> list[list[bytes]]:
         address = f"{server.url}/chat/completions"
@@ -125,14 +127,14 @@ def test_quick_chunks_are_coalesced_and_flushed_at_the_end(
             async with asyncio.timeout(30):
                 return [some async for some in streaming.Lines(response, ROLE_MODEL)]
 
-    with Scripted(pausing(*said)) as server:
+    with Scripted(pausing(*events)) as server:
         readings = asyncio.run(go(server))
     assert len(readings) == 2
-    assert [line for some in readings for line in some if line] == [data.strip() for data in said]
+    assert [line for some in readings for line in some if line] == [data.strip() for data in events]
 
 
 def test_bytes_received_before_a_broken_connection_are_read() -> None:
-    """aiohttp raises the break before it hands out what came before it and was not read yet."""
+    # aiohttp raises the connection error before it returns bytes that were received earlier.
     assert ask(pausing(event(piece("a")), event(piece("b", finish="stop")), event(b"[DONE]"), drop=True)).text == "ab"
     with pytest.raises(errors.CutStream) as caught:
         ask(pausing(event(piece("a")), event(piece("b")), event(piece("c")), drop=True))
@@ -142,12 +144,12 @@ def test_bytes_received_before_a_broken_connection_are_read() -> None:
 @pytest.mark.parametrize(("field", "limit"), [("content", 160), ("reasoning", 640)])
 def test_runaway_reply_is_cut_off_and_not_retried(monkeypatch: pytest.MonkeyPatch, field: str, limit: int) -> None:
     monkeypatch.setattr(streaming, "SPARE_CHARACTERS", 0)
-    words = b'{"choices":[{"delta":{"%s":"on and on "}}]}' % field.encode()
+    chunk = b'{"choices":[{"delta":{"%s":"on and on "}}]}' % field.encode()
     with pytest.raises(errors.RunawayReply, match="without an end, with an output limit of 10 tokens") as caught:
-        ask(sending(*[event(words)] * 500), max_tokens=10)
+        ask(sending(*[event(chunk)] * 500), max_tokens=10)
     assert not caught.value.retryable
     assert caught.value.billed[1] <= limit / 4 + 10
-    ask(sending(*[event(words)] * (limit // 10 - 1), event(piece("end", finish="stop"))), max_tokens=11)
+    ask(sending(*[event(chunk)] * (limit // 10 - 1), event(piece("end", finish="stop"))), max_tokens=11)
 
 
 @pytest.mark.parametrize("part", [event(piece("a")), b": ping\n\n", b"d"], ids=["characters", "comments", "bytes"])
@@ -168,7 +170,7 @@ def test_endless_reply_is_stopped_at_the_deadline(part: bytes) -> None:
     assert time.monotonic() - began < 30
 
 
-def test_the_default_deadline_grows_with_the_output_limit() -> None:
+def test_default_deadline_grows_with_the_output_limit() -> None:
     assert streaming.reply_seconds(100) == 600
     assert streaming.reply_seconds(8192) == 4096
 
@@ -197,7 +199,7 @@ def test_keep_alive_comments_do_not_reset_the_silence_timeout(monkeypatch: pytes
 
 
 @pytest.mark.parametrize("count", ["many", -3, 2**40, 10**30, None, [1], True, 1.5])
-def test_impossible_token_counts_are_ignored(count: Any) -> None:
+def test_invalid_token_counts_are_ignored(count: Any) -> None:
     usage = {"choices": [], "usage": {"prompt_tokens": count, "completion_tokens": count}}
     reply = ask(sending(event(piece("yes", finish="stop")), event(usage)))
     assert reply.usage.completion_tokens in (0, 1)
@@ -207,19 +209,19 @@ def test_impossible_token_counts_are_ignored(count: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "seconds"),
+    ("value", "seconds"),
     [("7", 7.0), ("nan", None), ("inf", 300.0), ("-5", 0.0), ("soon", None), ("", None), ("1e400", 300.0)],
 )
-def test_retry_after_accepts_plausible_seconds_only(said: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": said}) == seconds
+def test_retry_after_accepts_plausible_seconds_only(value: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": value}) == seconds
     if seconds != 7.0:
-        assert retry_after({"retry-after": "7", "retry-after-ms": said}) == (7.0 if seconds is None else seconds)
+        assert retry_after({"retry-after": "7", "retry-after-ms": value}) == (7.0 if seconds is None else seconds)
 
 
-def test_retry_after_may_be_a_date_with_or_without_a_zone() -> None:
+def test_retry_after_can_be_a_date_with_or_without_a_zone() -> None:
     moment = datetime.now(UTC) + timedelta(seconds=60)
-    for said in (format_datetime(moment, usegmt=True), format_datetime(moment).replace("+0000", "-0000")):
-        assert 50 < (retry_after({"retry-after": said}) or 0) <= 60
+    for value in (format_datetime(moment, usegmt=True), format_datetime(moment).replace("+0000", "-0000")):
+        assert 50 < (retry_after({"retry-after": value}) or 0) <= 60
 
 
 @given(JUNK | st.fixed_dictionaries({}, optional=dict.fromkeys(("choices", "usage", "error", "message", "done"), JUNK)))
@@ -278,7 +280,7 @@ def test_server_messages_lose_control_characters() -> None:
         assert str(caught.value).encode().decode().isprintable()
 
 
-def test_keys_are_redacted_whole_or_cut_and_placeholders_are_not() -> None:
+def test_complete_and_truncated_keys_are_redacted_and_placeholders_are_not() -> None:
     assert redacted(f"a {KEY}, {KEY}b {KEY[:15]}", KEY) == "a [key], [key]b [key]"
     assert redacted("sk-secret is the beginning of many", KEY) == "sk-secret is the beginning of many"
     assert redacted("none of it, to none", "none") == "none of it, to none"

@@ -1,4 +1,4 @@
-"""A key is sent to the origin that it was given for, and to no other."""
+"""Tests of connections: a key is sent only to the origin for which it was set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROVIDERS = [preset for preset in PRESETS if len(preset.environment_variables) =
 
 
 class MemoryKeyring(keyring.backend.KeyringBackend):
-    """A keyring that exists only in this test."""
+    """Keyring in memory."""
 
     priority = 1  # type: ignore[assignment]
 
@@ -41,7 +41,7 @@ def memory() -> Iterator[MemoryKeyring]:
 
 @pytest.mark.parametrize("preset", PROVIDERS, ids=lambda preset: preset.name)
 @pytest.mark.parametrize("number", [0, 1])
-def test_a_providers_key_is_sent_to_the_provider_only(
+def test_key_of_a_provider_is_sent_to_the_provider_only(
     preset: Connection, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(preset.environment_variables[number], KEY)
@@ -65,7 +65,7 @@ def test_key_of_a_custom_connection_comes_from_its_own_variable(monkeypatch: pyt
     assert find_key(connection("other", "http://127.0.0.1:9/v1")) is None
 
 
-def test_a_key_in_the_keyring_belongs_to_one_origin(memory: MemoryKeyring) -> None:
+def test_key_in_the_keyring_belongs_to_one_origin(memory: MemoryKeyring) -> None:
     remember_key(connection("mine", "https://models.example/v1"), KEY)
     assert find_key(connection("mine", "https://models.example:443/v1/other")) == KEY
     for address in ("http://models.example/v1", "https://models.example:444/v1", "https://evil.example/v1"):

@@ -1,4 +1,4 @@
-"""Embeddings from a server's endpoint, and the errors if there are none."""
+"""Tests of embeddings from the endpoint of a server, and of errors of missing models and servers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ from tests.servers.running import free_port
 
 
 class _Endpoint(BaseHTTPRequestHandler):
-    """Gives each text its length and 1, in the wrong order; knows one model."""
+    """Endpoint with one model; the vector of a text is its length and 1, and results are in reverse order."""
 
     def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        known = asked["model"] == "tiny"
+        request = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        known = request["model"] == "tiny"
         rows = [
-            {"object": "embedding", "index": place, "embedding": [float(len(text)), 1.0]}
-            for place, text in enumerate(asked["input"])
+            {"object": "embedding", "index": index, "embedding": [float(len(text)), 1.0]}
+            for index, text in enumerate(request["input"])
         ]
-        told = {"object": "list", "model": "tiny", "data": rows[::-1], "usage": {"prompt_tokens": 1, "total_tokens": 1}}
-        body = json.dumps(told if known else {"error": {"message": "no such model"}}).encode()
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        reply = {"object": "list", "model": "tiny", "data": rows[::-1], "usage": usage}
+        body = json.dumps(reply if known else {"error": {"message": "no such model"}}).encode()
         self.send_response(200 if known else 404)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(body)))
@@ -35,7 +36,7 @@ class _Endpoint(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Nothing on stderr."""
+        """Write no log."""
 
 
 @pytest.fixture
@@ -44,8 +45,8 @@ def places() -> Iterator[dict[str, Connection]]:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     near = connection("near", f"http://127.0.0.1:{server.server_port}/v1")
-    gone = connection("gone", f"http://127.0.0.1:{free_port()}/v1")
-    yield {place.name: place for place in (*PRESETS, near, gone)}
+    unreachable = connection("gone", f"http://127.0.0.1:{free_port()}/v1")
+    yield {place.name: place for place in (*PRESETS, near, unreachable)}
     server.shutdown()
     thread.join()
     server.server_close()
@@ -56,17 +57,17 @@ def test_embeddings_are_in_the_order_of_the_texts(places: dict[str, Connection])
     assert embed is not None
     texts = ["x" * (number % 5 + 1) for number in range(embeddings.BATCH + 3)]
     assert embed(texts).tolist() == [[len(text), 1.0] for text in texts]
-    assert embed([""]).tolist() == [[1.0, 1.0]], "an empty text is sent as a mark: servers refuse it"
+    assert embed([""]).tolist() == [[1.0, 1.0]], "servers refuse an empty text, so a placeholder is sent"
 
 
 def test_missing_model_and_unreachable_server_are_distinguished(places: dict[str, Connection]) -> None:
-    missing, gone = embeddings.embedder("near/other", places), embeddings.embedder("gone/tiny", places)
+    missing, unreachable = embeddings.embedder("near/other", places), embeddings.embedder("gone/tiny", places)
     assert missing is not None
-    assert gone is not None
+    assert unreachable is not None
     with pytest.raises(NoSuchModel):
         missing(["x"])
     with pytest.raises(Unreachable):
-        gone(["x"])
+        unreachable(["x"])
 
 
 @pytest.mark.parametrize("spec", ["nowhere/tiny", "builtin/lexical", "tiny"])

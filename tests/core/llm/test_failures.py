@@ -1,4 +1,4 @@
-"""An address with the wrong scheme (http or https) is detected quickly and named in the error."""
+"""Tests of addresses with the wrong scheme (http or https): the error names the mistake quickly."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from core.runs import RoleModel, RunSettings
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 ALERT = b"\x15\x03\x03\x00\x02\x02\x28"
-"""A TLS server's "handshake failure"."""
+"""TLS alert "handshake failure"."""
 
 
 def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.ModelError, int]:
-    """Return the error of a request to this server at this scheme, and the number of connections."""
+    """Return the error of a request to this server with this scheme, and the number of connections.
+
+    With ``before`` the server counts as having answered an earlier request.
+    """
     seen: list[int] = []
 
     async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -53,42 +56,42 @@ def failure(serve: Serve, scheme: str, before: bool = False) -> tuple[errors.Mod
 
 
 async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer as a web server that rejects what it cannot read."""
+    """Answer any request with status 400, like a web server that cannot parse it."""
     await reader.read(20)
     writer.write(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")
 
 
-async def patient(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Wait for the end of a request's head, which a TLS greeting does not have."""
+async def waiting(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Wait for the end of the request head, which a TLS greeting does not have."""
     with contextlib.suppress(asyncio.IncompleteReadError):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.0 404 Not Found\r\n\r\n")
 
 
-async def mute(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+async def silent(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
     """Never answer."""
     while await reader.read(100):
         pass
 
 
 async def secure(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Speak TLS: close the connection without a greeting."""
+    """Act as a TLS server: close the connection without a TLS greeting."""
     if (await reader.read(20)).startswith(b"\x16\x03"):
         writer.write(ALERT)
 
 
-async def gone(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+async def closing(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
     """Close every connection."""
     await reader.read(20)
 
 
 @pytest.fixture(autouse=True)
-def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "CONNECT_SECONDS", 0.3)
     monkeypatch.setattr(failures, "LOOK_SECONDS", 0.3)
 
 
-@pytest.mark.parametrize("serve", [plain, patient])
+@pytest.mark.parametrize("serve", [plain, waiting])
 def test_https_to_a_plain_http_server_is_named(serve: Serve) -> None:
     error, _ = failure(serve, "https")
     assert type(error) is errors.OtherProtocol
@@ -98,7 +101,7 @@ def test_https_to_a_plain_http_server_is_named(serve: Serve) -> None:
 
 
 def test_https_to_a_silent_server_suggests_http() -> None:
-    error, seen = failure(mute, "https")
+    error, seen = failure(silent, "https")
     assert type(error) is errors.OtherProtocol
     assert "does not begin TLS" in error.message
     assert "http://127.0.0.1:" in error.remedy
@@ -112,13 +115,13 @@ def test_http_to_a_tls_server_is_named() -> None:
 
 
 def test_server_that_closes_every_connection_is_not_called_another_protocol() -> None:
-    assert type(failure(gone, "http")[0]) is errors.CutStream
-    assert type(failure(gone, "https")[0]) is errors.Unreachable
+    assert type(failure(closing, "http")[0]) is errors.CutStream
+    assert type(failure(closing, "https")[0]) is errors.Unreachable
 
 
 def test_server_that_answered_before_is_not_called_another_protocol() -> None:
-    """A server that is only slow, or stops in the middle of a run, is therefore retried as usual."""
-    assert type(failure(mute, "https", before=True)[0]) is errors.Unreachable
+    # A server that is slow or stops during a run is therefore retried as usual.
+    assert type(failure(silent, "https", before=True)[0]) is errors.Unreachable
     error, seen = failure(secure, "http", before=True)
     assert type(error) is errors.CutStream
     assert seen == 1

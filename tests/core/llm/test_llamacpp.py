@@ -1,4 +1,4 @@
-"""The client against llama.cpp's own server with a tiny random model."""
+"""Tests of the client with the llama.cpp server and a tiny random model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ollama's own API: thinking, schemas and the requested context."""
+"""Tests of the Ollama API: thinking, schemas and the requested context."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.servers.scripted import event, piece, stream
 
 
 async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
-    """Reply "none", with thinking unless it is switched off."""
+    """Reply "none" with thinking, unless thinking is disabled."""
     thinks = body.get("think", True) is not False
     lines = [{"message": {"role": "assistant", "thinking": "hm"}, "done": False}] if thinks else []
     lines.append({"message": {"content": "none"}, "done": False})
@@ -48,8 +48,8 @@ def test_unsupported_think_level_becomes_true_or_is_left_out() -> None:
 
 
 def test_num_ctx_is_a_power_of_two_and_never_shrinks() -> None:
-    def before(known: ModelCapabilities) -> None:
-        known.num_ctx = 8192
+    def before(capabilities: ModelCapabilities) -> None:
+        capabilities.num_ctx = 8192
 
     assert ask(answer, dialect="ollama").sent[0]["options"]["num_ctx"] == 4096
     assert ask(answer, dialect="ollama", max_tokens=4000).sent[0]["options"]["num_ctx"] == 8192
@@ -57,13 +57,13 @@ def test_num_ctx_is_a_power_of_two_and_never_shrinks() -> None:
 
 
 def test_num_ctx_is_bounded_by_the_model_and_too_long_prompts_are_not_sent() -> None:
-    def before(known: ModelCapabilities) -> None:
-        known.context = 3000
+    def before(capabilities: ModelCapabilities) -> None:
+        capabilities.context = 3000
 
     assert ask(answer, dialect="ollama", before=before).sent[0]["options"]["num_ctx"] == 3000
 
-    def tiny(known: ModelCapabilities) -> None:
-        known.context = 0
+    def tiny(capabilities: ModelCapabilities) -> None:
+        capabilities.context = 0
 
     sent: list[object] = []
     with pytest.raises(errors.ContextTooLong, match="at least 1 tokens") as caught:
@@ -105,15 +105,15 @@ def test_broken_streams_raise_the_right_error(lines: list[dict[str, Any]], expec
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
 def test_endless_stream_of_empty_events_times_out(dialect: Dialect) -> None:
-    """Empty events do not reset the silence timeout: only text does."""
+    # Only events with text reset the silence timeout.
     one = b'{"message": {"content": ""}, "done": false}\n'
-    said = one if dialect == "ollama" else event(piece(""))
+    chunk = one if dialect == "ollama" else event(piece(""))
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
         for _ in range(500):
-            await response.write(said)
+            await response.write(chunk)
             await asyncio.sleep(0.02)
         return response
 

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible client: each failure has its own error, refused parameters are dropped once."""
+"""Tests of the OpenAI-compatible client: each failure has its own error, refused parameters are dropped once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ASK = Request("annotator", (Message("system", "You label."), Message("user", "Te
 
 
 def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | None = None, **sampling: Any) -> Reply:
-    """Ask the scripted server through the library; gives the last reply."""
+    """Send the request through the model library and return the last reply."""
 
     async def go() -> Reply:
         models = ModelLibrary([connection("local", server.url)])
@@ -43,7 +43,7 @@ def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | 
                     ASK,
                     settings,
                     Document("1", {"text": "Text."}),
-                    lambda text, why: sink.append((text, why)),
+                    lambda text, reasoning: sink.append((text, reasoning)),
                 )
             return reply
         finally:
@@ -52,20 +52,20 @@ def ask(server: Scripted, *, times: int = 1, received: list[tuple[str, bool]] | 
     return asyncio.run(go())
 
 
-def test_a_reply_is_streamed_with_its_usage() -> None:
+def test_reply_is_streamed_with_its_usage() -> None:
     received: list[tuple[str, bool]] = []
     with Scripted(reply_with("The aspects are none")) as server:
         reply = ask(server, received=received, temperature=0.5, max_tokens=77)
     assert reply.text == "The aspects are none"
     assert [text for text, _ in received] == ["The", " aspects", " are", " none"]
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.estimated) == (11, 7, False)
-    assert reply.cost_usd is None  # nobody publishes a price for this server
+    assert reply.cost_usd is None  # this server has no published price
     assert server.requests[0]["max_tokens"] == 77
     assert server.requests[0]["temperature"] == 0.5
     assert "top_p" not in server.requests[0]
 
 
-def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
+def test_reasoning_is_separated_and_missing_usage_is_estimated() -> None:
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return await stream(
             request,
@@ -79,7 +79,7 @@ def test_reasoning_is_kept_apart_and_missing_usage_is_estimated() -> None:
     assert (reply.text, reply.reasoning) == ("yes", "hmm so")
     assert reply.served_model == "m-2026-11"
     assert reply.usage.estimated
-    assert reply.usage.completion_tokens == 3  # 9 characters at 4 a token, rounded up
+    assert reply.usage.completion_tokens == 3  # 9 characters at 4 per token, rounded up
 
 
 def test_reply_of_a_server_that_does_not_stream_is_read() -> None:
@@ -137,7 +137,7 @@ ERROR = {"error": {"message": "no", "code": None}}
         (sending(event(piece(refusal="I will not"))), errors.Refused),
     ],
 )
-def test_each_failure_is_its_own_error(behave: Behaviour, expected: type[errors.ModelError]) -> None:
+def test_each_failure_has_its_own_error(behave: Behaviour, expected: type[errors.ModelError]) -> None:
     with Scripted(behave) as server, pytest.raises(expected) as caught:
         ask(server)
     assert type(caught.value) is expected
@@ -146,7 +146,7 @@ def test_each_failure_is_its_own_error(behave: Behaviour, expected: type[errors.
 
 
 def test_failed_attempt_reports_billed_tokens() -> None:
-    """Use the server's usage, else the length of the received text, else nothing."""
+    # Billed tokens are the usage of the server, otherwise estimated from the received text, otherwise zero.
     usage = event({"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 40}})
     empty = sending(event(piece(finish="stop")), usage, event(b"[DONE]"))
     for behave, billed in (
@@ -160,7 +160,7 @@ def test_failed_attempt_reports_billed_tokens() -> None:
         assert (prompt, reply) == billed if billed else (prompt > 0 and reply == 3)
 
 
-def test_nothing_listening_is_unreachable() -> None:
+def test_closed_port_is_unreachable() -> None:
     server = Scripted(reply_with(""))
     with server:
         pass
@@ -168,7 +168,7 @@ def test_nothing_listening_is_unreachable() -> None:
         ask(server)
 
 
-def test_silence_within_a_stream_is_a_stall_and_before_it_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_silence_is_a_timeout_before_a_stream_and_a_stall_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streaming, "SILENCE_SECONDS", 0.2)
 
     def silent(*events: bytes) -> Behaviour:
@@ -210,7 +210,7 @@ def test_refused_params_are_dropped_once_remembered_and_reported() -> None:
         reply = ask(server, times=2, temperature=0.0, seed=3)
     assert reply.text == "fine"
     assert reply.refused_params == ("seed", "temperature")
-    assert len(server.requests) == 5  # three lessons and the reply, then one request that knows them all
+    assert len(server.requests) == 5  # three refusals and the reply, then one request without the refused parameters
     assert server.requests[-1]["max_completion_tokens"] == 1024
 
 
@@ -251,7 +251,7 @@ def test_ollama_connection_uses_its_native_api() -> None:
 
 @pytest.mark.parametrize(("late", "connections"), [(0.01, 1), (5.0, 3)])
 def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(late: float, connections: int) -> None:
-    """A late end of the stream is not waited for."""
+    # The client does not wait for a late end of the stream.
     seen: set[int] = set()
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
@@ -269,17 +269,17 @@ def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(late: float
 
 
 def test_connection_closed_after_its_reply_is_replaced_without_error() -> None:
-    """As llama.cpp's server ends it after each stream although it promised to keep it: it goes when the next request
-    is on its way."""
-    said = event(piece("A", "stop")) + event(b"[DONE]")
-    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(said)
+    # The llama.cpp server announces keep-alive but closes the connection after each stream, while the next request is
+    # being sent.
+    body = event(piece("A", "stop")) + event(b"[DONE]")
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n" % len(body)
     connections: list[int] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         connections.append(len(connections))
-        asked = await reader.readuntil(b"\r\n\r\n")
-        await reader.readexactly(int(asked.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
-        writer.write(head + said)
+        request_head = await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(int(request_head.lower().split(b"content-length:")[1].split(b"\r\n")[0]))
+        writer.write(head + body)
         await reader.readexactly(1)
         writer.transport.abort()
 
@@ -315,8 +315,7 @@ def test_connection_closed_before_its_first_reply_is_an_error() -> None:
 
 
 def test_any_request_body_can_be_encoded() -> None:
-    """Half a character is replaced, and what no server can count is for the server to refuse: never a failure of the
-    run."""
+    # Lone surrogates are replaced, and numbers of any size are sent, so that the server can refuse them.
     with Scripted(reply_with("The aspects are none")) as server:
         ask(server, seed=2**70)
     assert server.requests[0]["seed"] == 2**70

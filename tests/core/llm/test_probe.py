@@ -1,4 +1,4 @@
-"""Facts about models: read from servers' listings or found by small requests, and kept."""
+"""Tests of model capabilities: read from model lists, probed by small requests, and stored."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def info_from(behave: Behaviour, *, model: str = "m", native: bool = False) -> t
 
 def listing(*entries: Any, props: Any = None, status: int = 200) -> Behaviour:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        said = props if request.path == "/props" else {"data": list(entries)}
-        return web.json_response(said, status=status)
+        reply = props if request.path == "/props" else {"data": list(entries)}
+        return web.json_response(reply, status=status)
 
     return behave
 
@@ -79,10 +79,10 @@ def test_ollama_context_and_thinking_are_read() -> None:
 
 
 @pytest.mark.parametrize("status", [200, 401, 500])
-@pytest.mark.parametrize("said", [[], {"data": 3}, None, {"model_info": 5, "capabilities": {}}])
-def test_malformed_model_info_is_ignored(said: Any, status: int) -> None:
+@pytest.mark.parametrize("reply", [[], {"data": 3}, None, {"model_info": 5, "capabilities": {}}])
+def test_malformed_model_info_is_ignored(reply: Any, status: int) -> None:
     async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
-        return web.json_response(said, status=status)
+        return web.json_response(reply, status=status)
 
     for native in (False, True):
         assert info_from(behave, native=native)[0] == ModelInfo()
@@ -99,7 +99,7 @@ def test_context_of_published_models_is_known_without_a_request() -> None:
     assert info.context > 100_000
 
 
-def examined(behave: Behaviour) -> tuple[ModelCapabilities, int]:
+def probe(behave: Behaviour) -> tuple[ModelCapabilities, int]:
     with Scripted(behave) as server:
 
         async def go() -> ModelCapabilities:
@@ -115,60 +115,71 @@ def examined(behave: Behaviour) -> tuple[ModelCapabilities, int]:
 
 
 def test_capable_server_is_recognised_with_four_requests() -> None:
-    async def able(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def capable(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path != "/v1/chat/completions":
             return web.json_response({"data": []})
         text = '{"reasoning": "", "labels": []}' if "response_format" in body else f"words of seed {body.get('seed')}"
-        said = piece(text, finish="stop", reasoning_content="hm")
+        reply = piece(text, finish="stop", reasoning_content="hm")
         if body.get("logprobs"):
-            said["choices"][0]["logprobs"] = {"content": []}
-        return await stream(request, event(said))
+            reply["choices"][0]["logprobs"] = {"content": []}
+        return await stream(request, event(reply))
 
-    known, asks = examined(able)
-    assert asks == 4
-    assert (known.seed, known.logprobs, known.schema, known.reasons) == (True, True, "full", True)
+    capabilities, requests = probe(capable)
+    assert requests == 4
+    assert (capabilities.seed, capabilities.logprobs, capabilities.schema, capabilities.reasons) == (
+        True,
+        True,
+        "full",
+        True,
+    )
 
 
 def test_server_that_ignores_parameters_is_recognised() -> None:
     counted = iter(range(100))
 
-    async def careless(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def ignoring(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path != "/v1/chat/completions":
             return web.Response(status=404)
         return await reply_with(f"number {next(counted)}")(request, body)
 
-    known, _ = examined(careless)
-    assert (known.seed, known.logprobs, known.schema, known.reasons) == (False, False, "ignored", False)
+    capabilities, _ = probe(ignoring)
+    assert (capabilities.seed, capabilities.logprobs, capabilities.schema, capabilities.reasons) == (
+        False,
+        False,
+        "ignored",
+        False,
+    )
 
 
 @pytest.mark.parametrize(
     ("cut", "schema"), [('{"reasoning": "It rained and rai', "full"), ("It rained and", "ignored")]
 )
 def test_start_of_a_cut_reply_shows_whether_the_schema_was_followed(cut: str, schema: str) -> None:
-    async def talkative(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+    async def cutting(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if request.path != "/v1/chat/completions":
             return web.json_response({"data": []})
-        held = "response_format" in body
-        return await stream(request, event(piece(cut if held else "a word", finish="length" if held else "stop")))
+        with_schema = "response_format" in body
+        text, finish = (cut, "length") if with_schema else ("a word", "stop")
+        return await stream(request, event(piece(text, finish=finish)))
 
-    assert examined(talkative)[0].schema == schema
+    assert probe(cutting)[0].schema == schema
 
 
-def test_capabilities_are_kept_except_refusals_of_local_servers() -> None:
-    here = Capabilities()
+def test_capabilities_are_stored_except_refusals_of_local_servers() -> None:
+    stored = Capabilities()
     far, near = connection("far", "https://models.example/v1"), connection("near", "http://127.0.0.1:9/v1")
     for place in (far, near):
-        known = here.of(place, "m")
-        known.learn("no temperature", {"temperature": 1.0})
-        known.context = 4096
-    here.of(near, "never answered")
-    rows = json.loads(json.dumps(here.to_json()))
+        capabilities = stored.of(place, "m")
+        capabilities.learn("no temperature", {"temperature": 1.0})
+        capabilities.context = 4096
+    stored.of(near, "never answered")
+    rows = json.loads(json.dumps(stored.to_json()))
     assert {row["model"] for row in rows} == {"m"}
-    there = Capabilities()
-    there.recall(rows)
-    assert there.of(far, "m").refused_params == {"temperature"}
-    assert there.of(near, "m").refused_params == set(), "somebody else may listen there by now"
-    assert there.of(near, "m").context == 4096
+    loaded = Capabilities()
+    loaded.recall(rows)
+    assert loaded.of(far, "m").refused_params == {"temperature"}
+    assert loaded.of(near, "m").refused_params == set(), "another server may use the local address by now"
+    assert loaded.of(near, "m").context == 4096
     old = [{**row, "at": time.time() - REMEMBERED_SECONDS - 1} for row in rows]
     later = Capabilities()
     later.recall(old)

@@ -1,5 +1,5 @@
-"""Refused parameters, in servers' own words: left out, remembered, reported and not retried for ever."""
-# ruff: noqa: E501  (the words of servers stand as they came)
+"""Tests of refused parameters with error messages of real servers: left out, remembered and reported."""
+# ruff: noqa: E501  (error messages are quoted verbatim)
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def has(name: str) -> Any:
         ("stream", 400, error_body("Your organization must be verified to stream this model.", param="stream"), {}),
     ],
 )  # fmt: skip
-def test_a_refused_parameter_is_left_out_once(name: str, status: int, words: Any, sampling: dict[str, Any]) -> None:
+def test_refused_parameter_is_left_out_once(name: str, status: int, words: Any, sampling: dict[str, Any]) -> None:
     outcome = ask(refusing(FINE, (has(name), status, words)), times=2, **sampling)
     assert [name in body for body in outcome.sent] == [True, False, False]
     assert outcome.reply.text == "fine"
@@ -94,13 +94,14 @@ def test_refused_system_message_is_merged_into_the_user_message(status: int) -> 
 def test_refusal_without_a_fallback_is_raised() -> None:
     with pytest.raises(errors.BadRequest, match="temperature"):
         ask(refusing(FINE, (lambda _body: True, 400, error_body("temperature, always temperature"))), temperature=1.0)
-    words = error_body("the stream is broken")  # Ollama's API knows no request without one
+    words = error_body("the stream is broken")  # the Ollama API always streams
     with pytest.raises(errors.BadRequest):
         ask(refusing(FINE, (lambda _body: True, 400, words)), dialect="ollama")
 
 
 def test_parameter_names_in_a_model_name_are_ignored() -> None:
-    """Only the server's own words count: ``m`` could be called ``seed-1`` or ``stream``."""
+    # Only the message of the server is searched for parameter names; a model can be named "seed-1" and a connection
+    # "stream".
     error = from_status(400, b'{"error": {"message": "bad"}}', {}, RoleModel(connection="stream", model="seed-1"))
     assert error.said == "bad"
 
@@ -176,11 +177,11 @@ def test_thinking_parts_are_separated_from_the_text() -> None:
         sending(event(piece(content=thought)), event(piece(content=[{"type": "text", "text": "yes"}], finish="stop")))
     )
     assert (outcome.reply.text, outcome.reply.reasoning) == ("yes", "hm")
-    assert outcome.known.reasons
+    assert outcome.capabilities.reasons
 
 
 def test_output_limit_without_any_text_fails_the_second_attempt_of_a_plain_text_role() -> None:
-    """Where a decision is required, it is a reply that cannot be read, and the label stays open."""
+    # A request for a decision gets an unreadable reply instead, and its label is unresolved.
     behave = sending(event(piece(reasoning_content="hm " * 9)), event(piece(finish="length")))
     outcome = ask(behave, form="text", max_tokens=8)
     assert (outcome.reply.text, outcome.reply.finish_reason) == ("", "length")

@@ -1,4 +1,4 @@
-"""JSON schemas for replies: when one is requested, its contents, and servers that refuse it."""
+"""Tests of JSON schemas for replies: conditions for a schema, its contents, and servers that refuse it."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from core.runs import RoleModel, RunSettings, Sampling
 from tests.core.llm.asking import BOOK, MESSAGES, ask, refusing
 from tests.servers.scripted import reply_with
 
-HELD = '{"reasoning": "kind staff", "labels": [{"label": "Service", "quotes": ["kind"]}]}'
+REPLY = '{"reasoning": "kind staff", "labels": [{"label": "Service", "quotes": ["kind"]}]}'
 CHOICE = Codebook(kind="choice", labels=(Label(name="Good"), Label(name="Bad")))
 RATING = Codebook(kind="rating", labels=(Label(name="Clarity"),), scale=Scale(min=1, max=3))
 
 
-def asking(form: ReplyForm, retry: int = 0) -> Request:
+def request_for(form: ReplyForm, retry: int = 0) -> Request:
     return Request("judge", MESSAGES, form=form, retry=retry)
 
 
 def test_schema_is_requested_by_mode_and_only_for_decisions() -> None:
-    def when(mode: str) -> list[bool]:
-        asks = [asking("text"), asking("labels"), asking("labels", retry=1)]
-        return [request_schema(Sampling(json_schema=mode), one, BOOK) is not None for one in asks]  # type: ignore[arg-type]
+    def has_schema(mode: str) -> list[bool]:
+        requests = [request_for("text"), request_for("labels"), request_for("labels", retry=1)]
+        return [request_schema(Sampling(json_schema=mode), request, BOOK) is not None for request in requests]  # type: ignore[arg-type]
 
-    assert when("off") == [False, False, False]
-    assert when("auto") == [False, False, True]
-    assert when("on") == [False, True, True]
+    assert has_schema("off") == [False, False, False]
+    assert has_schema("auto") == [False, False, True]
+    assert has_schema("on") == [False, True, True]
 
 
 def test_schema_and_parser_accept_the_same_replies() -> None:
-    labels = schema_for(asking("labels"), BOOK)
+    labels = schema_for(request_for("labels"), BOOK)
     assert labels["required"] == ["reasoning", "labels"]
     assert labels["properties"]["labels"]["maxItems"] == 2
     assert labels["properties"]["labels"]["items"]["properties"]["label"]["enum"] == ["Service", "Food"]
-    assert read(HELD, "labels", BOOK).present == (BOOK.labels[0].id,)
-    assert locate_evidence(HELD, BOOK, {"text": "They were kind."})[0].start == 10
-    choice = schema_for(asking("choice"), CHOICE)
+    assert read(REPLY, "labels", BOOK).present == (BOOK.labels[0].id,)
+    assert locate_evidence(REPLY, BOOK, {"text": "They were kind."})[0].start == 10
+    choice = schema_for(request_for("choice"), CHOICE)
     assert choice["properties"]["label"]["enum"] == ["Good", "Bad"]
-    said = '{"reasoning": "", "quotes": [], "label": "Bad"}'
-    assert read(said, "choice", CHOICE).values == {"label": CHOICE.labels[1].id}
-    ratings = schema_for(asking("ratings"), RATING)
+    reply = '{"reasoning": "", "quotes": [], "label": "Bad"}'
+    assert read(reply, "choice", CHOICE).values == {"label": CHOICE.labels[1].id}
+    ratings = schema_for(request_for("ratings"), RATING)
     assert ratings["properties"]["ratings"]["properties"]["Clarity"] == {"type": "integer", "enum": [1, 2, 3]}
-    said = '{"reasoning": "", "ratings": {"Clarity": 3}}'
-    assert list(read(said, "ratings", RATING).values.values()) == [3]
+    reply = '{"reasoning": "", "ratings": {"Clarity": 3}}'
+    assert list(read(reply, "ratings", RATING).values.values()) == [3]
 
 
 def test_schema_has_the_scale_of_each_dimension() -> None:
     scales = (Scale(min=0, max=2), Scale(min=-1, max=1), Scale(min=0, max=100))
     labels = tuple(Label(name=name, scale=scale) for name, scale in zip(("A", "B", "C"), scales, strict=True))
-    ratings = schema_for(asking("ratings"), Codebook(kind="rating", labels=labels))["properties"]["ratings"]
+    ratings = schema_for(request_for("ratings"), Codebook(kind="rating", labels=labels))["properties"]["ratings"]
     assert ratings["properties"] == {
         "A": {"type": "integer", "enum": [0, 1, 2]},
         "B": {"type": "integer", "enum": [-1, 0, 1]},
@@ -67,7 +67,7 @@ def test_schema_has_the_scale_of_each_dimension() -> None:
     }
 
 
-def test_schema_leaves_out_the_label_that_the_request_leaves_out() -> None:
+def test_schema_leaves_out_the_excluded_label_of_a_request() -> None:
     good, bad = CHOICE.labels
     request = Request("magistrate", MESSAGES, form="choice", without=good.id)
     schema = request_schema(Sampling(json_schema="on"), request, CHOICE)
@@ -77,23 +77,23 @@ def test_schema_leaves_out_the_label_that_the_request_leaves_out() -> None:
 
 def test_removing_bounds_keeps_a_label_named_like_one() -> None:
     odd = Codebook(kind="rating", labels=(Label(name="maxItems"),))
-    plain = without_bounds(schema_for(asking("ratings"), odd))
+    plain = without_bounds(schema_for(request_for("ratings"), odd))
     assert "maxLength" not in json.dumps(plain)
     assert "maxItems" in plain["properties"]["ratings"]["properties"]
 
 
 def test_schema_is_described_in_the_prompt_and_part_of_the_request_key() -> None:
-    outcome = ask(reply_with(HELD), json_schema="on")
+    outcome = ask(reply_with(REPLY), json_schema="on")
     body = outcome.sent[0]
-    assert body["response_format"]["json_schema"]["schema"] == schema_for(asking("labels"), BOOK)
+    assert body["response_format"]["json_schema"]["schema"] == schema_for(request_for("labels"), BOOK)
     assert '"reasoning", "labels"' in body["messages"][-1]["content"]
-    assert outcome.known.schema == "full"
+    assert outcome.capabilities.schema == "full"
 
     def key(mode: str, retry: int) -> str:
         role_model = RoleModel(connection="local", model="m", sampling=Sampling(json_schema=mode))  # type: ignore[arg-type]
         run = RunSettings(protocol="single", codebook=BOOK, role_models={}, templates={})
-        one = asking("labels", retry)
-        return request_hash(role_model, one, ModelLibrary().salt(role_model, one, run), 0)
+        request = request_for("labels", retry)
+        return request_hash(role_model, request, ModelLibrary().salt(role_model, request, run), 0)
 
     assert key("off", 0) == key("auto", 0) != key("on", 0)
     assert key("auto", 1) == key("on", 1) != key("off", 1)
@@ -106,39 +106,39 @@ def test_refused_schema_falls_back_to_plain_text() -> None:
     )
     assert ["response_format" in body for body in outcome.sent] == [True, False, False]
     assert outcome.sent[1]["messages"][-1]["content"] == "Text."
-    assert (outcome.reply.refused_params, outcome.known.schema) == (("response_format",), "none")
+    assert (outcome.reply.refused_params, outcome.capabilities.schema) == (("response_format",), "none")
 
 
 def test_refused_bounds_are_removed_before_the_schema() -> None:
     words = {"error": {"message": "Invalid schema for response_format: 'maxLength' is not permitted."}}
     bounded = (lambda body: "maxLength" in json.dumps(body.get("response_format", "")), 400, words)
-    outcome = ask(refusing(reply_with(HELD), bounded), times=2, json_schema="on")
+    outcome = ask(refusing(reply_with(REPLY), bounded), times=2, json_schema="on")
     assert [str(body["response_format"]).count("maxItems") for body in outcome.sent] == [2, 0, 0]
-    assert (outcome.reply.refused_params, outcome.known.schema) == ((), "plain")
+    assert (outcome.reply.refused_params, outcome.capabilities.schema) == ((), "plain")
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-def test_server_that_fails_on_a_schema_is_asked_without_it(dialect: Any) -> None:
-    async def weak(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
+def test_schema_is_dropped_for_a_server_that_fails_on_it(dialect: Any) -> None:
+    async def failing(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         if "response_format" in body or "format" in body:
             return web.Response(status=500, text="Internal Server Error")
         if dialect == "ollama":
             return web.json_response({"message": {"content": "none"}, "done": True})
         return web.json_response({"choices": [{"message": {"content": "none"}, "finish_reason": "stop"}]})
 
-    outcome = ask(weak, dialect=dialect, times=2, json_schema="on")
-    assert [one.text for one in outcome.replies] == ["none", "none"]
-    assert len(outcome.sent) == 3  # the second ask knows
-    assert outcome.known.schema == "none"
+    outcome = ask(failing, dialect=dialect, times=2, json_schema="on")
+    assert [reply.text for reply in outcome.replies] == ["none", "none"]
+    assert len(outcome.sent) == 3  # the second call has no schema at once
+    assert outcome.capabilities.schema == "none"
     assert outcome.reply.usage.estimated
 
 
-def test_general_server_error_says_nothing_about_schemas() -> None:
+def test_general_server_error_does_not_change_the_schema_capability() -> None:
     seen = []
 
-    def prepare(known: Any) -> None:
-        seen.append(known)
+    def prepare(capabilities: Any) -> None:
+        seen.append(capabilities)
 
     with pytest.raises(errors.ServerFault):
-        ask(refusing(reply_with(HELD), (lambda _body: True, 500, {})), json_schema="on", before=prepare)
+        ask(refusing(reply_with(REPLY), (lambda _body: True, 500, {})), json_schema="on", before=prepare)
     assert seen[0].schema == ""

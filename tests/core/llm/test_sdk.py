@@ -1,4 +1,4 @@
-"""Servers that answer a request for models or embeddings without end, too large, or in forms that break parsers."""
+"""Tests of model lists and embeddings from servers that send endless, huge or malformed responses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def flood(client: socket.socket) -> None:
         client.sendall(CHUNK)
 
 
-def whole(body: bytes, *headers: bytes) -> Attack:
+def response(body: bytes, *headers: bytes) -> Attack:
     """Send a complete response."""
 
     def attack(client: socket.socket) -> None:
@@ -56,13 +56,13 @@ ATTACKS: dict[str, Attack] = {
     "headers without end": trickle(HEAD, b"x-more: 1\r\n"),
     "body without end": trickle(ENDLESS, b"1\r\n \r\n"),
     "flood": flood,
-    "gzip bomb": whole(gzip.compress(b" " * 50_000_000), b"content-encoding: gzip"),
-    "deep nesting": whole(b"[" * 1_000_000),
-    "deep objects": whole(b'{"data":' * 400_000),
-    "no object": whole(b"[[[]]]"),
-    "long number": whole(b'{"data": [' + b"9" * 100_000 + b"]}"),
-    "control characters": whole(b'{"data": "\x1b[2J\x00"}'),
-    "length too large": whole(b"{}", b"content-length: 99999999999"),
+    "gzip bomb": response(gzip.compress(b" " * 50_000_000), b"content-encoding: gzip"),
+    "deep nesting": response(b"[" * 1_000_000),
+    "deep objects": response(b'{"data":' * 400_000),
+    "no object": response(b"[[[]]]"),
+    "long number": response(b'{"data": [' + b"9" * 100_000 + b"]}"),
+    "control characters": response(b'{"data": "\x1b[2J\x00"}'),
+    "length too large": response(b"{}", b"content-length: 99999999999"),
     "half": lambda client: client.sendall(HEAD + b"content-length: 100\r\n\r\n{"),
     "not HTTP": lambda client: client.sendall(b"\x16\x03\x01" + b"\xff" * 100),
     "early hints without end": trickle(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
@@ -71,7 +71,7 @@ ATTACKS: dict[str, Attack] = {
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Attack], int]]:
-    """Start a server that attacks every client, and return its port."""
+    """Return a function that starts a server with this attack and returns its port."""
     listeners: list[socket.socket] = []
 
     def started(attack: Attack) -> int:
@@ -97,10 +97,10 @@ def serve() -> Iterator[Callable[[Attack], int]]:
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
-@pytest.mark.parametrize("asked", ["models", "embeddings"])
+@pytest.mark.parametrize("resource", ["models", "embeddings"])
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_bad_list_or_embeddings_end_with_an_error(
-    attack: str, asked: str, dialect: str, serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
+def test_hostile_response_ends_with_an_error(
+    attack: str, resource: str, dialect: str, serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catalogue, "LIST_SECONDS", 0.5)
     monkeypatch.setattr(embeddings, "SECONDS", 0.5)
@@ -108,7 +108,7 @@ def test_bad_list_or_embeddings_end_with_an_error(
     place = connection("toy", f"http://127.0.0.1:{port}" + ("/v1" if dialect == "openai" else ""), dialect)  # type: ignore[arg-type]
     embed = embeddings.embedder("toy/tiny", {"toy": place})
     assert embed is not None
-    with pytest.raises(ModelError) as refused:
-        catalogue.list_models(place) if asked == "models" else embed(["a text"])
-    assert refused.value.message.startswith("toy ")
-    assert refused.value.message.isprintable()
+    with pytest.raises(ModelError) as error:
+        catalogue.list_models(place) if resource == "models" else embed(["a text"])
+    assert error.value.message.startswith("toy ")
+    assert error.value.message.isprintable()

@@ -1,4 +1,4 @@
-"""Event streams in every form that the standard allows, and in some nonstandard ones."""
+"""Tests of event streams in all standard forms and in some nonstandard forms."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from core.runs import RoleModel
 from tests.core.llm.asking import ask
 from tests.servers.scripted import Behaviour, event, piece
 
-SAID = "The aspects present in this review are: #Service"
+REPLY = "The aspects present in this review are: #Service"
 EVENTS = [piece("The aspects present"), piece(" in this review are: #Service"), piece(finish="stop")]
 USAGE = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
 DONE = b"data: [DONE]\n\n"
-PLAIN = b"".join(map(event, [*EVENTS, USAGE])) + DONE
+COMPACT = b"".join(map(event, [*EVENTS, USAGE])) + DONE
 
 
 def pretty(data: Any) -> bytes:
-    """One event over several lines."""
+    """Return an event that spans several lines."""
     return b"".join(b"data: " + line.encode() + b"\n" for line in json.dumps(data, indent=1).splitlines()) + b"\n"
 
 
@@ -46,58 +46,60 @@ def sending(*data: bytes, kind: str = "text/event-stream") -> Behaviour:
     return behave
 
 
-@pytest.mark.parametrize("body", [PLAIN, PRETTY], ids=["a line an event", "several lines"])
+@pytest.mark.parametrize("body", [COMPACT, PRETTY], ids=["one line per event", "several lines"])
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"], ids=["", "BOM"])
 def test_any_line_end_and_multi_line_events_are_read(body: bytes, end: bytes, bom: bytes) -> None:
     reply = ask(sending(bom + body.replace(b"\n", end))).reply
-    assert reply.text == SAID
+    assert reply.text == REPLY
     assert (reply.usage.prompt_tokens, reply.usage.completion_tokens) == (11, 7)
 
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\r"])
 def test_stream_is_read_byte_by_byte(end: bytes) -> None:
     body = PRETTY.replace(b"\n", end)
-    assert ask(sending(*[body[at : at + 1] for at in range(len(body))])).reply.text == SAID
+    assert ask(sending(*[body[at : at + 1] for at in range(len(body))])).reply.text == REPLY
 
 
 def test_other_fields_comments_and_missing_blank_lines_are_accepted() -> None:
-    body = b": hello\nretry: 10\n\n" + PLAIN.replace(b"data: ", b"id: 7\nevent: completion\ndata:")
-    assert ask(sending(body)).reply.text == SAID
-    assert ask(sending(PLAIN.replace(b"\n\n", b"\n"))).reply.text == SAID
+    body = b": hello\nretry: 10\n\n" + COMPACT.replace(b"data: ", b"id: 7\nevent: completion\ndata:")
+    assert ask(sending(body)).reply.text == REPLY
+    assert ask(sending(COMPACT.replace(b"\n\n", b"\n"))).reply.text == REPLY
 
 
-def test_a_field_within_an_event_does_not_end_it() -> None:
+def test_unknown_field_does_not_end_an_event() -> None:
     body = PRETTY.replace(b"data:  ", b"id: 1\n: keep\ndata:  ")
-    assert ask(sending(body)).reply.text == SAID
+    assert ask(sending(body)).reply.text == REPLY
 
 
 def test_invalid_utf_8_is_replaced() -> None:
-    assert ask(sending(PLAIN.replace(b"Service", b"Serv\xefce"))).reply.text == SAID.replace("Service", "Serv\ufffdce")
+    assert ask(sending(COMPACT.replace(b"Service", b"Serv\xefce"))).reply.text == REPLY.replace(
+        "Service", "Serv\ufffdce"
+    )
 
 
 def test_second_choice_is_ignored() -> None:
     both = [
-        {"choices": [{"index": 0, "delta": {"content": SAID}}, {"index": 1, "delta": {"content": "other"}}]},
+        {"choices": [{"index": 0, "delta": {"content": REPLY}}, {"index": 1, "delta": {"content": "other"}}]},
         {"choices": [{"index": 1, "delta": {}, "finish_reason": "length"}]},
         {"choices": [{"index": 0, "delta": None, "finish_reason": "stop"}]},
     ]
     reply = ask(sending(b"".join(map(event, both)) + DONE)).reply
-    assert (reply.text, reply.finish_reason) == (SAID, "stop")
+    assert (reply.text, reply.finish_reason) == (REPLY, "stop")
 
 
-WHOLE = {"choices": [{"message": {"content": SAID}, "finish_reason": "stop"}], "usage": USAGE["usage"]}
+WHOLE = {"choices": [{"message": {"content": REPLY}, "finish_reason": "stop"}], "usage": USAGE["usage"]}
 
 
 @pytest.mark.parametrize("kind", ["application/json", "text/event-stream", "text/plain"])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_complete_reply_is_read_under_any_content_type(kind: str, indent: int | None) -> None:
-    assert ask(sending(json.dumps(WHOLE, indent=indent).encode(), kind=kind)).reply.text == SAID
-    assert ask(sending(PLAIN, kind=kind)).reply.text == SAID
+    assert ask(sending(json.dumps(WHOLE, indent=indent).encode(), kind=kind)).reply.text == REPLY
+    assert ask(sending(COMPACT, kind=kind)).reply.text == REPLY
 
 
-def test_complete_reply_may_lack_a_finish_reason() -> None:
-    body = {"choices": [{"message": {"content": SAID}}]}
+def test_complete_reply_without_a_finish_reason_is_read() -> None:
+    body = {"choices": [{"message": {"content": REPLY}}]}
     assert ask(sending(json.dumps(body).encode(), kind="application/json")).reply.finish_reason == "stop"
     with pytest.raises(errors.CutStream):
         ask(sending(b"{}", kind="text/event-stream"))
@@ -106,7 +108,7 @@ def test_complete_reply_may_lack_a_finish_reason() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "expected", "said"),
+    ("body", "expected", "message"),
     [
         (event(EVENTS[0]) + b"error: {\"code\": 500, \"message\": \"slot gone\"}\n\n", errors.ServerFault, "slot gone"),
         (event(EVENTS[0]) + b'{"error": {"message": "out of memory"}}\n', errors.ServerFault, "out of memory"),
@@ -117,9 +119,9 @@ def test_complete_reply_may_lack_a_finish_reason() -> None:
     ],
 )  # fmt: skip
 def test_error_within_a_stream_keeps_the_partial_text(
-    body: bytes, expected: type[errors.ModelError], said: str
+    body: bytes, expected: type[errors.ModelError], message: str
 ) -> None:
-    with pytest.raises(expected, match=said) as caught:
+    with pytest.raises(expected, match=message) as caught:
         ask(sending(body))
     assert caught.value.partial == "The aspects present"
 
@@ -136,7 +138,7 @@ def test_json_null_body_is_rejected(kind: str) -> None:
         ask(sending(b"null", kind=kind))
 
 
-def test_an_error_body_in_two_parts_is_read_whole() -> None:
+def test_error_body_in_two_parts_is_read_completely() -> None:
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(status=400)
         await response.prepare(request)
@@ -158,7 +160,7 @@ def test_invalid_gzip_is_rejected() -> None:
 
 
 class _Content:
-    """Pieces as a response's content gives them."""
+    """Content of a response that returns these pieces."""
 
     def __init__(self, pieces: list[bytes]) -> None:
         self.pieces = pieces
@@ -190,45 +192,45 @@ def test_lines_do_not_depend_on_chunk_boundaries(parts: list[bytes], data: st.Da
         reading = streaming.Lines(Response(), RoleModel(connection="l", model="m"))  # type: ignore[arg-type]
         return [line async for some in reading for line in some]
 
-    whole = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    assert asyncio.run(go()) == (whole if whole[-1] else whole[:-1])
+    lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+    assert asyncio.run(go()) == (lines if lines[-1] else lines[:-1])
 
 
 @pytest.mark.parametrize("dialect", ["openai", "ollama"])
 @pytest.mark.parametrize("more", [b"", b'{"message": {"content": " and more"}, "done": false}\n'])
-def test_finished_stream_that_stays_open_is_not_waited_for(
+def test_client_does_not_wait_for_a_finished_stream_that_stays_open(
     dialect: Dialect, more: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streaming, "END_OF_STREAM_SECONDS", 0.2)
     done = {"done": True, "done_reason": "stop", "prompt_eval_count": 11, "eval_count": 7}
-    told = [{"message": {"content": SAID}, "done": False}, done]
-    ollama = b"".join(json.dumps(line).encode() + b"\n" for line in told) + more
+    lines = [{"message": {"content": REPLY}, "done": False}, done]
+    ollama = b"".join(json.dumps(line).encode() + b"\n" for line in lines) + more
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         response = web.StreamResponse(headers={"content-type": "text/event-stream"})
         await response.prepare(request)
         await response.write(ollama if dialect == "ollama" else b"".join(map(event, EVENTS)))
         if dialect == "openai":
-            await asyncio.sleep(0.05)  # the usage comes late, but comes
+            await asyncio.sleep(0.05)  # the usage follows with a delay
             await response.write(event(USAGE))
         await asyncio.sleep(8)
         return response
 
     began = time.monotonic()
     reply = ask(behave, dialect=dialect).reply
-    assert (reply.text, reply.finish_reason, reply.usage.completion_tokens) == (SAID, "stop", 7)
+    assert (reply.text, reply.finish_reason, reply.usage.completion_tokens) == (REPLY, "stop", 7)
     assert time.monotonic() - began < 6
 
 
 @pytest.mark.parametrize(
-    ("why", "expected"),
+    ("reason", "expected"),
     [
         ("stop", "stop"), ("STOP", "stop"), ("end_turn", "stop"), ("tool_calls", "stop"), ("eos", "stop"),
         ("length", "length"), ("MAX_TOKENS", "length"), ("model_length", "length"),
     ],
 )  # fmt: skip
-def test_finish_reason_is_normalised(why: str, expected: str) -> None:
-    assert ask(sending(event(EVENTS[0]) + event(piece(finish=why)) + DONE)).reply.finish_reason == expected
+def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
+    assert ask(sending(event(EVENTS[0]) + event(piece(finish=reason)) + DONE)).reply.finish_reason == expected
 
 
 @pytest.mark.parametrize(
@@ -242,17 +244,17 @@ def test_finish_reason_is_normalised(why: str, expected: str) -> None:
     ],
 )
 def test_reply_with_an_abnormal_end_is_an_error(last: Any, expected: type[errors.ModelError]) -> None:
-    """Its beginning may read like a decision."""
+    # The text before the error could be mistaken for a decision.
     with pytest.raises(expected) as caught:
-        ask(sending(event(piece(SAID)) + event(last)))
-    assert caught.value.partial == SAID
+        ask(sending(event(piece(REPLY)) + event(last)))
+    assert caught.value.partial == REPLY
 
 
 def test_garbage_after_the_end_is_ignored() -> None:
-    body = event(piece(SAID)) + event(piece(finish="stop")) + event(USAGE)
+    body = event(piece(REPLY)) + event(piece(finish="stop")) + event(USAGE)
     for odd in (b"data: DONE\n\n", b"data: {\n\n", b"\x00\xff\n", b": bye\n\n", b"data: [DONE]"):
         reply = ask(sending(body + odd)).reply
-        assert (reply.text, reply.usage.completion_tokens) == (SAID, 7)
+        assert (reply.text, reply.usage.completion_tokens) == (REPLY, 7)
 
 
 def test_line_that_arrives_byte_by_byte_without_end_times_out() -> None:

@@ -1,4 +1,4 @@
-"""A small run with every kind of ending, small enough to count by hand.
+"""Sample project with one run that has every outcome, small enough to count by hand.
 
 ====  =======  =========  ========  ==========
 doc   gold     extractor  critic    ended in
@@ -28,7 +28,7 @@ from core.documents import Document
 from core.services.evaluation import arrays, scores
 from core.services.session import ProjectSession
 from core.store.project import Project
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 CODEBOOK = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": "", "d4": "a", "d6": "a", "d7": ""}
@@ -39,7 +39,7 @@ def both(present: str) -> dict[str, bool]:
 
 
 def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
-    """Fill the project, with other ``texts`` for some documents; the run's id."""
+    """Fill the project and return the id of its run; ``texts`` replaces texts of documents by id."""
     texts = {"d0": "text number 0, =SUM(1)", **(texts or {})}
     project.store.documents.add(
         Document(
@@ -53,21 +53,21 @@ def build(project: Project, texts: Mapping[str, str] | None = None) -> str:
     run = project.store.runs.create(make_settings(CODEBOOK, codebook_version=1), project.store.documents.ids())
 
     async def debates() -> None:
-        for document, extractor, critic, ended in (
+        for document, extractor, critic, verdict in (
             ("d0", "ab", "a", "a"),
             ("d1", "ab", "b", "b"),
             ("d2", "a", "ab", "ab"),
             ("d3", "b", None, ""),
             ("d5", "ab", "ab", "ab"),
         ):
-            heard = {"extractor": both(extractor), "critic": None if critic is None else both(critic), "judge": None}
-            await hold_debate(
-                project, run.run_id, document, heard, both(ended), quotes={"extractor": ["exact", "missing"]}
+            lists = {"extractor": both(extractor), "critic": None if critic is None else both(critic), "judge": None}
+            await store_debate(
+                project, run.run_id, document, lists, both(verdict), quotes={"extractor": ["exact", "missing"]}
             )
-        heard = {"extractor": both("a"), "critic": both("a"), "judge": None}
-        await hold_debate(project, run.run_id, "d4", heard, {"a": None, "b": False})
-        nothing = {"a": None, "b": None}
-        await hold_debate(project, run.run_id, "d6", {}, nothing, error=ReplyError("stalled", "silence"))
+        lists = {"extractor": both("a"), "critic": both("a"), "judge": None}
+        await store_debate(project, run.run_id, "d4", lists, {"a": None, "b": False})
+        undecided = {"a": None, "b": None}
+        await store_debate(project, run.run_id, "d6", {}, undecided, error=ReplyError("stalled", "silence"))
 
     asyncio.run(debates())
     return run.run_id
@@ -79,7 +79,7 @@ def report(session: ProjectSession, run_id: str, *arguments: str, **options: str
 
 
 class _Session(ProjectSession):
-    """A session without an engine: everything but running works."""
+    """A session without an engine, so it cannot start runs."""
 
     path = Path("/projects/small.duckdb")
 

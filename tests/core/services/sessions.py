@@ -1,4 +1,4 @@
-"""A session of a project with some documents, for tests of services."""
+"""Helpers for tests of services: a session of a project with documents and a codebook."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ TEXTS = ("The room was clean.", "Friendly staff, dirty bath.", "We slept.", "Sta
 
 
 def fill(session: ProjectSession, *, documents: int = 4, book: Codebook = BOOK) -> None:
-    """Put documents and a codebook into a project."""
-    made = [Document(f"d{number}", {"text": TEXTS[number % len(TEXTS)]}) for number in range(documents)]
-    session.store.documents.add(made, file_name="reviews.csv")
+    """Add documents and a codebook to a project."""
+    added = [Document(f"d{number}", {"text": TEXTS[number % len(TEXTS)]}) for number in range(documents)]
+    session.store.documents.add(added, file_name="reviews.csv")
     session.store.codebooks.save(book)
 
 
 @contextmanager
 def studio(folder: Path, *, documents: int = 4) -> Iterator[tuple[Workspace, ProjectSession]]:
-    """A workspace with one filled project, closed for certain."""
+    """Yield a workspace with one filled project and close it afterwards."""
     workspace = Workspace()
     try:
         session = workspace.open(folder / "hotel.duckdb")
@@ -53,19 +53,19 @@ def copy_project(source: Path, target: Path) -> None:
             shutil.copyfile(path, target.with_name(target.name + suffix))
 
 
-def make(session: ProjectSession, plan: planning.Plan | None = None) -> list[RunRow]:
-    """The runs of a plan, queued but not started."""
-    wanted = plan or planning.Plan()
+def queue_runs(session: ProjectSession, plan: planning.Plan | None = None) -> list[RunRow]:
+    """Create the runs of a plan without starting them."""
+    plan = plan or planning.Plan()
     version = session.store.codebooks.latest()
     assert version is not None
-    settings = planning.build_settings(wanted, version.codebook, version.version, session.models)
+    settings = planning.build_settings(plan, version.codebook, version.version, session.models)
     return planning.create_runs(
-        session, settings, session.store.documents.ids()[: wanted.limit], iterations=wanted.iterations
+        session, settings, session.store.documents.ids()[: plan.limit], iterations=plan.iterations
     )
 
 
 def decide(session: ProjectSession, run_id: str, decisions: Mapping[str, Mapping[str, Value]], **options: str) -> None:
-    """Set all values and submit the documents, with one action for each value: quicker than one for each document."""
+    """Set all values and submit the documents, with one action per value, which is faster than one per document."""
     actions: dict[tuple[str, Value], list[str]] = {}
     for document_id, values in decisions.items():
         for item, value in values.items():
@@ -75,9 +75,9 @@ def decide(session: ProjectSession, run_id: str, decisions: Mapping[str, Mapping
     review.submit(session, run_id, list(decisions), **options)
 
 
-def until(true: Callable[[], bool], seconds: float = 15.0) -> None:
-    """Wait until something holds."""
+def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:
+    """Wait until the condition is true; fail after this many seconds."""
     deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, "it did not come about"
+    while not condition():
+        assert time.monotonic() < deadline, f"the condition was not true after {seconds} s"
         time.sleep(0.02)

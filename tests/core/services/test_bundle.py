@@ -1,4 +1,4 @@
-"""A bundle contains the whole project; a project restored from it is equal and can continue."""
+"""Tests of bundles: they contain the whole project, and a restored project is equal and can continue."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_restored_project_is_equal_and_can_continue(session, run_id, packed, tmp
         assert store.reviews.current("d0")["b"].actor == "ann"
         before = store.events.all()
         assert before == session.store.events.all()
-        assert store.reviews.undo("ann")[0].document_id == "d0"  # the next event has a number of its own
+        assert store.reviews.undo("ann")[0].document_id == "d0"  # the next event gets a new number
         assert store.events.all()[0].seq > before[0].seq
 
 
@@ -50,25 +50,25 @@ def test_bundle_is_readable_without_moot(session, run_id, packed):
     turn = session.store.transcripts.turns(run_id, "d0")[0]
     assert turn.role in page
     assert "<script" not in page
-    told = [(event["actor"], event["kind"], event["document_id"], event["item"], event["after"]) for event in events]
-    assert told[0] == ("ann", "review", "d0", "b", True)
-    assert ("bob", "mark", "d0") in [one[:3] for one in told]
+    changes = [(event["actor"], event["kind"], event["document_id"], event["item"], event["after"]) for event in events]
+    assert changes[0] == ("ann", "review", "d0", "b", True)
+    assert ("bob", "mark", "d0") in [change[:3] for change in changes]
 
 
 def test_debate_pages_escape_documents_and_replies(run_id):
     from core.export import debate_pages
 
     hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
-    spoken = debate_pages.TurnText(hostile, hostile, hostile)
-    shown = debate_pages.Debate(hostile, [("text", hostile), (hostile, "b")], [spoken], hostile, [hostile], [hostile])
-    page = debate_pages.page(hostile, [shown], links=[('"><script>', hostile)]).decode()
+    turn = debate_pages.TurnText(hostile, hostile, hostile)
+    debate = debate_pages.Debate(hostile, [("text", hostile), (hostile, "b")], [turn], hostile, [hostile], [hostile])
+    page = debate_pages.page(hostile, [debate], links=[('"><script>', hostile)]).decode()
     assert "<script" not in page
     assert "<img" not in page
     assert "default-src 'none'" in page
 
 
 def rewritten(packed, **changes):
-    """Return the bundle with members replaced, or removed if None."""
+    """Return the bundle with members replaced, or removed if their new content is None."""
     out = io.BytesIO()
     with zipfile.ZipFile(packed) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
         for name in old.namelist():
@@ -85,7 +85,7 @@ def manifest(packed, **changes):
 
 
 def _runs(packed, *, names=(), run_id=None):
-    """The table of runs with columns called otherwise, or with another name for its runs."""
+    """Return the table of runs with renamed columns or with another run id."""
     with zipfile.ZipFile(packed) as archive:
         table = parquet.read_table(io.BytesIO(archive.read("tables/runs.parquet")))
     if run_id is not None:
@@ -96,7 +96,7 @@ def _runs(packed, *, names=(), run_id=None):
 
 
 def test_invalid_bundle_is_refused_and_leaves_no_file(packed, tmp_path):
-    place = tmp_path / "new.duckdb"
+    path = tmp_path / "new.duckdb"
     tables = json.loads(manifest(packed))["tables"]
     bad = [
         io.BytesIO(b"not a zip"),
@@ -112,10 +112,10 @@ def test_invalid_bundle_is_refused_and_leaves_no_file(packed, tmp_path):
     ]
     for file in bad:
         with pytest.raises(InputError):
-            bundle.restore_bundle(file, place)
+            bundle.restore_bundle(file, path)
     newer = rewritten(packed, **{"manifest.json": manifest(packed, schema=999)})
     with pytest.raises(ProjectError, match="newer Moot"):
-        bundle.restore_bundle(newer, place)
+        bundle.restore_bundle(newer, path)
     assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
 
 
@@ -128,23 +128,23 @@ def _repeated(packed, times):
 
 
 def test_zip_bomb_is_refused_early(packed, tmp_path, monkeypatch):
-    place = tmp_path / "new.duckdb"
+    path = tmp_path / "new.duckdb"
     monkeypatch.setattr(bundle, "MIN_LIMIT", 1000)
     with packed.open("rb") as file:
-        bundle.restore_bundle(file, tmp_path / "honest.duckdb")  # an honest one keeps within the ratios alone
+        bundle.restore_bundle(file, tmp_path / "honest.duckdb")  # the limits do not affect a normal bundle
     bombs = [
         (rewritten(packed, **{"tables/runs.parquet": bytes(20 << 20)}), "too much for its size"),
         (rewritten(packed, **{"tables/documents.parquet": _repeated(packed, 100_000)}), "too much for its size"),
         (rewritten(packed, **{"manifest.json": b" " * (2 << 20) + manifest(packed)}), "manifest is too long"),
     ]
     monkeypatch.setattr(bundle, "ROWS_RATIO", 10)
-    for bomb, said in bombs:
+    for bomb, message in bombs:
         assert len(bomb.getbuffer()) < 4 << 20
-        with pytest.raises(InputError, match=said):
-            bundle.restore_bundle(bomb, place)
+        with pytest.raises(InputError, match=message):
+            bundle.restore_bundle(bomb, path)
     monkeypatch.setattr(bundle.shutil, "disk_usage", lambda _place: SimpleNamespace(free=5000))
     with packed.open("rb") as file, pytest.raises(InputError, match="free on the disk"):
-        bundle.restore_bundle(file, place)
+        bundle.restore_bundle(file, path)
     assert [path.name for path in tmp_path.iterdir() if "new.duckdb" in path.name] == []
 
 
@@ -157,11 +157,11 @@ def test_damaged_bundle_is_reported_as_damaged(packed, tmp_path):
 
 
 def test_bundle_does_not_overwrite_a_project(packed, tmp_path):
-    place = tmp_path / "mine.duckdb"
-    place.write_bytes(b"mine")
+    path = tmp_path / "mine.duckdb"
+    path.write_bytes(b"mine")
     with packed.open("rb") as file, pytest.raises(ProjectError, match="exists already"):
-        bundle.restore_bundle(file, place)
-    assert place.read_bytes() == b"mine"
+        bundle.restore_bundle(file, path)
+    assert path.read_bytes() == b"mine"
 
 
 def test_results_in_the_bundle_equal_the_export(session, run_id, packed, tmp_path):
@@ -172,8 +172,8 @@ def test_results_in_the_bundle_equal_the_export(session, run_id, packed, tmp_pat
 
 def test_bundle_over_the_memory_limit_leaves_no_file(packed, tmp_path, monkeypatch):
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
-    place = tmp_path / "new" / "again.duckdb"
-    place.parent.mkdir()
+    path = tmp_path / "new" / "again.duckdb"
+    path.parent.mkdir()
     with pytest.raises(InputError, match="MOOT_READ_MEMORY_GB"):
-        bundle.open_bundle(io.BytesIO(packed.read_bytes()), place)
-    assert list(place.parent.iterdir()) == []
+        bundle.open_bundle(io.BytesIO(packed.read_bytes()), path)
+    assert list(path.parent.iterdir()) == []

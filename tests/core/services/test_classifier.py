@@ -1,4 +1,4 @@
-"""The classifier of a project: trained in the background, stored, used in runs, exported."""
+"""Tests of the classifier of a project: training in the background, storage, use in runs, export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.core.services.sessions import decide, until
 
 pytestmark = pytest.mark.usefixtures("training")
 
-HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
+HIDDEN = "cobwebs in every corner"  # means dirt, but has no keyword
 BOOK = Codebook(
     name="Hotel <b>`x`</b>",
     unit="hotel review",
@@ -70,11 +70,11 @@ def _run(session: ProjectSession, model: str = "lexical", protocol: str = "singl
     plan = planning.Plan(protocol=protocol, default_model=RoleModel(connection=BUILTIN, model=model))
     settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
     (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    _ended(session, made)
+    _run_status(session, made)
     return made
 
 
-def _ended(session: ProjectSession, made: RunRow) -> RunStatus:
+def _run_status(session: ProjectSession, made: RunRow) -> RunStatus:
     return session.start_or_resume(made.run_id).result(60)
 
 
@@ -100,7 +100,7 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     sure = session.store.classifiers.certainty("d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
-    assert session.store.classifiers.certainty("d00") == {}  # decided: nothing to be sure of
+    assert session.store.classifiers.certainty("d00") == {}  # a reviewed document has no predicted certainty
     before = found.hash
     _review(session, run, ["d30"])
     assert status(session).hash != before
@@ -111,9 +111,9 @@ def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) 
     _review(session, run, [f"d{n:02}" for n in range(40)])
     made = annotate(session)
     until(lambda: session.state(made.run_id) == "done", 60)
-    ended = session.store.runs.get(made.run_id)
-    assert ended is not None
-    assert (ended.verdicts, ended.unresolved, ended.cost_usd) == (60, 0, 0.0)
+    finished = session.store.runs.get(made.run_id)
+    assert finished is not None
+    assert (finished.verdicts, finished.unresolved, finished.cost_usd) == (60, 0, 0.0)
     assert made.settings.role_models["annotator"].model == f"classifier@{status(session).hash}"
     lexical = sample_world.report(session, run.run_id)["labels"]["Cleanliness"]["f1"]
     trained = sample_world.report(session, made.run_id)["labels"]["Cleanliness"]["f1"]
@@ -121,14 +121,14 @@ def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) 
 
 
 def test_resumed_run_uses_the_same_classifier(session: ProjectSession) -> None:
-    """The hash of the training is in the role model and so in every reply key. A new training is a new classifier, and
-    the classifier that a run uses stays in the file."""
+    # The role model, and therefore every reply key, has the hash of the training. Training again creates a new
+    # classifier, and the classifier of a run stays in the file.
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(8)])
     first = annotate(session)
     until(lambda: session.state(first.run_id) == "done", 60)
     _review(session, run, [f"d{n:02}" for n in range(8, 30)])
-    assert _ended(session, first).state == "done"  # resuming a finished run succeeds
+    assert _run_status(session, first).state == "done"  # resuming a finished run succeeds
     name = first.settings.role_models["annotator"].model.partition("@")[2]
     assert session.trainer.find(name) is not None
     second = annotate(session)
@@ -138,7 +138,7 @@ def test_resumed_run_uses_the_same_classifier(session: ProjectSession) -> None:
     assert row.cached_calls == 0
 
 
-def test_takes_part_in_a_debate(session: ProjectSession) -> None:
+def test_classifier_can_be_the_extractor_of_a_debate(session: ProjectSession) -> None:
     run = _run(session)
     _review(session, run, [f"d{n:02}" for n in range(20)])
     made = _run(session, model="classifier", protocol="ecj")
@@ -166,8 +166,8 @@ def test_saves_classifier_and_model_card(session: ProjectSession, tmp_path: Path
     path, card = save(session, tmp_path / "out.skops")
     trained, facts = classifier.loads(path.read_bytes())
     assert facts["documents"] == 40
-    said = trained.predict([baseline.example(BOOK, f"{HIDDEN} again")])
-    assert said.values.tolist() == [[1.0, 0.0]]
+    prediction = trained.predict([baseline.example(BOOK, f"{HIDDEN} again")])
+    assert prediction.values.tolist() == [[1.0, 0.0]]
     text = card.read_text(encoding="utf-8")
     assert "40 documents with 80 decisions" in text
     assert "`Hotel <b>'x'</b>`" in text  # names are escaped
@@ -182,7 +182,7 @@ def test_finds_similar_documents_with_another_value(session: ProjectSession) -> 
         "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = ? ORDER BY document_id", [run.run_id]
     )
     texts = {one.id: one.text for one in session.store.documents.load([id for (id,) in found])}
-    assert texts  # the lexical verdict says of cobwebs: not clean's business; people said otherwise
+    assert texts  # the lexical verdict on cobwebs differs from the reviews of similar documents
     assert all("cobwebs" in text for text in texts.values())
 
 
@@ -196,10 +196,10 @@ def test_calibration_uses_documents_outside_the_training_data(session: ProjectSe
     assert certainty.counted == Coverage(36, {"training_example": 24})
     found = certainty.calibration
     assert found is not None
-    # The stored certainty of an unreviewed document equals the predicted one: cells of 36 documents, in two labels.
+    # The stored certainty of an unreviewed document equals the predicted one. 36 documents have 72 labels.
     assert (found.n, found.excluded) == (72, 48)
-    noted = [session.store.classifiers.certainty(id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
-    assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(noted))
+    stored = [session.store.classifiers.certainty(id)[item] for id in ids[24:] for item in (CLEAN, SERVICE)]
+    assert sum(one.n * one.certainty for one in found.bins) == pytest.approx(sum(stored))
     by_hand = [abs(one.certainty - (one.right.value or 0.0)) * one.n for one in found.bins]
     assert found.ece == pytest.approx(sum(by_hand) / 72)
 
@@ -223,11 +223,11 @@ def test_no_certainty_without_classifier_or_votes(session: ProjectSession) -> No
     assert calibration.certainty(session, first).why_not.startswith("No certainty is available.")
 
 
-def test_vectors_carry_what_was_learned_to_other_words(session: ProjectSession) -> None:
-    asked: list[str] = []
+def test_vectors_generalise_to_words_without_training_documents(session: ProjectSession) -> None:
+    embedded: list[str] = []
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        asked.extend(texts)
+        embedded.extend(texts)
         return np.array([[2, 0] if "cobwebs" in text or "spiders" in text else [0, 3] for text in texts], np.float32)
 
     unseen = Document("new", {"text": "spiders over my bed"})
@@ -240,17 +240,17 @@ def test_vectors_carry_what_was_learned_to_other_words(session: ProjectSession) 
         found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
         chances.append(found.certainty if found.value else 1 - found.certainty)
     assert chances[1] > 0.5 > chances[0]
-    assert max(map(asked.count, asked)) == 1, "a text is embedded once"
+    assert max(map(embedded.count, embedded)) == 1, "each text is embedded once"
     latest = session.store.classifiers.latest_facts()
     assert latest is not None
     assert latest[1]["vectors"] == "test"
 
 
-def test_a_classifier_gets_the_vectors_that_it_was_trained_with(session: ProjectSession) -> None:
+def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) -> None:
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         return np.array([[2, 0] if "cobwebs" in text or "spiders" in text else [0, 3] for text in texts], np.float32)
 
-    def swapped(texts: Sequence[str]) -> npt.NDArray[np.float32]:  # as long as the others, but another space
+    def swapped(texts: Sequence[str]) -> npt.NDArray[np.float32]:  # the same dimension, but another vector space
         return embed(texts)[:, ::-1]
 
     known = {"one": Vectors("one", embed), "other": Vectors("other", swapped)}
@@ -269,10 +269,10 @@ def test_a_classifier_gets_the_vectors_that_it_was_trained_with(session: Project
     assert before > 0.5
     session.trainer._find_vectors = lambda spec: known.get("other" if spec is None else spec)
     session.trainer._load_model.cache_clear()
-    assert chance(first) == before, "the chosen vectors do not reach a classifier that was trained with others"
+    assert chance(first) == before, "a classifier keeps the vectors of its training"
     session.trainer._find_vectors = lambda spec: known["other"] if spec in (None, "other") else None
     session.trainer._load_model.cache_clear()
-    assert chance(first) < before, "without its vectors a classifier uses words only"
+    assert chance(first) < before, "a classifier without its vectors uses words only"
     _review(session, session.runs()[-1], ["d24"])
     ((second, facts),) = [session.store.classifiers.latest_facts()]
     assert (second != first, facts["vectors"]) == (True, "other")

@@ -1,4 +1,4 @@
-"""Importing a classifier file from another project: labels are matched by name, other files are refused."""
+"""Tests of importing a classifier file: labels are matched by name, invalid files are refused."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from core.services.evaluation import calibration
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from tests.core.services.sessions import decide, make
+from tests.core.services.sessions import decide, queue_runs
 
 pytestmark = pytest.mark.usefixtures("training")
 
-HIDDEN = "cobwebs in every corner"  # dirt that no keyword names
+HIDDEN = "cobwebs in every corner"  # means dirt, but has no keyword
 TEXTS = (HIDDEN, "the staff smiled at us", f"{HIDDEN} and rude staff", "we slept until noon")
 BOOK = Codebook(labels=(Label(name="Cleanliness", keywords=("dirty",)), Label(name="Service", keywords=("staff",))))
 CLEAN, SERVICE = (label.id for label in BOOK.labels)
@@ -44,11 +44,11 @@ def workspace() -> Iterator[Workspace]:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
-    """Return a classifier file from a project where cobwebs mean dirt."""
+    """Return a classifier file trained in a project where cobwebs mean dirt."""
     workspace = Workspace()
     try:
         session = filled(workspace, tmp_path_factory.mktemp("trained") / "trained.duckdb", BOOK)
-        (run,) = make(session)
+        (run,) = queue_runs(session)
         session.start_or_resume(run.run_id).result(30)
         texts = {f"d{n:02}": TEXTS[n % 4] for n in range(60)}
         decide(
@@ -69,7 +69,7 @@ def test_imported_classifier_annotates_labels_of_the_same_name(
     session = filled(workspace, tmp_path / "here.duckdb", here)
     found = import_classifier(session, data, "hotel.skops")
     assert (found.documents, found.known, found.unknown) == (60, ("#service", "CLEANLINESS"), ("Noise",))
-    assert import_classifier(session, data, "hotel.skops") == found  # once more is no other one
+    assert import_classifier(session, data, "hotel.skops") == found  # importing again has the same result
     run = annotate_with_imported(session, found)
     session.start_or_resume(run.run_id).result(30)
     dirty, kind = (session.store.transcripts.verdict(run.run_id, id) for id in ("d60", "d61"))
@@ -78,12 +78,12 @@ def test_imported_classifier_annotates_labels_of_the_same_name(
     assert (dirty.verdict.values["c1"], dirty.verdict.values["s1"]) == (True, False)
     assert (kind.verdict.values["c1"], kind.verdict.values["s1"]) == (False, True)
     assert [value for item, value in kind.verdict.values.items() if item not in ("c1", "s1")] == [None]
-    assert not status(session).ready  # the project's own has learned nothing
-    # Labels in another order here, and one that it does not know: each is told under its own.
-    opinion = session.trainer.predict(found.hash, here, [HIDDEN])
-    assert opinion is not None
-    assert np.array_equal(opinion.values, [[np.nan, 0, 1]], equal_nan=True)
-    assert np.array_equal(np.isnan(opinion.certainty), [[True, False, False]])
+    assert not status(session).ready  # the project's own classifier is untrained
+    # This codebook has another order of labels and one unknown label; predictions are matched by name.
+    prediction = session.trainer.predict(found.hash, here, [HIDDEN])
+    assert prediction is not None
+    assert np.array_equal(prediction.values, [[np.nan, 0, 1]], equal_nan=True)
+    assert np.array_equal(np.isnan(prediction.certainty), [[True, False, False]])
     assert session.trainer.predict(found.hash, Codebook(labels=(Label(name="Noise"),)), [HIDDEN]) is None
 
 
@@ -118,9 +118,9 @@ def test_imported_classifier_is_calibrated_on_reviewed_documents(
     decide(session, run.run_id, {id: {"c1": "cobwebs" in text, "s1": "staff" in text} for id, text in texts.items()})
     row = session.store.runs.get(run.run_id)
     assert row is not None
-    told = calibration.certainty(session, row, "reviewed")
-    assert (told.kind, told.why_not) == ("classifier", "")
-    assert told.calibration is not None
-    assert told.counted == Coverage(8, {"no_reference": 56})  # what it was trained was trained elsewhere
-    assert told.calibration.n == 16
-    assert sum(one.right.value == 1 for one in told.calibration.bins) == len(told.calibration.bins)
+    certainty = calibration.certainty(session, row, "reviewed")
+    assert (certainty.kind, certainty.why_not) == ("classifier", "")
+    assert certainty.calibration is not None
+    assert certainty.counted == Coverage(8, {"no_reference": 56})  # the training documents are in another project
+    assert certainty.calibration.n == 16
+    assert sum(one.right.value == 1 for one in certainty.calibration.bins) == len(certainty.calibration.bins)

@@ -1,4 +1,4 @@
-"""The checks of ``moot doctor``."""
+"""Tests of the checks of ``moot doctor``."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def test_healthy_project_passes_every_check(project: Path) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
-def test_a_project_that_others_can_read_is_reported(project: Path) -> None:
+def test_project_that_other_users_can_read_is_reported(project: Path) -> None:
     project.chmod(0o644)
     assert checks(project, 1)["Permissions of the project"][1] == f"Run: chmod go= {project}"
 
 
-def test_a_damaged_and_a_crafted_project_are_reported(project: Path, tmp_path: Path) -> None:
+def test_damaged_and_crafted_projects_are_reported(project: Path, tmp_path: Path) -> None:
     with duckdb.connect(str(project)) as connection:
         connection.execute("CREATE MACRO count(x) AS 7")
     assert "changed by another program" in checks(project, 1)["Project"][0]

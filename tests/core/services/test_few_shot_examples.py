@@ -1,4 +1,4 @@
-"""Examples for a run: only labelled documents outside the run, frozen at its first start."""
+"""Tests of few-shot examples: labelled documents outside the run, frozen at its first start."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def _documents(session: ProjectSession, ids):  # type: ignore[no-untyped-d
     return session.store.documents.load(ids, gold=False)
 
 
-def test_example_pool_is_labelled_documents_outside_the_run(session: ProjectSession) -> None:
+def test_example_pool_contains_labelled_documents_outside_the_run(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g1")
     assert few_shot_examples.example_pool(session.store, run) == {f"g{n}": {SERVICE: n % 2 == 0} for n in range(2, 6)}
     assert few_shot_examples.example_pool(session.store, run_of(session, *(f"g{n}" for n in range(6)))) == {}
@@ -62,8 +62,8 @@ def test_nearest_examples_of_each_value_exclude_the_document_itself(session: Pro
         return session.store.documents.load(ids, gold=False)
 
     library = few_shot_examples.example_library(session.store, session.models, documents, run)
-    (asked,) = session.store.documents.load(["g2"])
-    found = session.engine.submit(library(asked)).result()
+    (document,) = session.store.documents.load(["g2"])
+    found = session.engine.submit(library(document)).result()
     assert {one.document_id for one in found[SERVICE, True]} == {"g4"}
     assert len(found[SERVICE, False]) == 2
     assert all(one.text.startswith("The waiter") for each in found.values() for one in each)
@@ -76,13 +76,13 @@ def test_protocol_without_examples_loads_none(session: ProjectSession) -> None:
 
 
 def test_run_over_all_labelled_documents_is_warned_of_no_examples(session: ProjectSession) -> None:
-    whole = run_of(session, "g0").settings
+    settings = run_of(session, "g0").settings
     documents = [f"g{n}" for n in range(6)]
-    assert "shows no examples" in few_shot_examples.example_warnings(session.store, whole, documents)[0]
-    assert few_shot_examples.example_warnings(session.store, whole, ["g0"]) == []
+    assert "shows no examples" in few_shot_examples.example_warnings(session.store, settings, documents)[0]
+    assert few_shot_examples.example_warnings(session.store, settings, ["g0"]) == []
 
 
-def test_courtroom_shows_examples_and_pays_for_each_reason_once(session: ProjectSession) -> None:
+def test_courtroom_requests_the_reason_of_each_example_once(session: ProjectSession) -> None:
     run = run_of(session, "g0", "g2", judges=1, trials="all")
     assert session.start_or_resume(run.run_id).result(60).state == "done"
     clerk = [turn for turn in session.store.transcripts.of(run.run_id, ["g0", "g2"]) if turn.role == "clerk"]

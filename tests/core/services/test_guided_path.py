@@ -1,4 +1,4 @@
-"""The guided path: the steps of a project and which one is next."""
+"""Tests of the guided path: the steps of a project and the next step."""
 
 from __future__ import annotations
 
@@ -70,10 +70,10 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
         review.edit_many(session, run_id, [f"d{number}"], "a", True)
         review.edit_many(session, run_id, [f"d{number}"], "b", True)
         review.submit(session, run_id, [f"d{number}"])
-    assert guided_path.overview(session).next is None  # the run has all documents, and all are reviewed
+    assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
 
 
-def test_a_pilot_without_verdicts_leads_to_the_definitions(workspace: Workspace) -> None:
+def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "empty")
     session.store.documents.add([Document("a", {"text": "x"})])
     number = session.store.codebooks.save(sample_world.CODEBOOK)

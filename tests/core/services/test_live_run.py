@@ -1,4 +1,4 @@
-"""The live state of a run: built from events, sent to clients as differences."""
+"""Tests of the live state of a run: built from events, sent to clients as differences."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def status(state: Any = "running") -> RunStatus:
 
 
 class Reader:
-    """A browser: keeps each turn's text by the rules of the protocol and refuses a gap."""
+    """A client that assembles the text of each turn by the protocol and fails on a gap."""
 
-    def __init__(self, board: LiveRunState, focus: str | None = "d1") -> None:
-        self.board, self.view = board, ClientCursor(focus)
+    def __init__(self, live: LiveRunState, focus: str | None = "d1") -> None:
+        self.live, self.view = live, ClientCursor(focus)
         self.text: dict[int, str] = {}
         self.tries: dict[int, int] = {}
         self.seen: list[str] = []
-        self.take(board.snapshot(self.view))
+        self.take(live.snapshot(self.view))
 
     def look(self, *, tiles: bool = True) -> list[dict[str, Any]]:
-        events = self.board.changes(self.view, tiles=tiles)
+        events = self.live.changes(self.view, tiles=tiles)
         self.take(events)
         return events
 
@@ -80,162 +80,162 @@ class Reader:
 
 
 def test_deltas_between_two_reads_are_merged() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board)
-    board.publish(started())
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(started())
     for at, word in enumerate(["ab", "cd", "ef"]):
-        board.publish(delta(word, 2 * at))
+        live.publish(delta(word, 2 * at))
     turns = [event for event in reader.look() if event["kind"] == "turn"]
     assert [turn["text"] for turn in turns] == ["abcdef"]
-    board.publish(delta("gh", 6))
+    live.publish(delta("gh", 6))
     assert [event["text"] for event in reader.look() if event["kind"] == "turn"] == ["gh"]
     assert reader.look() == []
 
 
 def test_delta_at_offset_zero_restarts_the_text() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board)
-    board.publish(started())
-    board.publish(delta("first try, cut", 0))
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(started())
+    live.publish(delta("first try, cut", 0))
     reader.look()
-    board.publish(delta("second", 0))
+    live.publish(delta("second", 0))
     reader.look()
     assert reader.text[0] == "second"
 
 
 def test_repeated_delta_is_ignored() -> None:
-    board = LiveRunState(RUN)
-    board.publish(delta("same", 0))
-    board.publish(delta("same", 0))
-    assert Reader(board).text[0] == "same"
+    live = LiveRunState(RUN)
+    live.publish(delta("same", 0))
+    live.publish(delta("same", 0))
+    assert Reader(live).text[0] == "same"
 
 
-def test_a_done_turn_replaces_text_that_differs_and_late_deltas_are_ignored() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board)
-    board.publish(started())
-    board.publish(delta("what was stremed", 0))
+def test_finished_turn_replaces_its_text_and_late_deltas_are_ignored() -> None:
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(started())
+    live.publish(delta("what was stremed", 0))
     reader.look()
-    board.publish(done("what was streamed"))
-    board.publish(delta("!", 17))
+    live.publish(done("what was streamed"))
+    live.publish(delta("!", 17))
     reader.look()
     assert reader.text[0] == "what was streamed"
 
 
 def test_reconnecting_client_gets_only_missing_text() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board)
-    board.publish(started())
-    board.publish(delta("known ", 0))
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(started())
+    live.publish(delta("known ", 0))
     reader.look()
-    board.publish(delta("new", 6))
+    live.publish(delta("new", 6))
     again = ClientCursor("d1", dict(reader.view.cursors))
-    (turn,) = [event for event in board.snapshot(again) if event["kind"] == "turn"]
+    (turn,) = [event for event in live.snapshot(again) if event["kind"] == "turn"]
     assert (turn["offset"], turn["text"]) == (6, "new")
 
 
 def test_cursor_of_an_earlier_attempt_gets_the_whole_text() -> None:
-    board = LiveRunState(RUN)
-    board.publish(delta("first try", 0))
+    live = LiveRunState(RUN)
+    live.publish(delta("first try", 0))
     old = {0: (0, 9)}
-    board.publish(delta("second try, longer", 0))
-    (turn,) = [event for event in board.snapshot(ClientCursor("d1", old)) if event["kind"] == "turn"]
+    live.publish(delta("second try, longer", 0))
+    (turn,) = [event for event in live.snapshot(ClientCursor("d1", old)) if event["kind"] == "turn"]
     assert (turn["offset"], turn["text"]) == (0, "second try, longer")
 
 
-def test_a_cursor_beyond_the_end_gets_the_whole_text() -> None:
-    board = LiveRunState(RUN)
-    board.publish(delta("short", 0))
-    (turn,) = [event for event in board.snapshot(ClientCursor("d1", {0: (0, 99)})) if event["kind"] == "turn"]
+def test_cursor_beyond_the_end_gets_the_whole_text() -> None:
+    live = LiveRunState(RUN)
+    live.publish(delta("short", 0))
+    (turn,) = [event for event in live.snapshot(ClientCursor("d1", {0: (0, 99)})) if event["kind"] == "turn"]
     assert turn["offset"] == 0
 
 
 def test_debates_out_of_focus_send_only_the_end_of_their_text() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board, "d1")
-    board.publish(started("d2"))
-    board.publish(delta("x" * 5000, 0, "d2"))
+    live = LiveRunState(RUN)
+    reader = Reader(live, "d1")
+    live.publish(started("d2"))
+    live.publish(delta("x" * 5000, 0, "d2"))
     events = reader.look()
     assert [event["kind"] for event in events] == ["tile"]
     assert len(events[0]["tail"]) == TAIL
 
 
 def test_only_the_focused_debate_is_sent_between_tile_updates() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board, "d1")
-    board.publish(delta("a", 0, "d1"))
-    board.publish(delta("b", 0, "d2"))
+    live = LiveRunState(RUN)
+    reader = Reader(live, "d1")
+    live.publish(delta("a", 0, "d1"))
+    live.publish(delta("b", 0, "d2"))
     assert [event["kind"] for event in reader.look(tiles=False)] == ["turn"]
     assert sorted(event["document_id"] for event in reader.look() if event["kind"] == "tile") == ["d1", "d2"]
 
 
 def test_reasoning_is_counted_and_not_part_of_the_text() -> None:
-    board = LiveRunState(RUN)
-    board.publish(started())
-    board.publish(delta("hm, ", 0, reasoning=True))
-    board.publish(delta("well", 4, reasoning=True))
-    (turn,) = [event for event in board.snapshot(ClientCursor("d1")) if event["kind"] == "turn"]
+    live = LiveRunState(RUN)
+    live.publish(started())
+    live.publish(delta("hm, ", 0, reasoning=True))
+    live.publish(delta("well", 4, reasoning=True))
+    (turn,) = [event for event in live.snapshot(ClientCursor("d1")) if event["kind"] == "turn"]
     assert (turn["text"], turn["reasoning_characters"], turn["reasoning_tail"]) == ("", 8, "hm, well")
 
 
 def test_waiting_shows_the_time_left_until_the_next_delta() -> None:
     now = [100.0]
-    board = LiveRunState(RUN, clock=lambda: now[0])
-    board.publish(TurnWaiting(RUN, "d1", 0, "429 from the server", 4.0))
+    live = LiveRunState(RUN, clock=lambda: now[0])
+    live.publish(TurnWaiting(RUN, "d1", 0, "429 from the server", 4.0))
     now[0] += 1.5
-    (tile,) = board.snapshot(ClientCursor())
+    (tile,) = live.snapshot(ClientCursor())
     assert (tile["waiting"], tile["wait"]) == ("429 from the server", 2.5)
-    board.publish(delta("go", 0))
-    (tile,) = board.snapshot(ClientCursor())
+    live.publish(delta("go", 0))
+    (tile,) = live.snapshot(ClientCursor())
     assert tile["waiting"] == ""
 
 
-def test_a_verdict_moves_the_debate_to_the_finished_ones() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board)
-    board.publish(started())
-    board.publish(done("text"))
-    board.publish(verdict())
+def test_verdict_moves_the_debate_to_the_finished_debates() -> None:
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(started())
+    live.publish(done("text"))
+    live.publish(verdict())
     events = reader.look()
     tile = next(event for event in events if event["kind"] == "tile")
     assert (tile["status"], tile["values"]) == ("verdict", {"a": True, "b": False})
     assert events[-1]["kind"] == "verdict"
-    assert board.holds("d1")
+    assert live.holds("d1")
 
 
 def test_finished_debates_are_bounded() -> None:
-    board = LiveRunState(RUN)
+    live = LiveRunState(RUN)
     for number in range(KEPT_FINISHED + 50):
-        board.publish(verdict(f"d{number}"))
-    assert not board.holds("d49")
-    assert board.holds("d50")
-    tiles = [event for event in board.snapshot(ClientCursor()) if event["kind"] == "tile"]
+        live.publish(verdict(f"d{number}"))
+    assert not live.holds("d49")
+    assert live.holds("d50")
+    tiles = [event for event in live.snapshot(ClientCursor()) if event["kind"] == "tile"]
     assert len(tiles) <= KEPT_FINISHED
 
 
 def test_retried_document_is_active_again() -> None:
-    board = LiveRunState(RUN)
-    board.publish(done("old"))
-    board.publish(verdict())
-    board.publish(started())
-    tile = next(event for event in board.snapshot(ClientCursor()) if event["kind"] == "tile")
+    live = LiveRunState(RUN)
+    live.publish(done("old"))
+    live.publish(verdict())
+    live.publish(started())
+    tile = next(event for event in live.snapshot(ClientCursor()) if event["kind"] == "tile")
     assert "status" not in tile
 
 
 def test_finished_run_has_no_active_debates() -> None:
-    board = LiveRunState(RUN)
-    board.publish(started("d1"))
-    board.publish(status("stopped"))
-    assert [event["kind"] for event in board.snapshot(ClientCursor())] == ["run_status"]
+    live = LiveRunState(RUN)
+    live.publish(started("d1"))
+    live.publish(status("stopped"))
+    assert [event["kind"] for event in live.snapshot(ClientCursor())] == ["run_status"]
 
 
 def test_progress_measures_a_running_turn_against_the_usual_length() -> None:
-    board = LiveRunState(RUN)
-    board.publish(done("x" * 100, "d1"))
-    board.publish(verdict("d1"))
-    board.publish(started("d2"))
-    board.publish(delta("x" * 50, 0, "d2"))
-    tile = next(e for e in board.snapshot(ClientCursor()) if e["kind"] == "tile" and e["document_id"] == "d2")
+    live = LiveRunState(RUN)
+    live.publish(done("x" * 100, "d1"))
+    live.publish(verdict("d1"))
+    live.publish(started("d2"))
+    live.publish(delta("x" * 50, 0, "d2"))
+    tile = next(e for e in live.snapshot(ClientCursor()) if e["kind"] == "tile" and e["document_id"] == "d2")
     assert tile["progress"] == {"extractor": 0.5}
 
 
@@ -252,20 +252,20 @@ def test_stored_debate_gives_the_same_events_as_a_live_one() -> None:
 
 
 def test_deltas_from_another_thread_arrive_complete_and_in_order() -> None:
-    board = LiveRunState(RUN)
-    reader = Reader(board)
+    live = LiveRunState(RUN)
+    reader = Reader(live)
     words = [f"w{number} " for number in range(1000)]
 
-    def speak() -> None:
+    def publish() -> None:
         at = 0
         for word in words:
-            board.publish(delta(word, at))
+            live.publish(delta(word, at))
             at += len(word)
 
-    speaker = threading.Thread(target=speak)
-    speaker.start()
-    while speaker.is_alive():
+    publisher = threading.Thread(target=publish)
+    publisher.start()
+    while publisher.is_alive():
         reader.look(tiles=False)
-    speaker.join()
+    publisher.join()
     reader.look()
     assert reader.text[0] == "".join(words)

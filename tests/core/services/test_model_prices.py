@@ -1,4 +1,4 @@
-"""Prices and limits of models, and presets of role models."""
+"""Tests of prices and limits of models, and of presets of role models."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ def test_custom_price_applies_at_once_and_can_be_removed(opened: tuple[Workspace
     assert estimate_run(session, settings, 10).cost_usd is None
     models.set_price(workspace, "openrouter", "somebody/new-one", Price(prompt=1.0, completion=4.0))
     assert planning.unpriced_models(session.models, settings) == ()
-    told = estimate_run(session, settings, 10)
-    assert told.basis.startswith("Your own prices; tokens: prompts of 4 documents")
-    assert told.cost_usd == pytest.approx(sum(r.prompt_tokens * 1e-6 + r.completion_tokens * 4e-6 for r in told.roles))
+    estimate = estimate_run(session, settings, 10)
+    assert estimate.basis.startswith("Your own prices; tokens: prompts of 4 documents")
+    assert estimate.cost_usd == pytest.approx(
+        sum(r.prompt_tokens * 1e-6 + r.completion_tokens * 4e-6 for r in estimate.roles)
+    )
     assert (
         planning.build_settings(planning.Plan(default_model=FAR, budget_usd=1.0), BOOK, 1, session.models).budget_usd
         == 1.0
@@ -72,7 +74,7 @@ def test_price_formats_are_parsed() -> None:
 
 def test_models_above_the_ceiling_or_without_a_price_are_not_offered(opened: tuple[Workspace, ProjectSession]) -> None:
     workspace, _ = opened
-    names = ("gpt-4.1", "gpt-4.1-mini", "gpt-unheard-of")  # $8.00, $1.60 and nobody knows for a million tokens of reply
+    names = ("gpt-4.1", "gpt-4.1-mini", "gpt-unheard-of")  # $8.00, $1.60 and unknown per million output tokens
     assert models.affordable_models(workspace, "openai", names, None) == names
     assert models.affordable_models(workspace, "openai", names, 1.6) == ("gpt-4.1-mini",)
     assert models.affordable_models(workspace, "ollama", ("llama3.2",), 0.0) == ("llama3.2",)

@@ -1,4 +1,4 @@
-"""The Models page: lists of models, keys, connection tests."""
+"""Tests of the models service: lists of models, keys, connection tests."""
 
 from __future__ import annotations
 
@@ -34,48 +34,48 @@ def workspace() -> Iterator[Workspace]:
 def test_slow_server_does_not_block_the_page() -> None:
     answer = threading.Event()
 
-    def ask(place: Connection) -> tuple[ModelCard, ...]:
+    def fetch(connection: Connection) -> tuple[ModelCard, ...]:
         answer.wait(10)
         return (ModelCard("one"),)
 
-    lists = _Lists(ask)
+    lists = _Lists(fetch)
     assert lists.get(PLACE, 0.01).pending
     answer.set()
     assert lists.get(PLACE, 10).names == ("one",)
 
 
 def test_model_list_is_cached_until_cleared() -> None:
-    asked: list[str] = []
+    requested: list[str] = []
 
-    def ask(place: Connection) -> tuple[ModelCard, ...]:
-        asked.append(place.name)
+    def fetch(connection: Connection) -> tuple[ModelCard, ...]:
+        requested.append(connection.name)
         return ()
 
-    lists = _Lists(ask)
+    lists = _Lists(fetch)
     lists.get(PLACE, 10)
     lists.get(PLACE, 10)
-    assert len(asked) == 1
+    assert len(requested) == 1
     lists.forget("local")
     lists.get(PLACE, 10)
-    lists.get(PLACE.model_copy(update={"base_url": "http://127.0.0.1:10/v1"}), 10)  # another address is another list
-    assert len(asked) == 3
+    lists.get(PLACE.model_copy(update={"base_url": "http://127.0.0.1:10/v1"}), 10)  # another address has its own list
+    assert len(requested) == 3
 
 
 def test_any_listing_failure_becomes_a_named_error() -> None:
-    def unreachable(place: Connection) -> tuple[ModelCard, ...]:
+    def unreachable(connection: Connection) -> tuple[ModelCard, ...]:
         raise Unreachable("Nobody there.", "Start it.")
 
-    def strange(place: Connection) -> tuple[ModelCard, ...]:
+    def unexpected(connection: Connection) -> tuple[ModelCard, ...]:
         raise RuntimeError("odd")
 
     assert isinstance(_Lists(unreachable).get(PLACE, 10).error, Unreachable)
-    assert "odd" in str(_Lists(strange).get(PLACE, 10).error)
+    assert "odd" in str(_Lists(unexpected).get(PLACE, 10).error)
 
 
 def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
     models.add(workspace, "mine", "https://models.example/v1")
-    by_name = {place.name: place for place in models.connection_entries(workspace)}
+    by_name = {connection.name: connection for connection in models.connection_entries(workspace)}
     assert next(iter(by_name)) == "builtin"
     mine, openai, ollama = by_name["mine"], by_name["openai"], by_name["ollama"]
     assert (mine.key, mine.key_name, mine.own) == ("environment", "MOOT_MINE_API_KEY", True)
@@ -83,34 +83,39 @@ def test_connections_show_the_source_of_their_key(workspace: Workspace, monkeypa
     assert (ollama.key, ollama.local) == ("needless", True)
     assert "s3cret" not in repr(by_name)
     models.remove(workspace, "mine")
-    assert "mine" not in {place.name for place in models.connection_entries(workspace)}
+    assert "mine" not in {connection.name for connection in models.connection_entries(workspace)}
 
 
-def test_a_connection_with_a_key_keeps_its_address(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_of_a_connection_with_a_key_cannot_change(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MOOT_MINE_API_KEY", "s3cret")
     models.add(workspace, "mine", "https://models.example/v1")
     models.add(workspace, "mine", "https://models.example/v2")
     with pytest.raises(UsageError, match=r"MOOT_MINE_API_KEY is the key for https://models\.example/v2"):
         models.add(workspace, "mine", "https://evil.example/v1")
     models.add(workspace, "openai", "https://evil.example/v1")
-    assert next(place for place in models.connection_entries(workspace) if place.name == "openai").key == "none"
+    assert (
+        next(connection for connection in models.connection_entries(workspace) if connection.name == "openai").key
+        == "none"
+    )
     models.remove(workspace, "mine")
     models.remove(workspace, "openai")
 
 
-def test_without_a_keyring_the_variable_is_named(workspace: Workspace) -> None:
+def test_error_without_a_keyring_names_the_environment_variable(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="MOOT_OPENAI_API_KEY"):
         models.remember_key(workspace, "openai", "s3cret")
     with pytest.raises(UsageError, match="No key was entered"):
         models.remember_key(workspace, "openai", "  ")
 
 
-def test_a_connection_cannot_take_the_builtins_name(workspace: Workspace) -> None:
+def test_connection_cannot_be_named_like_the_builtin_model(workspace: Workspace) -> None:
     with pytest.raises(UsageError, match="built-in"):
         models.add(workspace, "builtin", "http://127.0.0.1:9/v1")
 
 
-def test_models_are_listed_and_one_is_tested(workspace: Workspace) -> None:
+def test_models_of_a_server_are_listed_and_tested(workspace: Workspace) -> None:
     with mock_llm() as url:
         models.add(workspace, "local", f"{url}/v1")
         listed = models.fresh_listing(workspace, "local")
@@ -127,9 +132,9 @@ def test_models_are_listed_and_one_is_tested(workspace: Workspace) -> None:
 def test_role_without_a_model_does_not_start_a_run(workspace: Workspace) -> None:
     models.add(workspace, "local", "http://127.0.0.1:9/v1")
     vacant = planning.Plan().with_role_model("judge", RoleModel(connection="local", model=""))
-    with pytest.raises(UsageError, match="No model is assigned to judge") as told:
+    with pytest.raises(UsageError, match="No model is assigned to judge") as error:
         planning.build_settings(vacant, Codebook(labels=(Label(name="Food", keywords=("soup",)),)), 1, workspace.models)
-    assert "'local'" in told.value.remedy
+    assert "'local'" in error.value.remedy
 
 
 def test_unreachable_server_is_reported(workspace: Workspace) -> None:
@@ -149,7 +154,7 @@ def test_prices_are_per_million_tokens(workspace: Workspace) -> None:
     assert models.priced(workspace, RoleModel(connection="gone", model="x")) is None
 
 
-def test_a_plan_keeps_the_role_models_of_the_other_protocol(tmp_path: Path) -> None:
+def test_plan_keeps_the_role_models_of_other_protocols(tmp_path: Path) -> None:
     judge = RoleModel(connection="openai", model="gpt-4.1-mini")
     plan = planning.Plan(protocol="single").with_role_model("judge", judge)
     assert plan.for_protocol().role_models == {}

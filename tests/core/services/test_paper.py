@@ -1,4 +1,4 @@
-"""What a paper says about a run: methods, tables with links, appendices, references, and the design file."""
+"""Tests of the paper export: methods, tables with links, appendices, references, and the design file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CLEAN = BOOK.labels[0].id
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, RunRow]]:
-    """80 documents, 40 of them reviewed in the order of the queue for a planned claim."""
+    """Return a run on 80 documents; 40 are reviewed in queue order for a planned claim, and one is chosen by hand."""
     workspace = Workspace()
     session = workspace.open(tmp_path_factory.mktemp("paper") / "p.duckdb")
     texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
@@ -52,7 +52,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     workspace.close()
 
 
-def test_the_methods_name_what_was_done(world: tuple[ProjectSession, RunRow]) -> None:
+def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     found = paper.paper(session, run, "reviewed")
     annotation, reference, claim = found.sections["Methods"]
@@ -85,18 +85,18 @@ def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSessi
     assert r"\nocite{moot,maada_ecj,wilson1927,desraj1956,farquhar2021,deville1992,korn1998,waudbysmith2024}" in latex
 
 
-def test_the_bibliography_holds_what_was_used(world: tuple[ProjectSession, RunRow]) -> None:
+def test_bibliography_contains_the_methods_used(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     gold = paper.paper(session, run, "gold")
     assert "desraj1956" not in gold.bibtex
     assert "No document has both a verdict and a reference label" in str(gold.sections["Results"][0])
-    assert len(gold.sections["Methods"]) == 2, "the run and the plan, nothing about a reference"
+    assert len(gold.sections["Methods"]) == 2, "the run and the plan without a reference"
     entries = re.findall(r"^@\w+\{(\w+),$", paper.paper(session, run, "reviewed").bibtex, re.M)
     assert entries == [*dict.fromkeys(entries)]
     assert "desraj1956" in entries
 
 
-def test_the_appendix_holds_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
+def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     found = paper.paper(session, run)
     prompts = found.sections["Appendix: prompts"]
@@ -104,7 +104,7 @@ def test_the_appendix_holds_prompts_and_models(world: tuple[ProjectSession, RunR
     assert "builtin/lexical" in str(found.sections["Appendix: models"])
 
 
-def test_the_design_file_weighs_the_reviewed_documents(world: tuple[ProjectSession, RunRow]) -> None:
+def test_design_file_has_weights_of_reviewed_documents(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     rows = list(csv.DictReader(io.StringIO(paper.design_file(session, run).removeprefix("\ufeff"))))
     assert len(rows) == 80
@@ -114,8 +114,8 @@ def test_the_design_file_weighs_the_reviewed_documents(world: tuple[ProjectSessi
     assert {row["selected"] for row in reviewed} == {"drawn", "chosen"}
     assert all(0 < float(row["probability"]) < 1 for row in drawn)
     assert sum(float(row["weight"]) for row in reviewed) == pytest.approx(80)
-    given = sum(float(row["weight"]) for row in reviewed if row["model_Clean & tidy"] == "1")
-    assert given == pytest.approx(60), "weights are calibrated to the verdicts"
+    weighted = sum(float(row["weight"]) for row in reviewed if row["model_Clean & tidy"] == "1")
+    assert weighted == pytest.approx(60), "weights are calibrated to the verdicts"
     assert all((row["human_Staff"] in "01") and row["human_Staff"] for row in reviewed)
     assert all(not row["human_Staff"] and not row["weight"] for row in rows if not row["order"])
 
@@ -129,17 +129,17 @@ def hostile_paper() -> paper.Paper:
     return paper.Paper(EVIL, {"Methods": (EVIL, table, listing)}, {"moot": "@x{}"})
 
 
-def test_names_cannot_run_latex() -> None:
+def test_names_are_escaped_in_latex() -> None:
     text = paper.write(hostile_paper(), "latex")
     before, _, rest = text.partition("\\begin{verbatim}")
     listing, _, after = rest.partition("\\end{verbatim}")
-    assert "\\input{/etc/passwd}" in listing, "a listing shows it as it is"
+    assert "\\input{/etc/passwd}" in listing, "a listing shows text verbatim"
     lines = re.split(r"[\r\n]+", before + after)
     assert not [line for line in lines if "\\input" in line and not line.startswith("%")]
-    assert not re.search(r"\\\\\s*[\[*]", text), "no cell is an option of the line break before it"
+    assert not re.search(r"\\\\\s*[\[*]", text), "no cell can become the optional argument of a preceding line break"
 
 
-def test_names_are_shown_as_they_are_in_markdown() -> None:
+def test_names_are_escaped_in_markdown() -> None:
     text = paper.write(hostile_paper(), "markdown")
     shown = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.S | re.M)
     assert not re.search(r"(?<!\\)<script|(?<!\\)\]\(http", shown)

@@ -1,4 +1,4 @@
-"""Home: samples, new projects, and what is next."""
+"""Tests of projects: samples, new projects, rename, duplicate, delete, archive."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Works
     assert store.documents.count() == store.documents.with_gold() == 96
     cleanliness = version.codebook.find("Cleanliness")
     assert cleanliness is not None
-    # sample_data/README.md: 37 reviews say something of cleanliness
+    # According to sample_data/README.md 37 reviews mention cleanliness.
     assert ("gold", cleanliness.id, True, 37) in store.documents.gold_counts()
 
 
@@ -82,13 +82,13 @@ def test_new_project_is_empty_and_its_name_cannot_be_reused(workspace: Workspace
     assert projects.free_name("../.x") == "x"
 
 
-def test_a_project_that_is_not_open_is_listed_but_not_opened(workspace: Workspace, tmp_path: Path) -> None:
+def test_listing_projects_does_not_open_them(workspace: Workspace, tmp_path: Path) -> None:
     session = projects.create_project(workspace, "here")
     session.store.documents.add([Document("a", {"text": "x"})])
     other = tmp_path / "other.duckdb"
     other.write_bytes(b"never read")
-    gone = tmp_path / "gone.duckdb"
-    preferences.save(preferences.load().with_recent(gone).with_recent(other))
+    missing = tmp_path / "gone.duckdb"
+    preferences.save(preferences.load().with_recent(missing).with_recent(other))
     rows = projects.recent(workspace)
     assert [(row.name, row.open, row.documents) for row in rows] == [("other", False, None), ("here", True, 1)]
     assert rows[0].size == 10
@@ -110,9 +110,9 @@ def test_sample_is_opened_if_there_is_no_project(workspace: Workspace) -> None:
 def test_project_open_in_another_process_is_not_skipped(
     workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = tmp_path / "held.duckdb"
-    held.touch()
-    preferences.save(preferences.load().with_recent(held))
+    locked_project = tmp_path / "held.duckdb"
+    locked_project.touch()
+    preferences.save(preferences.load().with_recent(locked_project))
 
     def locked(path: Path, **_: object) -> None:
         raise ProjectLocked(str(path), 4127, "http://127.0.0.1:8501")
@@ -147,14 +147,14 @@ def test_duplicate_copies_the_documents(workspace: Workspace) -> None:
     assert workspace.open(copy).store.documents.count() == 1
 
 
-def test_a_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
+def test_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "one")
     session.store.documents.add([Document("a", {"text": "x"})])
     deleted = projects.delete_project(workspace, session.path)
     assert not session.path.exists()
     assert projects.recent(workspace) == ()
     assert [(one.name, one.origin) for one in projects.deleted_projects()] == [("one", session.path)]
-    projects.create_project(workspace, "one")  # the name was taken again meanwhile
+    projects.create_project(workspace, "one")  # the name is in use again
     path = projects.restore_project(deleted)
     assert path.stem == "one 2"
     assert workspace.open(path).store.documents.count() == 1
@@ -164,7 +164,7 @@ def test_a_deleted_project_is_restored_from_the_bin(workspace: Workspace) -> Non
     assert projects.deleted_projects() == ()
 
 
-def test_an_archived_project_is_closed_and_listed_apart(workspace: Workspace) -> None:
+def test_archived_project_is_closed_and_listed_separately(workspace: Workspace) -> None:
     session = projects.create_project(workspace, "old")
     projects.set_archived(workspace, session.path, True)
     assert workspace.sessions() == ()
@@ -175,10 +175,10 @@ def test_an_archived_project_is_closed_and_listed_apart(workspace: Workspace) ->
 
 
 def test_project_open_in_another_process_is_not_moved(workspace: Workspace, tmp_path: Path) -> None:
-    held = tmp_path / "held.duckdb"
-    with Project.open(held), pytest.raises(ProjectLocked):
-        projects.rename_project(workspace, held, "mine")
-    assert held.is_file()
+    locked_project = tmp_path / "held.duckdb"
+    with Project.open(locked_project), pytest.raises(ProjectLocked):
+        projects.rename_project(workspace, locked_project, "mine")
+    assert locked_project.is_file()
 
 
 def test_reveal_without_a_file_manager_names_the_file(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +188,7 @@ def test_reveal_without_a_file_manager_names_the_file(workspace: Workspace, monk
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="xdg-open")
-def test_reveal_opens_the_folder_or_says_that_nothing_can(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reveal_opens_the_folder_or_reports_the_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     opener = tmp_path / "xdg-open"
     opener.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What the board and the frame are shown of a project, read from a real one."""
+"""Tests of the run view: documents, stored turns, finished debates and status of a run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 from core.debate.events import Event, TurnDone, VerdictReached
 from core.services import run_view
 from core.services.session import ProjectSession
-from tests.core.services.sessions import BOOK, make, studio
+from tests.core.services.sessions import BOOK, queue_runs, studio
 
 
 @pytest.fixture(scope="module")
 def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSession, str, list[Event]]]:
-    """A finished run, and the events that recorded_run of it."""
+    """Return the session and id of a finished run with its published events."""
     with studio(tmp_path_factory.mktemp("watch")) as (_, session):
         events: list[Event] = []
         session.listen(events.append)
-        (run,) = make(session)
+        (run,) = queue_runs(session)
         session.start_or_resume(run.run_id).result(30)
         yield session, run.run_id, events
 
@@ -73,13 +73,13 @@ def test_stored_status_equals_the_last_published_status(
 ) -> None:
     session, run_id, _ = recorded_run
     row = session.store.runs.get(run_id)
-    board = session.live_run(run_id)
+    live = session.live_run(run_id)
     assert row is not None
-    assert board is not None
-    assert board.status is not None
+    assert live is not None
+    assert live.status is not None
     stored = run_view.status_of(row)
     for name in ("state", "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "cost_usd"):
-        assert getattr(stored, name) == getattr(board.status, name), name
+        assert getattr(stored, name) == getattr(live.status, name), name
 
 
 def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:

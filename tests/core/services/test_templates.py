@@ -1,4 +1,4 @@
-"""Drafts, versions and defaults of prompt templates."""
+"""Tests of drafts, versions and defaults of prompt templates."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.services import templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, trials
 from core.services.runs import planning
-from tests.core.services.sessions import make, studio
+from tests.core.services.sessions import queue_runs, studio
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_template_with_an_error_is_kept_as_draft_only(session, judge):
 def test_runs_use_and_name_promoted_versions(session, judge):
     edited(session, judge)
     version = templates.save_version(session, judge, "ecj")
-    assert make(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
+    assert queue_runs(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
     templates.promote_version(session, judge, "ecj", version)
     book = session.store.codebooks.latest()
     settings = planning.build_settings(
@@ -98,16 +98,17 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("broken", BROKEN)
-def test_a_broken_template_is_not_saved_promoted_or_started(session, judge, broken):
+def test_broken_template_cannot_be_saved_promoted_or_used_in_a_run(session, judge, broken):
     shipped = templates.versions(session, judge, "ecj")[0]
     text = f"{shipped.text.rstrip()}\n{broken}\n"
-    said = rf"ecj/judge\.\w+(, line {text.count(chr(10))})?: .*{BROKEN[broken]}"
+    message = rf"ecj/judge\.\w+(, line {text.count(chr(10))})?: .*{BROKEN[broken]}"
     templates.save_draft(session, judge, text, shipped)
-    with pytest.raises(PromptError, match=said):
+    with pytest.raises(PromptError, match=message):
         templates.save_version(session, judge, "ecj")
-    saved = session.store.prompts.save(judge.slot, text, parent=shipped.name, after=1)  # by an earlier version of Moot
+    # Save it without checks, as an earlier version of Moot did.
+    saved = session.store.prompts.save(judge.slot, text, parent=shipped.name, after=1)
     version = templates.versions(session, judge, "ecj")[-1]
-    with pytest.raises(PromptError, match=said):
+    with pytest.raises(PromptError, match=message):
         templates.promote_version(session, judge, "ecj", version)
     assert session.store.prompts.promoted() == {}
     session.store.prompts.promote(judge.slot, saved.name)
@@ -118,7 +119,7 @@ def test_a_broken_template_is_not_saved_promoted_or_started(session, judge, brok
 
 
 def promoted(session, slot, end):
-    """Promote the shipped text with another end, unchecked, as an earlier version of Moot did."""
+    """Promote the shipped text with another end, without checks, as an earlier version of Moot did."""
     shipped = templates.versions(session, slot, "ecj")[0]
     text = f"{shipped.text.rstrip()}\n{end}\n"
     templates.save_draft(session, slot, text, shipped)
@@ -127,20 +128,20 @@ def promoted(session, slot, end):
     return templates.versions(session, slot, "ecj")[-1]
 
 
-def test_prompt_that_fails_on_one_document_is_not_saved_promoted_tested_or_started(session, judge):
+def test_prompt_that_fails_on_one_document_cannot_be_saved_promoted_or_used(session, judge):
     version = promoted(session, judge, '{{ ("The", "Friendly", "Staff") | select("in", document) | first }}')
     session.store.prompts.promote(judge.slot, None)
     templates.save_draft(session, judge, version.text, templates.versions(session, judge, "ecj")[0])
-    said = r"No first item.* Rendered on document d2\."
-    with pytest.raises(PromptError, match=said):
+    message = r"No first item.* Rendered on document d2\."
+    with pytest.raises(PromptError, match=message):
         templates.save_version(session, judge, "ecj")
-    with pytest.raises(PromptError, match=said):
+    with pytest.raises(PromptError, match=message):
         templates.promote_version(session, judge, "ecj", version)
-    with pytest.raises(PromptError, match=said):
+    with pytest.raises(PromptError, match=message):
         trials.start_trial(session, trials.prompt_change(session, judge), samples.project_sample(session, 5))
     session.store.prompts.promote(judge.slot, version.name)
     settings = planning.project_settings(session, planning.Plan())
-    with pytest.raises(PromptError, match=said):
+    with pytest.raises(PromptError, match=message):
         planning.create_runs(session, settings, session.store.documents.ids())
     assert session.store.runs.all() == []
     assert len(planning.create_runs(session, settings, ["d0", "d1", "d3"])) == 1  # the prompt works on these
@@ -160,6 +161,6 @@ def test_templates_are_exported_and_imported(session, judge):
     assert templates.template_file_name(shipped) == "ecj_judge.v1.md"
     templates.import_template(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
     assert templates.template_status(session, judge, "ecj").text == shipped.text + "more\n"
-    for content, says in ((b"\xff\xfe\x00", "not UTF-8"), (b"x" * 100_001, "100,001 characters")):
-        with pytest.raises(PromptError, match=says):
+    for content, message in ((b"\xff\xfe\x00", "not UTF-8"), (b"x" * 100_001, "100,001 characters")):
+        with pytest.raises(PromptError, match=message):
             templates.import_template(session, judge, "ecj", content, "mine.md")

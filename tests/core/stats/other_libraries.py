@@ -1,7 +1,7 @@
-"""Figures of libraries that are too heavy to install for the tests (numba, torch), and the data that they are of.
+"""Data for reference figures of libraries that are too large to install for the tests (numba, torch).
 
 ``python -m tests.core.stats.other_libraries`` prints them in an environment with numpy, scipy, ppi-python and mapie.
-The tests hold the figures of ppi-python 0.2.3 and mapie 1.6.0.
+The tests contain the figures of ppi-python 0.2.3 and mapie 1.6.0.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ Numbers = np.ndarray
 DOCUMENTS, REVIEWED = 4000, 300
 CERTAINTY = np.repeat([0.95, 0.9, 0.8, 0.7, 0.6], 120)
 WRONG = np.concatenate([np.arange(120) < errors for errors in (1, 3, 8, 13, 25)]).astype(float)
-"""Of each certainty 120 reviewed verdicts, and how many of them are wrong."""
+"""Number of wrong verdicts of 120 reviewed ones by certainty."""
 THRESHOLDS = (0.95, 0.9, 0.8, 0.7, 0.6)
 BOUND = 0.1
 
 
 def documents() -> tuple[Numbers, Numbers, Numbers, Numbers]:
-    """Return a predictor, the labels of people, those of a model, and the order of review: fractions of multiples."""
+    """Return a predictor, human labels, model labels and the review order, as fractional parts of multiples."""
     from scipy.special import ndtri
 
     place = np.arange(1, DOCUMENTS + 1)
@@ -30,7 +30,7 @@ def documents() -> tuple[Numbers, Numbers, Numbers, Numbers]:
 
 
 def random_weights() -> Numbers:
-    """Return the weights of ``Sample`` for equal probabilities: document t has (N + n - 2 t + 1) / n."""
+    """Return the weights of ``Sample`` for equal probabilities: (N + n - 2 t + 1) / n for document t."""
     return (DOCUMENTS + REVIEWED - 2 * np.arange(1, REVIEWED + 1) + 1) / REVIEWED
 
 

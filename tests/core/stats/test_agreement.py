@@ -10,7 +10,7 @@ from core.stats.agreement import cohen_kappa, fleiss_kappa, gwet_ac1, krippendor
 
 NAN = float("nan")
 LEVELS = ["nominal", "ordinal", "interval"]
-# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, example C: 4 observers, 12 units, 7 gaps.
+# Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, example C: 4 observers, 12 units, 7 missing values.
 OBSERVERS = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, NAN, NAN, NAN],
     [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NAN, 3],
@@ -21,10 +21,10 @@ UNITS = np.array(OBSERVERS).T
 
 
 @pytest.mark.parametrize(("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
-def test_alpha_of_krippendorff_s_example(level: str, value: float) -> None:
+def test_alpha_reproduces_krippendorffs_example(level: str, value: float) -> None:
     result = krippendorff_alpha(UNITS, level)  # type: ignore[arg-type]
     assert result.value == pytest.approx(value, abs=5e-4)
-    assert (result.n, result.excluded) == (11, 1)  # the twelfth unit has one value: nothing to pair it with
+    assert (result.n, result.excluded) == (11, 1)  # the twelfth unit has a single value
 
 
 def test_alpha_of_two_observers_by_hand() -> None:
@@ -36,7 +36,7 @@ def test_alpha_of_two_observers_by_hand() -> None:
 
 
 def by_coincidences(annotations: np.ndarray, level: str) -> float | None:
-    """Alpha as Krippendorff writes it: a coincidence matrix and a difference function."""
+    """Compute alpha by Krippendorff's definition: a coincidence matrix and a difference function."""
     values = sorted({value for row in annotations for value in row if not np.isnan(value)})
     together = np.zeros((len(values), len(values)))
     for row in annotations:
@@ -76,7 +76,7 @@ def test_alpha_agrees_with_the_coincidence_matrix(seed: int, units: int, raters:
 
 
 def test_cohen_by_hand() -> None:
-    # 45 both yes, 15 and 25 apart, 15 both no: p_o 0.60; p_e 0.6 * 0.7 + 0.4 * 0.3 = 0.54; kappa 0.06 / 0.46
+    # 45 both yes, 15 and 25 different, 15 both no: p_o 0.60; p_e 0.6 * 0.7 + 0.4 * 0.3 = 0.54; kappa 0.06 / 0.46.
     first = ["yes"] * 45 + ["yes"] * 15 + ["no"] * 25 + ["no"] * 15
     second = ["yes"] * 45 + ["no"] * 15 + ["yes"] * 25 + ["no"] * 15
     result = cohen_kappa(first, second)
@@ -96,11 +96,11 @@ def test_cohen_agrees_with_scikit_learn(pairs: list[tuple[int, int]], weights: s
     if len({*first, *second}) == 1:
         assert ours is None
         return
-    # scikit-learn weighs by position among the labels, we by the values: the same on the full scale
+    # scikit-learn weights by the position of a label, Moot by its value; on the full scale both are equal.
     assert ours == pytest.approx(cohen_kappa_score(first, second, labels=[1, 2, 3, 4], weights=weights))
 
 
-# The example of 14 raters, 10 subjects and 5 categories that is used throughout for Fleiss' kappa: 0.210
+# The usual example of Fleiss' kappa with 14 raters, 10 subjects and 5 categories; kappa is 0.210.
 FLEISS = [
     [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
     [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
@@ -116,13 +116,13 @@ def test_fleiss_worked_example() -> None:
 
 
 def test_fleiss_and_ac1_with_gaps_agree_with_irrcac() -> None:
-    # its data set cac.raw4raters is the same example C: Fleiss 0.76117, AC1 0.77544
+    # The data set cac.raw4raters of irrCAC is the same example C: Fleiss 0.76117, AC1 0.77544.
     assert fleiss_kappa(UNITS).value == pytest.approx(0.76117, abs=5e-6)
     assert gwet_ac1(UNITS).value == pytest.approx(0.77544, abs=5e-6)
 
 
 def test_ac1_stays_high_where_prevalence_lowers_kappa() -> None:
-    # 118 both present, 5 and 2 apart, none both absent: p_o 0.944; shares 0.972 and 0.028
+    # 118 both present, 5 and 2 different, none both absent: p_o 0.944; shares 0.972 and 0.028.
     annotations = [[1, 1]] * 118 + [[1, 0]] * 5 + [[0, 1]] * 2
     # p_e = 0.972 * 0.028 * 2 = 0.0544; (0.944 - 0.0544) / 0.9456
     assert gwet_ac1(annotations).value == pytest.approx(0.9408, abs=1e-4)
@@ -137,7 +137,7 @@ def test_agreement_is_undefined_without_variation() -> None:
     assert fleiss_kappa(agreed).value is None
     assert krippendorff_alpha(agreed).value is None
     assert gwet_ac1(agreed).value is None
-    assert gwet_ac1(agreed, categories=2).value == 1.0  # there was something else to choose
+    assert gwet_ac1(agreed, categories=2).value == 1.0  # a second category was available
     assert fleiss_kappa(agreed).observed == 1.0
     alone = [["a", None], [None, "b"], [None, None]]
     for result in (fleiss_kappa(alone), gwet_ac1(alone), krippendorff_alpha(alone), cohen_kappa(*np.array(alone).T)):

@@ -25,8 +25,8 @@ def test_accurate_model_passes_and_guessing_model_fails() -> None:
     assert "should not replace" in bad.sentence
 
 
-def test_wins_by_hand() -> None:
-    # Others of A are B and C. d0: all say 1. d1: the model says as B and C, A does not. d2: the reverse.
+def test_wins_match_hand_counts() -> None:
+    # A is compared with B and C. d0: all give 1. d1: the model agrees with B and C, A does not. d2: the reverse.
     annotations = {"A": [[1], [0], [1]], "B": [[1], [1], [1]], "C": [[1], [1], [1]]}
     found = alternative_test([[1], [1], [0]], annotations)
     left = found.people[0]
@@ -62,19 +62,19 @@ def test_ratings_agree_by_distance() -> None:
     annotations = {"A": [[1.0], [5.0]], "B": [[3.0], [3.0]], "C": [[3.0], [3.0]]}
     near = alternative_test([[2.0], [4.0]], annotations, measured=True).people[0]
     assert (near.model_wins, near.person_wins) == (1.0, 0.0)
-    assert near.p == pytest.approx(1 / 4)  # the same lead on both documents: the surest that two can be
+    assert near.p == pytest.approx(1 / 4)  # the smallest p value of two documents
 
 
 def test_few_documents_without_a_difference_do_not_pass() -> None:
     alike = {"A": np.ones((2, 1)), "B": np.ones((2, 1)), "C": np.ones((2, 1))}
     few = alternative_test(np.ones((2, 1)), alike)
-    assert [one.p for one in few.people] == [pytest.approx(1 / 4)] * 3  # no lead in either: 1 of 2 x 2 signs
+    assert [one.p for one in few.people] == [pytest.approx(1 / 4)] * 3  # without a difference, 1 of 2 x 2 sign patterns
     assert not few.passed
     many = alternative_test(np.ones((40, 1)), {name: np.ones((40, 1)) for name in alike})
     assert many.passed
 
 
-def test_people_who_could_not_be_tested_are_not_counted_in_the_sentence() -> None:
+def test_sentence_does_not_count_people_without_a_test() -> None:
     nothing = np.full((40, 1), np.nan)
     found = alternative_test(np.ones((40, 1)), {**dict.fromkeys("ABC", np.ones((40, 1))), "D": nothing})
     assert found.winning_rate == 1
@@ -105,7 +105,7 @@ def test_false_discovery_correction_agrees_with_statsmodels() -> None:
 def authors_test(
     model: np.ndarray, people: dict[str, np.ndarray], epsilon: float, measured: bool
 ) -> tuple[float, float]:
-    """Return winning rate and advantage by the definitions of the paper, document by document."""
+    """Return winning rate and advantage by the definitions of the paper, computed per document."""
     wins, p_values = [], []
     for name, own in people.items():
         others = [grid for other, grid in people.items() if other != name]
@@ -130,7 +130,7 @@ def authors_test(
 @pytest.mark.parametrize("measured", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_alternative_test_agrees_with_the_authors_definition(measured: bool, seed: int) -> None:
-    """One label for each of 60 documents by four people, a tenth of them missing."""
+    # Four people label 60 documents; a tenth of their labels is missing.
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 6, 60).astype(float)
 
@@ -147,8 +147,8 @@ def test_alternative_test_agrees_with_the_authors_definition(measured: bool, see
 
 
 def test_model_and_person_are_compared_on_the_same_items() -> None:
-    # A labels the first item alone, on which model and A both say what B and C say. On the second the model differs
-    # from B and C: against A, who left it open, that is nothing.
+    # A labels only the first item, on which the model and A both agree with B and C. The model differs from B and C on
+    # the second item, which does not count against A's missing value.
     annotations = {
         "A": [[1, np.nan], [1, np.nan]],
         "B": [[1, 0], [1, 0]],

@@ -19,14 +19,14 @@ def test_invalid_binary_grid_is_rejected(values: object) -> None:
         arrays.binary_grid(values)  # type: ignore[arg-type]
 
 
-def test_a_rating_may_be_negative() -> None:
+def test_rating_can_be_negative() -> None:
     assert np.isnan(arrays.ratings([None, 1])[0])
     assert arrays.ratings([-1, 1]).tolist() == [-1.0, 1.0]
     with pytest.raises(ValueError, match="infinite"):
         arrays.ratings([float("inf")])
 
 
-def test_labels_are_coded_and_unknown_ones_refused() -> None:
+def test_labels_are_coded_and_unknown_labels_refused() -> None:
     chosen = arrays.label_codes(["b", None, "a"], ["a", "b"])
     assert chosen.tolist() == [1, -1, 0]
     assert arrays.one_hot(chosen, 2).tolist() == [[0, 1], [-1, -1], [1, 0]]
@@ -40,7 +40,7 @@ def test_document_counts_with_any_gold_and_a_complete_verdict() -> None:
     gold = np.array([[True, False], [True, True], [False, False]])
     predicted = np.array([[True, True], [True, False], [False, False]])
     counted, excluded = arrays.counted_documents(gold, predicted)
-    # the first counts; the second has gold but not a whole verdict; the third has no gold at all
+    # The first document counts; the second has an incomplete verdict; the third has no gold.
     assert counted.tolist() == [True, False, False]
     assert excluded == 1
 

@@ -11,7 +11,7 @@ from core.stats.calibration import calibration
 
 
 def test_calibration_by_hand() -> None:
-    # 0.9 four times, three right; 0.6 twice, both right: (4 * 0.15 + 2 * 0.4) / 6
+    # Certainty 0.9 four times with three right, 0.6 twice with two right: (4 * 0.15 + 2 * 0.4) / 6.
     found = calibration([0.9, 0.9, 0.9, 0.9, 0.6, 0.6, np.nan, 0.9], [1, 1, 1, 0, 1, 1, 1, -1])
     assert (found.n, found.excluded, len(found.bins)) == (6, 2, 2)
     assert found.ece == pytest.approx(1.4 / 6)

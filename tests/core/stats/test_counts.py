@@ -12,7 +12,7 @@ cell = st.integers(0, 30)
 
 
 def test_scores_of_a_row_of_the_ecj_paper() -> None:
-    # Table 9, gpt-4.1-mini, iteration 1, with FP and FN put right: 140 of 143 found, 37 too many, 350 documents.
+    # Table 9, gpt-4.1-mini, iteration 1, with FP and FN exchanged: 140 TP, 3 FN, 37 FP, 350 documents.
     counts = Counts(tp=140, fp=37, fn=3, tn=170)
     assert (counts.n, counts.positives, counts.predicted, counts.wrong) == (350, 143, 177, 40)
     assert counts.accuracy == pytest.approx(0.8857, abs=1e-4)  # 310/350
@@ -25,9 +25,9 @@ def test_scores_of_a_row_of_the_ecj_paper() -> None:
     ("counts", "precision", "recall", "f1", "accuracy"),
     [
         (Counts(), None, None, None, None),
-        (Counts(tn=5), None, None, None, 1.0),  # nothing to find, nothing predicted
-        (Counts(fp=2, tn=3), 0.0, None, None, 0.6),  # nothing to find, something predicted
-        (Counts(fn=2, tn=3), 0.0, 0.0, 0.0, 0.6),  # something to find, nothing predicted
+        (Counts(tn=5), None, None, None, 1.0),  # no positives, none predicted
+        (Counts(fp=2, tn=3), 0.0, None, None, 0.6),  # no positives, some predicted
+        (Counts(fn=2, tn=3), 0.0, 0.0, 0.0, 0.6),  # some positives, none predicted
         (Counts(fp=1, fn=1), 0.0, 0.0, 0.0, 0.0),
         (Counts(tp=4), 1.0, 1.0, 1.0, 1.0),
     ],
@@ -38,13 +38,13 @@ def test_degenerate_counts(
     assert (counts.precision, counts.recall, counts.f1, counts.accuracy) == (precision, recall, f1, accuracy)
 
 
-def test_counts_add_up() -> None:
+def test_counts_can_be_added() -> None:
     assert Counts(1, 2, 3, 4) + Counts(10, 20, 30, 40) == Counts(11, 22, 33, 44)
     assert total([Counts(1, 2, 3, 4), Counts(1, 0, 0, 0)]) == Counts(2, 2, 3, 4)
     assert total([]) == Counts()
 
 
-def test_a_negative_count_is_refused() -> None:
+def test_negative_count_is_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         Counts(tp=-1)
 

@@ -13,7 +13,7 @@ NAN = float("nan")
 def test_votes_take_majority_or_median() -> None:
     votes = [[[1, 0]], [[1, 1]], [[0, NAN]]]
     assert vote_of(votes, measured=False).tolist()[0][0] == 1
-    assert np.isnan(vote_of(votes, measured=False)[0][1])  # one to one
+    assert np.isnan(vote_of(votes, measured=False)[0][1])  # a tie
     assert vote_of([[[1.0]], [[2.0]], [[5.0]]], measured=True).tolist() == [[2.0]]
     assert np.isnan(vote_of([[[NAN]], [[NAN]]], measured=False)).all()
 
@@ -24,13 +24,13 @@ def test_rounds_worked_example() -> None:
     first = {"A": [[1], [0], [0], [1]], "B": [[1], [0], [1], [0]], "C": [[0], [1], [0], [0]]}
     second = {"A": [[1], [1], [0], [0]], "B": [[1], [0], [0], [0]], "C": [[1], [1], [0], [1]]}
     one, two = rounds(reference, [("first", first), ("second", second)])
-    # Votes 1 0 0 0: three right. Each agent has two or three right of four.
+    # The votes 1 0 0 0 are right on three. Each agent is right on two or three of four.
     assert (one.documents, one.unanimous, one.vote) == (4, 0.0, 0.75)
     assert one.mean == pytest.approx((2 + 2 + 3) / 12)
     assert one.upper_bound == 1.0
     assert one.with_majority == pytest.approx(2 / 3)
     assert one.consecutive == (("A", "B", 0.5), ("B", "C", 0.25))
-    # Then d0 and d2 are unanimous; C breaks d3 and mends d0, A mends two, B mends d2.
+    # Then d0 and d2 are unanimous. C introduces an error on d3 and corrects d0, A corrects two, B corrects d2.
     assert (two.unanimous, two.vote) == (0.5, 1.0)
     assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(2, 2, 0), (3, 1, 0), (2, 1, 1)]
 
@@ -38,7 +38,7 @@ def test_rounds_worked_example() -> None:
 def test_upper_bound_and_gap() -> None:
     reference = [[1], [1], [0], [NAN]]
     found = bound(reference, [[[[1], [0], [1], [1]]], [[[1], [1], [1], [1]]]], [[0], [1], [1], [1]])
-    # At first d0 was right, later also d1; the verdict has d1 alone.
+    # The first step has d0 right, a later one also d1; the verdict has only d1 right.
     assert (found.cells, found.at_first, found.ever, found.reached) == (3, 1 / 3, 2 / 3, 1 / 3)
     assert found.gap == 0
     nothing = bound([[NAN]], [[[[1]]]], [[1]])
@@ -67,7 +67,7 @@ def test_objections_worked_example() -> None:
 
 
 def test_panel_before_and_after_worked_example() -> None:
-    # 3.08 on a scale of 1 to 5 is 0.52 of it.
+    # 3.08 on a scale of 1 to 5 is 0.52 of the range.
     assert normalised([[3.08, 0.5]], [(1, 5), (0, 2)])[0].tolist() == pytest.approx([0.52, 0.25])
     reference = [[1.0], [2.0], [5.0]]
     before = {"a": [[5.0], [4.0], [1.0]], "b": [[5.0], [4.0], [1.0]]}
@@ -85,19 +85,19 @@ def test_panel_before_and_after_worked_example() -> None:
 
 
 def test_early_agreement_is_carried_over_to_later_rounds() -> None:
-    # Three documents, gold 1 1 0. On d0 all agree at once, so that only d1 and d2 are discussed; on d2 B gives no list.
+    # Three documents, gold 1 1 0. All agree on d0 at once, so only d1 and d2 are discussed; B gives no list on d2.
     reference = [[1], [1], [0]]
     first = {"A": [[1], [0], [1]], "B": [[1], [1], [0]]}
     second = {"A": [[NAN], [1], [0]], "B": [[NAN], [1], [NAN]]}
     one, two = rounds(reference, [("first", first), ("second", second)])
     assert (one.asked, one.documents, one.unanimous, one.vote, one.upper_bound) == (3, 3, 1 / 3, 1 / 3, 1.0)
-    # All three are right and unanimous after the second; over the two that were discussed it would be as many of two.
+    # After the second round all three documents are right and unanimous, including d0, which was not discussed again.
     assert (two.asked, two.documents, two.unanimous, two.vote, two.mean) == (2, 3, 1.0, 1.0, 1.0)
     assert two.agreement.value == pytest.approx(1.0)
     assert [(agent.kept, agent.to_right, agent.to_wrong) for agent in two.agents] == [(0, 2, 0), (1, 0, 0)]
 
 
-def test_agent_silent_for_a_round_keeps_its_last_value() -> None:
+def test_agent_without_a_value_in_a_round_keeps_its_last_value() -> None:
     steps = [("turn 1", {"A": [[3.0]], "B": [[5.0]], "C": [[4.0]]}), ("other", {"X": [[1.0]], "Y": [[1.0]]}),
              ("turn 2", {"B": [[4.0]], "C": [[4.0]]})]  # fmt: skip
     last = rounds([[4.0]], steps, measured=True)[2]

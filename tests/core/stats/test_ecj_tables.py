@@ -1,8 +1,8 @@
-"""Tables 9, 10, 11 and 4 of Maada et al., ECJ-LLM, recomputed from their own counts.
+"""Tests that recompute tables 9, 10, 11 and 4 of Maada et al., ECJ-LLM, from their own counts.
 
-``data/ecj_runs_as_printed.csv`` holds tables 9 (one model alone), 10 (ECJ, one model in all roles) and 11 (ECJ, mixed)
-as printed. The paper's columns FP and FN are exchanged throughout: of its 350 documents 143 are positive, and TP plus
-the column called FP is 143 in every row. Its shares are cut after two digits, not rounded.
+``data/ecj_runs_as_printed.csv`` contains tables 9 (single model), 10 (ECJ, one model in all roles) and 11 (ECJ, mixed
+models) as printed. The columns FP and FN of the paper are exchanged in all rows: 143 of its 350 documents are positive,
+and TP plus the column FP is 143 in every row. Its shares are truncated after two digits.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from core.stats.significance import paired_t, welch_t
 POSITIVES, DOCUMENTS = 143, 350
 SCORES = ("accuracy", "precision", "recall", "f1")
 Row = tuple[int, int, str, str]
-"""Table, iteration, the extractor (or the model alone), and "critic/judge"."""
+"""Table, iteration, the extractor (or single model), and "critic/judge"."""
 
-# Misprints that the row's other cells settle: what is printed, and what it must have been.
+# Misprints that follow from other cells of the row: the printed and the correct value.
 ERRATA: dict[Row, dict[str, tuple[str, float]]] = {
     (9, 4, "gpt-4.1-nano", "/"): {"col_fn": ("193", 190), "tn": ("14", 17)},
     (9, 5, "gpt-4.1-nano", "/"): {"col_fn": ("193", 190), "tn": ("14", 17)},
@@ -32,7 +32,7 @@ ERRATA: dict[Row, dict[str, tuple[str, float]]] = {
     (11, 3, "o3-mini", "gpt-4.1-mini/gpt-4.1"): {"tp": ("1345", 135)},
     (11, 4, "gpt-3.5-turbo", "gpt-4.1-mini/gpt-4.1"): {"f1": ("94.377", 94.77)},
 }
-# Counts and shares of this row contradict each other, and nothing tells which are meant.
+# Counts and shares of this row contradict each other; the correct values are unknown.
 UNRESOLVED: Row = (9, 5, "gpt-4.1-mini", "/")
 
 MODELS = ("gpt-4.1", "o4-mini", "gpt-3.5-turbo", "gpt-4o-mini", "o3-mini", "gpt-4.1-mini", "gpt-4.1-nano")  # table 4
@@ -48,9 +48,9 @@ class Printed:
 
     def corrected(self) -> dict[str, float]:
         cells = {name: float(text) for name, text in self.cells.items()}
-        for name, (printed, meant) in ERRATA.get(self.key, {}).items():
+        for name, (printed, correct) in ERRATA.get(self.key, {}).items():
             assert self.cells[name] == printed, f"{self.key} {name} is printed as {self.cells[name]}"
-            cells[name] = meant
+            cells[name] = correct
         return cells
 
     def counts(self) -> Counts:
@@ -82,21 +82,21 @@ def test_every_corrected_row_agrees_with_its_counts(row: Printed) -> None:
     for name in SCORES:
         ours = getattr(counts, name)
         assert ours is not None
-        if not -0.011 <= 100 * ours - cells[name] < 0.03:  # cut, not rounded; a few are rounded up
+        if not -0.011 <= 100 * ours - cells[name] < 0.03:  # most shares are truncated, a few rounded up
             wrong.append(name)
     assert wrong == (["precision", "f1"] if row.key == UNRESOLVED else [])
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.key in ERRATA], ids=lambda row: "-".join(map(str, row.key)))
-def test_every_listed_erratum_contradicts_itself_as_printed(row: Printed) -> None:
-    """As printed, the row contradicts itself: either its shares or the 143 positives of 350."""
+def test_rows_with_errata_are_inconsistent_as_printed(row: Printed) -> None:
+    # The printed counts contradict either the shares of the row or the 143 positives of 350 documents.
     cells = {name: float(text) for name, text in row.cells.items()}
     counts = Counts(int(cells["tp"]), int(cells["col_fn"]), int(cells["col_fp"]), int(cells["tn"]))
     off = [name for name in SCORES if not -0.011 <= 100 * getattr(counts, name) - cells[name] < 0.03]
     assert off or (counts.n, counts.positives) != (DOCUMENTS, POSITIVES)
 
 
-def test_printed_false_positive_column_holds_false_negatives() -> None:
+def test_printed_false_positive_column_contains_false_negatives() -> None:
     assert all(
         int(row.cells["tp"]) + int(row.cells["col_fp"]) == POSITIVES for row in ROWS if "1345" not in row.cells["tp"]
     )
@@ -120,17 +120,17 @@ def test_table_4_from_corrected_counts(model: str, t: float) -> None:
     test = paired_t(single, debate)
     assert abs(test.t or 0) == pytest.approx(t, abs=0.006)
     assert test.significant()
-    # Nothing pairs an iteration of one system with one of another: Welch's test says the same here.
+    # Iterations of different systems are not paired, so Welch's test applies too; its result is the same.
     welch = welch_t(single, debate)
     assert welch.significant()
     assert welch.direction == test.direction == ("loss" if model in LOSSES else "gain")
 
 
 MEANS: dict[tuple[int, str, str], tuple[float | None, ...]] = {
-    # Misprinted means of tables 3 and 5, as they should read: accuracy, precision, recall, F1.
+    # Correct values of the misprinted means of tables 3 and 5: accuracy, precision, recall, F1.
     (10, "gpt-4o-mini", "gpt-4o-mini/gpt-4o-mini"): (91.77, None, None, None),
     (10, "gpt-3.5-turbo", "gpt-3.5-turbo/gpt-3.5-turbo"): (72.74, 60.31, 97.76, 74.70),
-    # Table 5, rows 1 to 4: the column called accuracy holds the precision.
+    # Table 5, rows 1 to 4: the column "accuracy" contains the precision.
     (11, "gpt-3.5-turbo", "gpt-4.1-mini/gpt-4.1"): (95.60, None, None, None),
     (11, "gpt-4.1-mini", "gpt-3.5-turbo/gpt-4.1"): (83.43, None, None, None),
     (11, "o3-mini", "gpt-4.1-mini/gpt-4.1"): (94.57, None, None, None),
@@ -147,8 +147,8 @@ def test_misprinted_means_of_tables_3_and_5(which: tuple[int, str, str]) -> None
             assert 100 * sum(getattr(row, name) for row in rows) / 5 == pytest.approx(mean, abs=0.15)
 
 
-def test_recall_follows_the_critic_and_not_the_extractor() -> None:
-    """What the paper's table 5 shows: critics of high recall keep 98%, critics of high precision 94 to 97%."""
+def test_recall_depends_on_the_critic_and_not_on_the_extractor() -> None:
+    # As in table 5 of the paper, critics of high recall keep 98% and critics of high precision 94% to 97%.
     recall: dict[str, list[float]] = {}
     for row in ROWS:
         if row.key[0] == 11:

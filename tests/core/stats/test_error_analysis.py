@@ -16,13 +16,13 @@ def test_cue_words_separate_errors_from_hits() -> None:
     assert not {"room", "cheap"} & {cue.word for cue in found}
 
 
-def test_no_cue_words_without_a_difference() -> None:
+def test_equal_texts_have_no_cue_words() -> None:
     assert cues(["one"], ["two", "three"]) == ()
     assert cues(["", "1 2"], ["3", "4"]) == ()
     assert cues(["the the", "the"], ["the", "the"]) == ()
 
 
-def test_error_rate_by_number_in_bands() -> None:
+def test_error_rate_is_computed_by_band() -> None:
     found = by_number([1, 1, 2, 3, 3, 3], [0, 1, 0, 1, 1, 1])
     assert [(one.low, one.high, one.n, one.wrong) for one in found] == [(1, 1, 2, 1), (2, 2, 1, 0), (3, 3, 3, 3)]
     assert found[0].share.value == 0.5
@@ -35,8 +35,11 @@ def test_error_rate_by_number_in_bands() -> None:
 
 def test_documents_of_one_group_widen_the_intervals_of_bands() -> None:
     wrong = np.repeat([True, False, False, True, False, False], 4)
-    (alone,), (grouped,) = (by_number(np.ones(24), wrong, groups=groups) for groups in (None, np.repeat(range(6), 4)))
-    assert (alone.share.value, grouped.share.value) == (1 / 3, 1 / 3)
+    (single,), (grouped,) = (by_number(np.ones(24), wrong, groups=groups) for groups in (None, np.repeat(range(6), 4)))
+    assert (single.share.value, grouped.share.value) == (1 / 3, 1 / 3)
     assert (
-        grouped.share.interval.low < alone.share.interval.low < alone.share.interval.high < grouped.share.interval.high
+        grouped.share.interval.low
+        < single.share.interval.low
+        < single.share.interval.high
+        < grouped.share.interval.high
     )

@@ -19,27 +19,28 @@ STEPS = [("extractor", EXTRACTOR), ("critic", CRITIC), ("judge", JUDGE)]
 
 
 def test_flip_table_of_a_worked_example() -> None:
-    book = flip_table(REFERENCE, STEPS, LABELS)
-    assert (book.documents, book.excluded, book.cells) == (4, 0, 7)
-    critic, judge = book.steps
-    # the critic mends (1, b) and (4, a), breaks (2, a), keeps (1, a) and, silent, (3, a); (2, b) and (3, b) stay wrong
+    table = flip_table(REFERENCE, STEPS, LABELS)
+    assert (table.documents, table.excluded, table.cells) == (4, 0, 7)
+    critic, judge = table.steps
+    # The critic corrects (1, b) and (4, a), introduces an error on (2, a), and keeps (1, a) and (3, a), the latter
+    # without a list; (2, b) and (3, b) stay wrong.
     assert critic.labels == {"a": Tally(1, 1, 2, 0), "b": Tally(1, 0, 0, 2)}
     assert critic.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
     assert critic.carried == 2
     # the judge mends (3, b), breaks (4, a)
     assert judge.total == Tally(corrected=1, regressed=1, kept_right=3, kept_wrong=2)
     assert judge.carried == 0
-    assert book.whole.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
-    assert (book.whole.role, book.whole.against) == ("judge", "extractor")
-    assert book.shares == pytest.approx((3 / 7, 4 / 7, 4 / 7))
-    assert book.whole.gain.value == pytest.approx(1 / 7)
+    assert table.whole.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
+    assert (table.whole.role, table.whole.against) == ("judge", "extractor")
+    assert table.shares == pytest.approx((3 / 7, 4 / 7, 4 / 7))
+    assert table.whole.gain.value == pytest.approx(1 / 7)
 
 
 def test_final_errors_are_attributed_to_the_role_that_introduced_them() -> None:
-    book = flip_table(REFERENCE, STEPS, LABELS)
+    table = flip_table(REFERENCE, STEPS, LABELS)
     # (2, b) was wrong from the start, (2, a) since the critic, (4, a) was corrected by the critic and lost by the judge
-    assert book.errors_by == {"extractor": 1, "critic": 1, "judge": 1}
-    assert book.label_errors_by == {
+    assert table.errors_by == {"extractor": 1, "critic": 1, "judge": 1}
+    assert table.label_errors_by == {
         "a": {"extractor": 0, "critic": 1, "judge": 1},
         "b": {"extractor": 1, "critic": 0, "judge": 0},
     }
@@ -50,21 +51,21 @@ def test_final_errors_are_attributed_to_the_role_that_introduced_them() -> None:
 
 def test_debates_without_start_or_end_are_excluded() -> None:
     unresolved = [[1, 1], [0, -1], [0, 1], [0, 0]]
-    book = flip_table(REFERENCE, [STEPS[0], STEPS[1], ("judge", unresolved)], LABELS)
-    assert (book.documents, book.excluded, book.cells) == (3, 1, 5)
+    table = flip_table(REFERENCE, [STEPS[0], STEPS[1], ("judge", unresolved)], LABELS)
+    assert (table.documents, table.excluded, table.cells) == (3, 1, 5)
     silent = [[-1, -1], *EXTRACTOR[1:]]
     assert flip_table(REFERENCE, [("extractor", silent), *STEPS[1:]], LABELS).excluded == 1
     assert trace(REFERENCE, [("extractor", silent), *STEPS[1:]]).error_at[0].tolist() == [-2, -2]
 
 
 def test_a_choice_from_one_wrong_label_to_another_stays_wrong() -> None:
-    book = flip_table([[2], [0]], [("first", [[0], [0]]), ("second", [[1], [0]])], ["label"])
-    assert book.whole.total == Tally(kept_right=1, kept_wrong=1)
-    assert book.errors_by == {"first": 1, "second": 0}
+    table = flip_table([[2], [0]], [("first", [[0], [0]]), ("second", [[1], [0]])], ["label"])
+    assert table.whole.total == Tally(kept_right=1, kept_wrong=1)
+    assert table.errors_by == {"first": 1, "second": 0}
 
 
 def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """240 documents of 5 labels, spread so that 139 cells are corrected and 67 regressed."""
+    """Return 240 documents of 5 labels with 139 corrected and 67 regressed cells."""
     reference = np.ones((240, 5), dtype=np.int8)
     before, after = reference.copy().ravel(), reference.copy().ravel()
     cells = np.random.default_rng(0).permutation(1200)
@@ -74,21 +75,21 @@ def example() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return reference, before.reshape(240, 5), after.reshape(240, 5)
 
 
-def summary_of(book: FlipTable) -> str:
-    return sentence(book.whole, who="The debate", than=f"the {book.whole.against} alone")
+def summary_of(table: FlipTable) -> str:
+    return sentence(table.whole, who="The debate", than=f"the {table.whole.against} alone")
 
 
 def test_sentence_of_a_gain_with_its_interval() -> None:
     reference, before, after = example()
-    book = flip_table(reference, [("extractor", before), ("judge", after)], list("abcde"))
-    assert book.whole.total == Tally(corrected=139, regressed=67, kept_right=900, kept_wrong=94)
-    interval = book.whole.gain.interval
+    table = flip_table(reference, [("extractor", before), ("judge", after)], list("abcde"))
+    assert table.whole.total == Tally(corrected=139, regressed=67, kept_right=900, kept_wrong=94)
+    interval = table.whole.gain.interval
     assert interval is not None
-    # 72/1200 = 6.0 points; with independent cells se = sqrt(206/1200 - 0.06^2) / sqrt(1200) = 1.18 points
+    # 72/1200 = 6.0 points; for independent cells the standard error is sqrt(206/1200 - 0.06^2) / sqrt(1200) = 1.18.
     assert interval.low == pytest.approx(0.037, abs=0.004)
     assert interval.high == pytest.approx(0.083, abs=0.004)
     low, high = f"{100 * interval.low:.1f}", f"{100 * interval.high:.1f}"
-    assert summary_of(book) == (
+    assert summary_of(table) == (
         "The debate corrected 139 labels and introduced 67 errors: 72 more right than the extractor alone "
         f"(+6.0 points, 95% interval {low} to {high})."
     )
@@ -123,18 +124,18 @@ def test_one_cell_per_document_uses_newcombes_interval() -> None:
     reference = np.ones((50, 1))
     before = np.array([[0]] * 12 + [[1]] * 38)
     after = np.array([[1]] * 12 + [[0]] * 2 + [[1]] * 36)
-    book = flip_table(reference, [("extractor", before), ("judge", after)], ["a"])
-    assert book.whole.gain.interval == newcombe_paired(both=36, gained=12, lost=2, neither=0)
-    assert book.whole.label_gains["a"] == book.whole.gain
+    table = flip_table(reference, [("extractor", before), ("judge", after)], ["a"])
+    assert table.whole.gain.interval == newcombe_paired(both=36, gained=12, lost=2, neither=0)
+    assert table.whole.label_gains["a"] == table.whole.gain
 
 
 def test_correlated_flips_within_a_document_widen_the_interval() -> None:
     reference = np.ones((100, 5))
-    together, apart = np.ones((100, 5)), np.ones((100, 5))
-    together[:6] = 0  # 30 cells in 6 documents
-    apart[:30, 0] = 0  # 30 cells in 30 documents
+    clustered, independent = np.ones((100, 5)), np.ones((100, 5))
+    clustered[:6] = 0  # 30 cells in 6 documents
+    independent[:30, 0] = 0  # 30 cells in 30 documents
     widths = []
-    for before in (together, apart):
+    for before in (clustered, independent):
         interval = flip_table(
             reference, [("extractor", before), ("judge", reference)], list("abcde")
         ).whole.gain.interval
@@ -145,9 +146,9 @@ def test_correlated_flips_within_a_document_widen_the_interval() -> None:
 
 def test_flip_table_without_documents() -> None:
     nothing = np.zeros((0, 2))
-    book = flip_table(nothing, [("extractor", nothing), ("judge", nothing)], LABELS)
-    assert (book.cells, book.shares, book.whole.gain.value) == (0, (None, None), None)
-    assert "cannot be compared" in summary_of(book)
+    table = flip_table(nothing, [("extractor", nothing), ("judge", nothing)], LABELS)
+    assert (table.cells, table.shares, table.whole.gain.value) == (0, (None, None), None)
+    assert "cannot be compared" in summary_of(table)
 
 
 def test_wrong_arguments_are_refused() -> None:
@@ -172,23 +173,23 @@ def test_flip_table_invariants(seed: int, documents: int, items: int, roles: int
         values = rng.integers(0, 2, (documents, items))
         return np.where(rng.random(values.shape) < missing, -1, values)
 
-    reference, said = grid(), [grid() for _ in range(roles)]
+    reference, steps = grid(), [grid() for _ in range(roles)]
     labels = [f"l{index}" for index in range(items)]
-    book = flip_table(reference, [(f"r{index}", one) for index, one in enumerate(said)], labels)
-    assert all(step.total.n == book.cells for step in (*book.steps, book.whole))
-    assert sum(step.total.net for step in book.steps) == book.whole.total.net
-    assert sum(tally.n for tally in book.whole.labels.values()) == book.cells
-    # each step starts where the one before ended
-    for before, after in zip(book.steps, book.steps[1:], strict=False):
+    table = flip_table(reference, [(f"r{index}", values) for index, values in enumerate(steps)], labels)
+    assert all(step.total.n == table.cells for step in (*table.steps, table.whole))
+    assert sum(step.total.net for step in table.steps) == table.whole.total.net
+    assert sum(tally.n for tally in table.whole.labels.values()) == table.cells
+    # Each step starts from the result of the previous step.
+    for before, after in zip(table.steps, table.steps[1:], strict=False):
         assert before.total.right_after == after.total.right_before
-    wrong = book.cells - book.whole.total.right_after
-    assert sum(book.errors_by.values()) == wrong
-    assert {label: sum(lost.values()) for label, lost in book.label_errors_by.items()} == {
-        label: tally.n - tally.right_after for label, tally in book.whole.labels.items()
+    wrong = table.cells - table.whole.total.right_after
+    assert sum(table.errors_by.values()) == wrong
+    assert {label: sum(lost.values()) for label, lost in table.label_errors_by.items()} == {
+        label: tally.n - tally.right_after for label, tally in table.whole.labels.items()
     }
-    # the last share is the accuracy that the evaluation reports, on the same documents
-    counted = (said[0] >= 0).all(axis=1)
-    scores = metrics.score("multilabel", reference[counted], said[-1][counted], labels)
-    assert scores.n == book.documents
-    if book.cells:
-        assert book.shares[-1] == pytest.approx(1 - (scores["hamming_loss"].value or 0))
+    # The last share equals the accuracy of the evaluation on the same documents.
+    counted = (steps[0] >= 0).all(axis=1)
+    scores = metrics.score("multilabel", reference[counted], steps[-1][counted], labels)
+    assert scores.n == table.documents
+    if table.cells:
+        assert table.shares[-1] == pytest.approx(1 - (scores["hamming_loss"].value or 0))

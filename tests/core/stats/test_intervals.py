@@ -30,8 +30,8 @@ def gain(part: npt.ArrayLike, whole: npt.ArrayLike) -> Interval | None:
     return ratio(part, whole, Design(), signed=True).interval
 
 
-def test_wilson_has_a_width_at_the_ends() -> None:
-    # z = 1.96: z^2 / (10 + z^2) = 3.8415 / 13.8415
+def test_wilson_interval_has_a_width_at_zero_and_one() -> None:
+    # With z = 1.96 the end is z^2 / (10 + z^2) = 3.8415 / 13.8415.
     assert ends(wilson(0, 10)) == pytest.approx((0.0, 0.2775), abs=1e-4)
     assert ends(wilson(10, 10)) == pytest.approx((0.7225, 1.0), abs=1e-4)
     assert ends(wilson(5, 10)) == pytest.approx((0.2366, 0.7634), abs=1e-4)
@@ -47,7 +47,7 @@ def test_wilson_degenerate() -> None:
 
 @settings(deadline=None)
 @given(count, st.integers(1, 60), st.floats(0.5, 0.99))
-def test_wilson_as_scipy(successes: int, more: int, level: float) -> None:
+def test_wilson_agrees_with_scipy(successes: int, more: int, level: float) -> None:
     n = successes + more
     theirs = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
     assert ends(wilson(successes, n, level)) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -68,11 +68,11 @@ def test_scores_of_counts() -> None:
     assert interval_of("precision", Counts(tn=3)) is interval_of("recall", Counts(tn=3)) is None
 
 
-def test_newcombe_as_published() -> None:
+def test_newcombe_reproduces_published_intervals() -> None:
     # Bentur et al. 2009: airway hyper-responsiveness before and after stem cell transplantation, in Fagerland, Lydersen
     # and Laake, Statistical Analysis of Contingency Tables, 2017, chapter 8: -0.286, interval -0.507 to -0.026.
     assert ends(newcombe_paired(both=1, gained=1, lost=7, neither=12)) == pytest.approx((-0.507, -0.026), abs=5e-4)
-    # 36, 12, 2, 0 of Newcombe 1998: method 10 gives 0.0569 to 0.3404
+    # Newcombe 1998, counts 36, 12, 2, 0: method 10 gives 0.0569 to 0.3404.
     assert ends(newcombe_paired(both=36, gained=12, lost=2, neither=0)) == pytest.approx((0.0569, 0.3404), abs=5e-5)
 
 
@@ -111,7 +111,7 @@ def test_clustered_share_degenerate() -> None:
     assert gain([1], [2]) is None
     assert gain([], []) is None
     assert gain([0, 0, 0], [2, 3, 2]) is None
-    assert gain([0.6, 0.9, 0.3], [2, 3, 1]) is None  # the same share each, but for rounding
+    assert gain([0.6, 0.9, 0.3], [2, 3, 1]) is None  # the same share in each cluster, except for rounding
 
 
 def test_clear_difference_excludes_zero() -> None:
@@ -133,16 +133,16 @@ def test_interval_of_f1_is_transformed_from_that_of_a_share() -> None:
     assert interval_of("f1", Counts(fp=4, tn=2)) is None
 
 
-def test_the_interval_of_f1_covers_it_in_small_samples() -> None:
+def test_interval_of_f1_covers_f1_in_small_samples() -> None:
     rng = np.random.default_rng(11)
     shares = np.array([0.3, 0.03, 0.03, 0.64])  # F1 = 0.6 / 0.66
-    drawn = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=200)]
-    found = [interval for one in drawn if (interval := interval_of("f1", one)) is not None]
+    samples = [Counts(*map(int, cells)) for cells in rng.multinomial(15, shares, size=200)]
+    found = [interval for one in samples if (interval := interval_of("f1", one)) is not None]
     assert sum(0.6 / 0.66 in interval for interval in found) / len(found) > 0.93
 
 
-def test_groups_widen_a_ratio_as_if_each_document_were_several() -> None:
-    """Every document four times in a group: the share and the interval are about those of the single documents."""
+def test_repeated_documents_in_groups_do_not_change_the_interval() -> None:
+    # Each document occurs four times in a group; share and interval are close to those of the single documents.
     rng = np.random.default_rng(2)
     hits = rng.random(60) < 0.3
     single = ratio(hits, np.ones(60), Design())
@@ -157,8 +157,8 @@ def test_groups_widen_a_ratio_as_if_each_document_were_several() -> None:
                 .interval) == pytest.approx(ends(gain(change, np.ones(60))), abs=1e-9)  # fmt: skip
 
 
-def test_reviewed_documents_give_the_ratio_of_all() -> None:
-    """Errors are drawn five times as often; their share is that of all documents, not of the reviewed ones."""
+def test_ratio_from_reviewed_documents_estimates_that_of_all_documents() -> None:
+    # Errors are drawn five times as often; the estimated share is that of all documents, not of the reviewed ones.
     wrong = np.arange(1000) % 10 == 0
     covered = []
     for seed in range(40):

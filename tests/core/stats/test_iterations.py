@@ -1,4 +1,4 @@
-"""The difference rate, with worked numbers."""
+"""Tests of iterations: mean and spread, stability, difference rate."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def test_stability_by_hand() -> None:
     first = [[1, 0], [0, 0], [1, 0], [1, 1], [1, 1]]
     second = [[1, 0], [0, 1], [1, 1], [1, 0], [1, -1]]
     found = stability(reference, [first, second], ["a", "b"])
-    # d0 right twice; d1 wrong twice; d2 right, then wrong on b; d3 has gold on a alone and is right; d4 has no gold
+    # d0 is right twice, d1 wrong twice, d2 right and then wrong on b; d3 is right with gold on a only; d4 has no gold.
     assert [CONSISTENCIES[place] if place >= 0 else None for place in found.documents] == [
         "right", "wrong", "inconsistent", "right", None,
     ]  # fmt: skip
     assert found.counts == {"right": 2, "inconsistent": 1, "wrong": 1, "unresolved": 0}
     assert found.labels["a"] == {"right": 3, "inconsistent": 0, "wrong": 1, "unresolved": 0}
     assert found.labels["b"] == {"right": 1, "inconsistent": 2, "wrong": 0, "unresolved": 0}
-    assert found.unanimous == pytest.approx(6 / 9)  # d4's b was read once only
+    assert found.unanimous == pytest.approx(6 / 9)  # b of d4 is resolved in one iteration only
 
 
 def test_one_iteration_is_consistent_and_an_unresolved_value_is_not_wrong() -> None:
@@ -81,23 +81,23 @@ def test_stability_agrees_with_a_count_by_document(seed: int, iterations: int) -
 
 
 @pytest.mark.parametrize(
-    ("answers", "asked", "rate"),
+    ("answers", "requests", "rate"),
     [
         ("aaaaa", 5, 1.0),
         ("aaaab", 5, 0.6),  # (4 - 1) / 5
         ("aaabb", 5, 0.2),
         ("aabbc", 5, 0.0),
         ("aaabc", 5, 0.4),
-        ("aaaa", 5, 0.8),  # one answer could not be read
+        ("aaaa", 5, 0.8),  # one reply is unreadable
         ("", 5, 0.0),
         ("a", 1, 1.0),
     ],
 )
-def test_difference_rate_of_the_two_most_common_answers(answers: str, asked: int, rate: float) -> None:
-    assert d_rate(list(answers), asked) == pytest.approx(rate)
+def test_difference_rate_of_the_two_most_common_answers(answers: str, requests: int, rate: float) -> None:
+    assert d_rate(list(answers), requests) == pytest.approx(rate)
 
 
-def test_difference_rate_of_a_document_is_that_of_its_most_ambiguous_label() -> None:
+def test_difference_rate_of_a_document_is_its_highest_rate_of_a_label() -> None:
     found = of_document({"a": [True] * 5, "b": [True, True, True, False, False]}, 5)
     assert found.items == {"a": 1.0, "b": pytest.approx(0.2)}
     assert found.rate == pytest.approx(0.2)
@@ -113,5 +113,5 @@ def test_more_answers_than_requests_are_rejected() -> None:
 
 @given(st.lists(st.sampled_from("abc"), max_size=9), st.integers(0, 3))
 def test_difference_rate_is_between_0_and_1(answers: list[str], unread: int) -> None:
-    asked = max(1, len(answers) + unread)
-    assert 0.0 <= d_rate(answers, asked) <= 1.0
+    requests = max(1, len(answers) + unread)
+    assert 0.0 <= d_rate(answers, requests) <= 1.0

@@ -1,4 +1,4 @@
-"""Dawid and Skene's latent truth against the numbers of crowd-kit 1.4.2, made once by hand, and by simulation."""
+"""Tests of Dawid and Skene's latent truth against figures of crowd-kit 1.4.2 and simulations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWERS = """
 1001 0.00 1111 .... 0000 000. 0..1 01.0 1101 00..
 1110 1000 0000 1010 1111 0001 0.11 00.0 0010 1101
 """
-"""40 units by four raters, a dot for no answer; one unit has none."""
+"""Answers of four raters on 40 units; a dot is a missing answer, and one unit has no answers."""
 PROBABILITIES = [
     0.961098,
     0.491497,
@@ -55,12 +55,12 @@ PROBABILITIES = [
     0.0,
     0.982338,
 ]
-"""Of the value 1: DawidSkene(n_iter=200, tol=1e-12).fit(...).probas_, which leaves out the unit without an answer."""
+"""Probabilities of value 1: DawidSkene(n_iter=200, tol=1e-12).fit(...).probas_, without the unit without answers."""
 SENSITIVITY = (1.0, 0.839228, 0.491721, 0.676135)
 SPECIFICITY = (0.834010, 0.938645, 0.705400, 0.699655)
 
 
-def test_it_is_that_of_crowd_kit() -> None:
+def test_probabilities_agree_with_crowd_kit() -> None:
     answers = np.array([[-1 if letter == "." else int(letter) for letter in row] for row in ANSWERS.split()])
     found = dawid_skene(answers, 2)
     known = ~np.isnan(found.probabilities[:, 1])
@@ -71,25 +71,25 @@ def test_it_is_that_of_crowd_kit() -> None:
     assert found.confusion[:, 0, 0] == pytest.approx(SPECIFICITY, abs=2e-4)
 
 
-def test_independent_raters_are_recovered_and_shared_errors_are_not() -> None:
-    """2,000 units, five raters that are right in 80%. When three share their errors, these look near perfect."""
+def test_truth_is_recovered_from_independent_raters_only() -> None:
+    # Five raters are right on 80% of 2,000 units. If three raters share their errors, the model overestimates them.
     rng = np.random.default_rng(0)
-    true = rng.integers(0, 3, 2000)
+    truth = rng.integers(0, 3, 2000)
     right = rng.random((2000, 5)) < 0.8
-    other = (true[:, None] + rng.integers(1, 3, (2000, 5))) % 3
-    answers = np.where(right, true[:, None], other)
+    other = (truth[:, None] + rng.integers(1, 3, (2000, 5))) % 3
+    answers = np.where(right, truth[:, None], other)
     found = dawid_skene(answers, 3)
     assert np.abs(np.einsum("rtt->rt", found.confusion) - 0.8).max() < 0.06
-    assert (found.probabilities.argmax(axis=1) == true).mean() > 0.9
+    assert (found.probabilities.argmax(axis=1) == truth).mean() > 0.9
     answers[:, 1:3] = answers[:, :1]
     shared = np.einsum("rtt->rt", dawid_skene(answers, 3).confusion)
     assert shared[:3].min() > 0.95
 
 
-def test_wrong_answers_are_refused() -> None:
+def test_invalid_answers_are_refused() -> None:
     with pytest.raises(ValueError, match="below 2"):
         dawid_skene(np.array([[0, 2]]), 2)
     with pytest.raises(ValueError, match="below 2"):
         dawid_skene(np.array([[-1, -1]]), 2)
     one = dawid_skene(np.array([[0, 0, 0], [0, 0, -1]]), 2)
-    assert np.isnan(one.confusion[:, 1]).all(), "the value 1 was never answered"
+    assert np.isnan(one.confusion[:, 1]).all(), "no answer has the value 1"

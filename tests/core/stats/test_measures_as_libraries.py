@@ -1,4 +1,4 @@
-"""The measures on random inputs, against the libraries that define them."""
+"""Tests of the measures against other libraries on random inputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(1, 5))
-def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels: int) -> None:
+def test_subset_accuracy_hamming_loss_and_weighted_means_agree_with_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
     reference, predicted = rng.integers(0, 2, (25, labels)), rng.integers(0, 2, (25, labels))
     found = score("multilabel", reference, predicted, [str(number) for number in range(labels)])
@@ -47,7 +47,7 @@ def test_subset_accuracy_hamming_and_weighted_as_scikit_learn(seed: int, labels:
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(2, 5))
-def test_choice_as_scikit_learn(seed: int, labels: int) -> None:
+def test_choice_scores_agree_with_scikit_learn(seed: int, labels: int) -> None:
     rng = np.random.default_rng(seed)
     reference, predicted = rng.integers(0, labels, 30), rng.integers(0, labels, 30)
     found = score("choice", reference, predicted, [str(number) for number in range(labels)])
@@ -62,7 +62,7 @@ def test_choice_as_scikit_learn(seed: int, labels: int) -> None:
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(2, 4), st.integers(2, 30))
-def test_pair_agreement_as_statsmodels_and_krippendorff(seed: int, size: int, n: int) -> None:
+def test_pair_agreement_agrees_with_statsmodels_and_krippendorff(seed: int, size: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     one, two = rng.integers(0, size, n), rng.integers(0, size, n)
     table = metrics.confusion_matrix(one, two, labels=list(range(size)))
@@ -79,7 +79,7 @@ def test_pair_agreement_as_statsmodels_and_krippendorff(seed: int, size: int, n:
         assert alpha == pytest.approx(theirs)
 
 
-def test_pair_agreement_degenerate() -> None:
+def test_pair_agreement_is_undefined_without_variation() -> None:
     tables = [[[0, 0], [0, 9]], [[0, 0], [0, 0]]]
     assert np.isnan(agreement.table_agreement(tables, "kappa")).all()
     assert np.isnan(agreement.table_agreement(tables, "alpha")).all()
@@ -90,7 +90,7 @@ def test_pair_agreement_degenerate() -> None:
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(2, 5), st.sampled_from(["nominal", "ordinal", "interval"]))
-def test_alpha_with_gaps_as_krippendorff(seed: int, raters: int, level: str) -> None:
+def test_alpha_with_missing_values_agrees_with_krippendorff(seed: int, raters: int, level: str) -> None:
     rng = np.random.default_rng(seed)
     predicted = rng.integers(1, 5, (15, raters)).astype(float)
     predicted[rng.random(predicted.shape) < 0.3] = np.nan
@@ -105,7 +105,7 @@ def test_alpha_with_gaps_as_krippendorff(seed: int, raters: int, level: str) -> 
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(2, 5))
-def test_fleiss_as_statsmodels(seed: int, raters: int) -> None:
+def test_fleiss_agrees_with_statsmodels(seed: int, raters: int) -> None:
     rng = np.random.default_rng(seed)
     predicted = rng.integers(0, 3, (12, raters))
     ours = agreement.fleiss_kappa(predicted).value

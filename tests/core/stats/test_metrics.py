@@ -1,4 +1,4 @@
-"""The metrics of every kind of label: worked examples, the libraries that define them, intervals and differences."""
+"""Tests of the metrics of every kind of codebook: worked examples, other libraries, intervals and differences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHOSEN = ["bull", "bull", "bear", "bear", "bull", "bull", None, "flat"]
 
 
 def means(scores: Scores, average: str) -> tuple[float | None, ...]:
-    """Return precision, recall and F1 of a mean over labels."""
+    """Return the mean precision, recall and F1 over labels."""
     return tuple(scores[f"{average}_{key}"].value for key in ("precision", "recall", "f1"))
 
 
@@ -46,8 +46,8 @@ def test_multilabel_worked_example() -> None:
     assert means(scores, "macro") == (0.75, 0.75, 0.75)
     # micro: tp 3, fp 2, fn 1: 3/5, 3/4, 6/9
     assert means(scores, "micro") == (0.6, 0.75, pytest.approx(2 / 3))
-    assert means(scores, "weighted") == (0.75, 0.75, 0.75)  # two positives each
-    assert scores["subset_accuracy"].value == 0.25  # the first document alone
+    assert means(scores, "weighted") == (0.75, 0.75, 0.75)  # both labels have two positives
+    assert scores["subset_accuracy"].value == 0.25  # only the first document
     assert scores["hamming_loss"].value == pytest.approx(3 / 12)
 
 
@@ -65,7 +65,7 @@ def test_documents_without_values_are_excluded_and_counted() -> None:
     reference = [[1, None], [1, 1], [None, None], [0, 1]]
     predicted = [[1, 0], [1, None], [1, 1], [0, 1]]
     scores = score("multilabel", reference, predicted, ["a", "b"])
-    # document 1 has gold for a alone; 2 has no verdict for b: excluded whole; 3 has no gold
+    # Document 1 has gold on a only. Document 2 is excluded, as it has no verdict on b. Document 3 has no gold.
     assert (scores.n, scores.excluded) == (2, 1)
     assert scores.counts == {"a": Counts(tp=1, tn=1), "b": Counts(tp=1)}
     assert scores["subset_accuracy"].value == 1.0
@@ -182,7 +182,7 @@ def test_rating_excludes_and_counts_missing_values() -> None:
     assert scores.labels["a"]["pearson"].value == pytest.approx(1.0)
     assert scores.labels["b"]["pearson"].value is None
     assert scores.labels["b"]["exact"].value == 1.0
-    assert scores["macro_pearson"].value == pytest.approx(1.0)  # of the one dimension that has it
+    assert scores["macro_pearson"].value == pytest.approx(1.0)  # mean of the only dimension with a correlation
     assert scores["macro_mae"].value == 0.0
 
 
@@ -231,7 +231,7 @@ ABC = ["a", "b", "c"]
 
 
 def grids(documents: int = 80, seed: int = 1) -> tuple[BinaryGrid, BinaryGrid, BinaryGrid]:
-    """Truth, an annotator that is right in 70% of the cells and one that is right in 90%."""
+    """Return a reference, an annotator with 70% correct cells and one with 90%."""
     rng = np.random.default_rng(seed)
     reference = (rng.random((documents, 3)) < 0.4).astype(np.int8)
     weak = np.where(rng.random(reference.shape) < 0.3, 1 - reference, reference).astype(np.int8)
@@ -261,7 +261,7 @@ def test_resampling_has_the_distribution_of_drawing_documents() -> None:
     interval = score("multilabel", reference, weak, ABC)["macro_f1"].interval
     assert interval is not None
     low, high = np.quantile(plain, [0.025, 0.975])
-    # a 2.5% quantile of 3,000 draws from a spread of about 0.03 wanders by less than 0.005
+    # The 2.5% quantile of 3,000 draws with a spread of about 0.03 varies by less than 0.005.
     assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.006)
 
 
@@ -286,15 +286,15 @@ def test_paired_difference_is_the_difference_of_the_scores() -> None:
 
 
 def test_pairing_narrows_the_interval() -> None:
-    # The second differs from the first in three documents of 80: paired, nearly all of the noise cancels.
+    # The second differs from the first on three of 80 documents, so pairing cancels nearly all noise.
     reference, weak, _ = grids()
     touched = weak.copy()
     touched[:3] = reference[:3]
     paired = difference("multilabel", reference, weak, touched, ABC)["micro_f1"].interval
-    alone = score("multilabel", reference, weak, ABC)["micro_f1"].interval
+    unpaired = score("multilabel", reference, weak, ABC)["micro_f1"].interval
     assert paired is not None
-    assert alone is not None
-    assert paired.high - paired.low < (alone.high - alone.low) / 2
+    assert unpaired is not None
+    assert paired.high - paired.low < (unpaired.high - unpaired.low) / 2
 
 
 def test_difference_excludes_documents_without_a_verdict_on_either_side() -> None:
@@ -302,7 +302,7 @@ def test_difference_excludes_documents_without_a_verdict_on_either_side() -> Non
     weak[0, 1] = -1
     strong[5] = -1
     reference[7] = -1
-    reference[8, 0] = -1  # no gold for one label: the others count
+    reference[8, 0] = -1  # without gold on one label the others count
     result = difference("multilabel", reference, weak, strong, ABC)
     assert (result.n, result.excluded) == (17, 2)
 
@@ -311,31 +311,31 @@ def test_undefined_scores_have_no_interval() -> None:
     result = score("multilabel", [[0, 1], [0, 1], [0, 0]], [[0, 1], [0, 0], [0, 0]], ["never", "b"])
     assert result.labels["never"]["recall"] == result.labels["never"]["f1"]
     assert (result.labels["never"]["f1"].value, result.labels["never"]["f1"].interval) == (None, None)
-    assert result["macro_f1"].value == pytest.approx(2 / 3)  # of b alone
+    assert result["macro_f1"].value == pytest.approx(2 / 3)  # only b has a score
     assert result["macro_f1"].interval is not None
     single = score("multilabel", [[1, 1]], [[1, 1]], ["a", "b"])
     assert single["macro_f1"].value == 1.0
-    assert single["macro_f1"].interval is not None  # one document says little
+    assert single["macro_f1"].interval is not None  # a single document has a wide interval
     assert single["macro_f1"].interval.low < 0.6
     empty = score("multilabel", np.zeros((0, 1)), np.zeros((0, 1)), ["a"])
     assert (empty.n, empty["accuracy"].value, empty["macro_f1"].value) == (0, None, None)
 
 
 def test_scores_of_a_label_have_the_interval_of_a_share() -> None:
-    # All of five found: each resample finds all of them, too, and would be certain.
+    # All five positives are found, so every resample finds all of them and the bootstrap would have zero width.
     reference = [[1]] * 5 + [[0]] * 5
     found = score("multilabel", reference, reference, ["a"])
     label = found.labels["a"]
     assert label["recall"] == Estimate(1.0, wilson(5, 5))
     assert label["precision"] == Estimate(1.0, wilson(5, 5))
-    # F* = 5 of 5, from 0.566 on; F1 from 2 * 0.566 / 1.566 on. Means over one label are that label's.
+    # F* is 5 of 5 with lower end 0.566, so the lower end of F1 is 2 * 0.566 / 1.566. A mean over one label equals it.
     assert label["f1"].interval is not None
     assert (label["f1"].interval.low, label["f1"].interval.high) == (pytest.approx(0.7225, abs=1e-4), 1.0)
     for key in ("precision", "recall", "f1"):
         assert found[f"macro_{key}"] == found[f"micro_{key}"] == label[key]
     assert found["accuracy"].interval == wilson(10, 10)
     nothing = score("multilabel", reference, np.zeros((10, 1)), ["a"]).labels["a"]
-    assert nothing["precision"] == Estimate(0.0, None)  # 0 by convention: nothing was predicted
+    assert nothing["precision"] == Estimate(0.0, None)  # 0 by convention without predictions
     assert nothing["recall"] == Estimate(0.0, wilson(0, 5))
     less = difference("multilabel", reference, reference, [[1]] * 3 + [[0]] * 7, ["a"]).labels["a"]["recall"]
     assert less.value == pytest.approx(-0.4)
@@ -362,7 +362,7 @@ def test_invalid_arguments_are_rejected() -> None:
 
 
 def test_interval_covers_a_known_f1() -> None:
-    # One label, half positive, 80% right either way: precision, recall and F1 are 0.8 in the population.
+    # Half of the documents are positive and 80% of each half are right: precision, recall and F1 are 0.8.
     rng = np.random.default_rng(5)
     covered = 0
     for _ in range(120):
@@ -370,7 +370,7 @@ def test_interval_covers_a_known_f1() -> None:
         predicted = np.where(rng.random((150, 1)) < 0.2, 1 - reference, reference)
         interval = score("multilabel", reference, predicted, ["a"])["macro_f1"].interval
         covered += interval is not None and 0.8 in interval
-    # 95% of 120 is 114, standard deviation 2.4
+    # Expected are 95% of 120, that is 114, with standard deviation 2.4.
     assert covered >= 106
 
 
@@ -383,14 +383,14 @@ def test_perfect_sample_does_not_give_a_zero_width_interval() -> None:
         assert interval.low < 0.75
         assert interval.high == pytest.approx(1.0)
     assert found.labels["b"]["f1"].interval is not None
-    # Two annotators who say the same do differ by nothing at all.
+    # The difference of two identical annotators is exactly zero.
     same = difference("multilabel", reference, reference, reference, ["a", "b"])["macro_f1"]
     assert same.interval is not None
     assert (same.interval.low, same.interval.high) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("width", [1, 5, 26, 27, 40])
-def test_patterns_of_outcomes_in_lexical_order(width):
+def test_outcome_patterns_are_in_lexical_order(width):
     rng = np.random.default_rng(width)
     outcomes = rng.integers(-1, 4, size=(300, width)).astype(np.int8)
     outcomes = np.concatenate([outcomes, outcomes[:50], np.full((3, width), 3, np.int8)])
@@ -401,7 +401,7 @@ def test_patterns_of_outcomes_in_lexical_order(width):
     assert (frequency == counts).all()
 
 
-def test_no_rows_have_no_patterns():
+def test_empty_grid_has_no_patterns():
     rows, inverse, frequency = metrics._patterns(np.zeros((0, 3), np.int8))
     assert (len(rows), len(inverse), len(frequency)) == (0, 0, 0)
 
@@ -410,7 +410,7 @@ KINDS: tuple[metrics.Kind, ...] = ("multilabel", "choice", "rating")
 
 
 def annotations(kind: metrics.Kind, rng: np.random.Generator, documents: int) -> np.ndarray:
-    """Return random values with some missing ones."""
+    """Return random values, some of them missing."""
     width = 1 if kind == "choice" else 3
     values = rng.integers(0, {"multilabel": 2, "choice": 3, "rating": 5}[kind], (documents, width)).astype(float)
     values[rng.random(documents) < 0.1] = np.nan
@@ -438,7 +438,7 @@ def test_difference_is_the_difference_of_the_scores(kind: metrics.Kind, seed: in
 
 
 def test_accuracy_of_a_choice_differs_by_whole_documents() -> None:
-    """A wrong choice is wrong in two of three labels, but one wrong document."""
+    # A wrong choice is wrong on two of three labels but counts as one wrong document.
     found = difference("choice", [0, 1, 2, 0], [0, 1, 2, 1], [0, 1, 2, 0], ABC)
     assert found["accuracy"].value == 0.25
 

@@ -1,4 +1,4 @@
-"""Scores of groups of raters compared with scipy and Krippendorff's alpha, and worked differences."""
+"""Tests of scores of rater groups against scipy and Krippendorff's alpha, and of worked differences."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def test_scores_of_the_sample_agree_with_plain_measures(table):
     mean = panels.mean_of(np.stack(members))
     known = ~np.isnan(reference) & ~np.isnan(mean)
     x, y = reference[known], mean[known]
-    wanted = {
+    expected = {
         "pearson": pearson(x, y),
         "spearman": spearman(x, y) if len(x) else None,
         "kendall": kendall(x, y),
         "alpha": krippendorff_alpha(np.column_stack(members), "ordinal").value,
     }
-    for name, value in wanted.items():
+    for name, value in expected.items():
         assert found[name].value == (None if value is None else pytest.approx(value, abs=1e-9)), name
 
 
@@ -65,7 +65,7 @@ def test_difference_of_equal_groups_is_zero_with_zero_width():
     one = panels.scores([1, 2, 3, 4, 5, 5], [[1, 2, 2, 4, 4, 5]], weights)
     gain = panels.gains(one, one)["spearman"]
     assert (gain.value, gain.interval.low, gain.interval.high) == (0.0, 0.0, 0.0)  # type: ignore[union-attr]
-    assert one["alpha"].value is None  # one member agrees with nobody
+    assert one["alpha"].value is None  # a single member has no agreement
     assert panels.gains(one, one)["alpha"].value is None
 
 

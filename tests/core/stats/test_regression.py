@@ -1,4 +1,4 @@
-"""Corrected regressions against ppi-python 0.2.3, statsmodels, and a simulation with known truth."""
+"""Tests of corrected regressions against ppi-python 0.2.3, statsmodels, and a simulation with known coefficients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONES = np.ones(DOCUMENTS)
 
 
 def corrected(family: Family, predictors: np.ndarray, tuning: float | None = None) -> Regression:
-    """The regression of the documents of ``other_libraries``, with equal selection probabilities."""
+    """Return the regression on the documents of ``other_libraries`` with equal selection probabilities."""
     _, human, model, order = other_libraries.documents()
     rows = [Rows(outcome, predictors) for outcome in (model, human, 1 - model)]
     sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
@@ -36,15 +36,16 @@ def ends(one: Coefficient) -> list[float]:
     ("tuning", "share", "logistic"),
     [(1.0, 0.40745583, [-0.44637322, 0.95560901]), (0.5, 0.40369125, [-0.47008158, 0.92196525])],
 )
-def test_point_estimates_are_those_of_ppi_python(tuning: float, share: float, logistic: list[float]) -> None:
+def test_point_estimates_agree_with_ppi_python(tuning: float, share: float, logistic: list[float]) -> None:
     x, *_ = other_libraries.documents()
     assert other_libraries.random_weights() == pytest.approx(Sample.of_audits(np.ones(REVIEWED), DOCUMENTS).weights)
     assert values(corrected("linear", ONES[:, None], tuning)) == pytest.approx([share], abs=1e-7)
     assert values(corrected("logistic", np.column_stack([ONES, x]), tuning)) == pytest.approx(logistic, abs=1e-6)
 
 
-def test_intervals_are_near_those_of_ppi_python() -> None:
-    """The library takes the others as another sample and weighs all reviewed documents alike: ends within 15%."""
+def test_intervals_are_close_to_those_of_ppi_python() -> None:
+    # The library treats the other documents as a second sample and weights all reviewed documents equally, so the ends
+    # of the intervals agree within 15%.
     x, *_ = other_libraries.documents()
     X = np.column_stack([ONES, x])
     expected = {
@@ -59,7 +60,7 @@ def test_intervals_are_near_those_of_ppi_python() -> None:
             assert ends(one) == pytest.approx(interval, abs=0.15 * (interval[1] - interval[0])), name
 
 
-def test_a_mean_is_the_prediction_powered_share() -> None:
+def test_regression_on_a_constant_is_the_prediction_powered_share() -> None:
     _, human, model, order = other_libraries.documents()
     found = corrected("linear", ONES[:, None])
     sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
@@ -68,8 +69,8 @@ def test_a_mean_is_the_prediction_powered_share() -> None:
 
 
 @pytest.mark.parametrize("family", ["linear", "logistic"])
-def test_with_all_reviewed_it_is_the_regression_on_the_labels_of_people(family: Family) -> None:
-    """Robust and clustered standard errors of statsmodels, without its correction for few observations."""
+def test_regression_on_all_reviewed_documents_equals_that_on_human_labels(family: Family) -> None:
+    # The expected standard errors are robust and clustered, without the small-sample correction of statsmodels.
     x, human, model, _ = other_libraries.documents()
     x, human, model = x[:200], human[:200], model[:200]
     X = np.column_stack([np.ones(200), x, x > 1])
@@ -89,7 +90,10 @@ def test_with_all_reviewed_it_is_the_regression_on_the_labels_of_people(family: 
 
 
 def study(seed: int, *, as_predictor: bool = False) -> Regression:
-    """2,000 documents, a model that errs by the predictor, and 120 of them reviewed as the queue draws them."""
+    """Return the regression on 2,000 documents with model errors that depend on the predictor.
+
+    120 documents are reviewed as drawn by the queue.
+    """
     rng = np.random.default_rng(seed)
     x = rng.standard_normal(2000)
     human = (rng.random(2000) < 1 / (1 + np.exp(0.7 - 0.6 * x))).astype(float)
@@ -108,8 +112,8 @@ def study(seed: int, *, as_predictor: bool = False) -> Regression:
 
 
 @pytest.mark.parametrize(("as_predictor", "truth"), [(False, 0.6), (True, 0.8)])
-def test_intervals_cover_where_those_of_the_verdicts_alone_do_not(as_predictor: bool, truth: float) -> None:
-    """40 studies each; the benchmark has more of them."""
+def test_corrected_intervals_cover_and_naive_intervals_do_not(as_predictor: bool, truth: float) -> None:
+    # The benchmark simulates more than these 40 studies.
     found = [study(seed, as_predictor=as_predictor).coefficients[1] for seed in range(40)]
     covered = sum(ends(one)[0] <= truth <= ends(one)[1] for one in found)
     naive = sum(one.naive.interval is not None and truth in one.naive.interval for one in found)
@@ -117,7 +121,7 @@ def test_intervals_cover_where_those_of_the_verdicts_alone_do_not(as_predictor: 
     assert naive <= 13
 
 
-def test_what_cannot_be_estimated_is_refused() -> None:
+def test_regressions_that_cannot_be_estimated_are_refused() -> None:
     x, _, model, order = other_libraries.documents()
     rows = Rows(model, np.column_stack([ONES, x, 2 * x]))
     sample = Sample.of_draws(order, [ONES] * REVIEWED, DOCUMENTS)
@@ -132,7 +136,7 @@ def test_what_cannot_be_estimated_is_refused() -> None:
         regression("logistic", separated, separated.take(order), separated, order, sample)
 
 
-def test_large_numbers_such_as_years_are_no_problem() -> None:
+def test_large_predictors_such_as_years_are_estimated() -> None:
     x, *_ = other_libraries.documents()
     years = 2015 + np.rint(3 * x)
     for family in ("linear", "logistic"):

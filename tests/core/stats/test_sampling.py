@@ -1,4 +1,4 @@
-"""Estimates over all documents from a reviewed sample, most of which a queue chose."""
+"""Tests of estimates over all documents from a reviewed sample that is mostly chosen by a queue."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ from core.stats.sampling import Sample
 
 
 def test_audit_weights_by_hand() -> None:
-    """Ten documents; decided in this order: queue, audit, queue, audit. z = 1 0 1 1.
-
-    First audit: 1 decided before (sum 1), 9 left, z 0: (1 + 9 * 0) / 10 = 0.1. Second: 3 before (sum 2), 7 left, z 1:
-    (2 + 7 * 1) / 10 = 0.9. Their mean is 0.5. Weights: the queue's first counts in both audits (2 / 2 = 1), the first
-    audit (9 + 1) / 2 = 5, the queue's second 1 / 2, the second audit 7 / 2.
-    """
+    # Ten documents, reviewed in this order: queue, audit, queue, audit, with z = 1 0 1 1.
+    # First audit: 1 reviewed before (sum 1), 9 left, z 0: (1 + 9 * 0) / 10 = 0.1. Second audit: 3 before (sum 2), 7
+    # left, z 1: (2 + 7 * 1) / 10 = 0.9. The mean is 0.5. Weights: 2 / 2 = 1 for the first queue document, which counts
+    # in both audits; (9 + 1) / 2 = 5 for the first audit; 1 / 2 for the second queue document; 7 / 2 for the second
+    # audit.
     sample = Sample.of_audits(np.array([False, True, False, True]), 10)
     assert sample.estimates([1, 0, 1, 1]).tolist() == pytest.approx([0.1, 0.9])
     assert sampling.share(sample, [1, 0, 1, 1]).value == pytest.approx(0.5)
@@ -29,8 +28,8 @@ def test_audit_weights_by_hand() -> None:
     assert sample.weights @ np.array([1, 0, 1, 1]) / 10 == pytest.approx(0.5)
 
 
-def test_each_draw_has_the_probability_of_its_size_among_the_undecided() -> None:
-    """Sizes 1 2 3 4, then 4 1 1 1 in a second frame; drawn: 3 (4 of 10), 1 by hand, 0 (4 of the 5 left by 0 and 2)."""
+def test_each_draw_has_the_probability_of_its_size_among_unreviewed_documents() -> None:
+    # Sizes are 1 2 3 4, then 4 1 1 1 in a second frame. Order: document 3 (4 of 10), 1 by hand, 0 (4 of 5, 2 is left).
     first, second = np.array([1.0, 2, 3, 4]), np.array([4.0, 1, 1, 1])
     sample = Sample.of_draws([3, 1, 0], [first, None, second], 4)
     assert sample.probabilities.tolist() == pytest.approx([0.4, 0.0, 0.8])
@@ -38,7 +37,7 @@ def test_each_draw_has_the_probability_of_its_size_among_the_undecided() -> None
 
 
 def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
-    """Every order of two draws of three documents, weighted by its probability; sizes of the second depend on z."""
+    # All orders of two draws of three documents, weighted by probability; the sizes of the second draw depend on z.
     z, first = np.array([1.0, 0.0, 0.5]), np.array([0.2, 0.5, 0.3])
     mean = 0.0
     for one in range(3):
@@ -49,7 +48,7 @@ def test_draws_in_proportion_to_size_are_unbiased_in_every_order() -> None:
     assert mean == pytest.approx(z.mean())
 
 
-def test_sizes_favour_doubt_and_rare_labels_and_include_every_document() -> None:
+def test_sizes_favour_doubtful_and_rare_verdicts_and_are_all_positive() -> None:
     given = np.zeros((100, 2), dtype=bool)
     given[:4, 0], given[4:54, 1] = True, True
     doubted = np.zeros((100, 1), dtype=bool)
@@ -66,8 +65,8 @@ def test_sizes_favour_doubt_and_rare_labels_and_include_every_document() -> None
         sampling.draw_sizes(np.zeros((0, 2)), np.zeros((0, 1)), 0.5)
 
 
-def test_a_sample_is_calibrated_to_what_is_known_of_all() -> None:
-    """Six of ten documents drawn with equal probability; all four with the verdict are known to be four."""
+def test_sample_is_calibrated_to_known_totals() -> None:
+    # Six of ten documents are drawn with equal probability; that four of the ten have the verdict is known.
     order = np.array([0, 1, 2, 5, 6, 7])
     verdict = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], dtype=np.float64)
     sample = Sample.of_audits(np.ones(6, dtype=bool), 10)
@@ -76,10 +75,10 @@ def test_a_sample_is_calibrated_to_what_is_known_of_all() -> None:
     assert weights @ verdict == pytest.approx(4)
     assert Design(sample=sample, order=order).weights(10) @ verdict != pytest.approx(4)
     perfect = design.roots(verdict[:, None] * np.isin(np.arange(10), order)[:, None])
-    assert np.abs(perfect).max() < 1e-9, "what the verdict explains has no variance"
+    assert np.abs(perfect).max() < 1e-9, "the part explained by the verdict has no variance"
 
 
-def test_a_metric_without_an_interval_has_no_value_for_the_others() -> None:
+def test_metric_without_an_interval_has_no_estimate() -> None:
     reference, verdict = np.full((60, 1), -1.0), np.zeros((60, 1))
     reference[:20] = 0.0
     verdict[30] = 1.0
@@ -90,8 +89,8 @@ def test_a_metric_without_an_interval_has_no_value_for_the_others() -> None:
 
 
 def test_estimate_is_unbiased_over_all_random_orders() -> None:
-    """Three documents that the queue would send in the order 0, 1, 2; one audit drawn uniformly, then the queue, then
-    one more audit. The mean over all draws is the truth, though the sample is nothing like a random one."""
+    # The queue has the order 0, 1, 2. The sample is a uniformly drawn audit, a document of the queue and another audit.
+    # The mean over all draws equals the true mean, although the sample is not random.
     reference = np.array([1.0, 0.0, 0.0])
     total, cases = 0.0, 0
     for first in range(3):
@@ -120,13 +119,13 @@ def test_sample_without_errors_has_an_interval_below_one() -> None:
     assert found.value == pytest.approx(1.0)
     assert found.interval is not None
     assert 0.85 < found.interval.low < 0.97
-    everything = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 30), np.ones(30))
-    assert everything.interval is not None
-    assert everything.interval.low == pytest.approx(1.0)
+    complete = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 30), np.ones(30))
+    assert complete.interval is not None
+    assert complete.interval.low == pytest.approx(1.0)
 
 
 def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
-    """Two strata, one drawn four times as often: estimates are right on average, and intervals cover."""
+    # Two strata, one of them drawn four times as often.
     rng = np.random.default_rng(3)
     values = np.concatenate([rng.random(1800) < 0.05, rng.random(200) < 0.6]).astype(float)
     chance = np.concatenate([np.ones(1800), np.full(200, 4.0)])
@@ -144,11 +143,11 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
         found.append(estimate.value)
         covered += float(values.mean()) in estimate.interval
     assert np.mean(found) == pytest.approx(values.mean(), abs=0.006)
-    assert covered >= 183  # 95% of 200 is 190, standard deviation 3
+    assert covered >= 183  # expected 190 (95% of 200) with standard deviation 3
 
 
 def test_number_of_further_audits_for_a_width() -> None:
-    """100 audits of many: half the width takes four times as many, 300 more."""
+    # Half the width of 100 audits in a large population needs four times as many, that is 300 more.
     sample = Sample.of_audits(np.ones(100, dtype=bool), 1_000_000)
     now = sampling.share(sample, np.arange(100) % 2)
     assert now.interval is not None
@@ -162,32 +161,32 @@ def test_number_of_further_audits_for_a_width() -> None:
         sampling.more(sample, 0.0, now)
 
 
-# -- simulations with known truth
+# -- simulations with known true values
 
 
 def _reviews(
     documents: int, positives: float, right: float, reviewed: int, share: float, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Sample]:
-    """A world where the queue likes errors: truth, verdicts, the order in which documents were decided."""
+    """Return the reference, the verdicts, the review order and the sample of a queue that prefers errors."""
     rng = np.random.default_rng(seed)
     reference = rng.random(documents) < positives
     verdict = np.where(rng.random(documents) < right, reference, ~reference)
     ranked = iter(np.argsort(-((reference != verdict) + 1.2 * rng.random(documents))).tolist())
     shuffled = iter(rng.permutation(documents).tolist())
-    taken: dict[int, bool] = {}
+    chosen: dict[int, bool] = {}
 
-    def following(order: Iterator[int]) -> int:
-        return next(number for number in order if number not in taken)
+    def next_document(order: Iterator[int]) -> int:
+        return next(number for number in order if number not in chosen)
 
-    while len(taken) < reviewed:
+    while len(chosen) < reviewed:
         audit = bool(rng.random() < share)
-        taken[following(shuffled if audit else ranked)] = audit
-    order = np.array(list(taken))
+        chosen[next_document(shuffled if audit else ranked)] = audit
+    order = np.array(list(chosen))
     return (
         reference.astype(float),
         verdict.astype(float),
         order,
-        Sample.of_audits(np.array(list(taken.values())), documents),
+        Sample.of_audits(np.array(list(chosen.values())), documents),
     )
 
 
@@ -197,7 +196,7 @@ ERROR = (0.95 * 0.05 / REPEATED) ** 0.5  # standard error of a coverage of 95%: 
 
 @pytest.mark.parametrize("share", [0.25, 1.0])
 def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
-    """300 studies of 1,500 documents, 15% of the verdicts wrong, 400 reviewed (150 when all are audits)."""
+    # 300 studies of 1,500 documents with 15% wrong verdicts, 400 of them reviewed (150 if all are audits).
     covered = dict.fromkeys(("accuracy", "f1", "sample", "powered"), 0)
     off: dict[str, list[float]] = {name: [] for name in covered}
     widths: dict[str, list[float]] = {name: [] for name in covered}
@@ -225,7 +224,7 @@ def test_intervals_cover_and_powered_ones_are_narrower(share: float) -> None:
 
 
 def test_unweighted_mean_of_a_queue_is_biased() -> None:
-    """What the weights are for: over what a queue sent, the plain mean makes verdicts out to be much worse."""
+    # The unweighted mean over documents of the queue underestimates the accuracy of the verdicts.
     y, f, order, sample = _reviews(1500, 0.3, 0.85, 400, 0.25, 1)
     right = (y == f).astype(float)
     assert right[order].mean() < right.mean() - 0.2

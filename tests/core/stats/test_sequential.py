@@ -1,4 +1,4 @@
-"""Always-valid intervals and fixed-sequence tests by worked numbers; their coverage is in the benchmark."""
+"""Tests of always-valid intervals and fixed-sequence tests; the benchmark measures their coverage."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ def _all(count: int, population: int) -> Sample:
     return Sample.of_audits(np.ones(count, dtype=bool), population)
 
 
-def test_an_interval_follows_each_draw_and_narrows() -> None:
+def test_interval_narrows_with_each_draw() -> None:
     y = np.tile([1.0, 0.0, 0.0, 1.0], 50)
     found = sequential.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
     assert len(found) == 200 - sequential.FIRST + 1
     assert all(0.5 in one for one in found)
     assert found[-1].high - found[-1].low < 0.6 * (found[20].high - found[20].low)
     fixed = 2 * 1.96 * 0.5 / 200**0.5
-    assert fixed * 1.3 < found[-1].high - found[-1].low < fixed * 2, "looking at any time costs half the width"
+    assert fixed * 1.3 < found[-1].high - found[-1].low < fixed * 2, (
+        "an always-valid interval is 1.3 to 2 times as wide"
+    )
 
 
 def test_good_predictions_narrow_the_sequence_to_a_positive_width() -> None:
@@ -31,18 +33,18 @@ def test_good_predictions_narrow_the_sequence_to_a_positive_width() -> None:
     assert 0 < helped.high - helped.low < 0.5 * (plain.high - plain.low)
 
 
-def test_few_draws_give_none_and_all_give_certainty() -> None:
+def test_few_draws_have_no_interval_and_a_census_has_zero_width() -> None:
     few = sequential.FIRST - 1
     assert sequential.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=50) == []
-    (whole,) = sequential.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
-    assert (whole.low, whole.high) == (1.0, 1.0)
+    (complete,) = sequential.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
+    assert (complete.low, complete.high) == (1.0, 1.0)
     with pytest.raises(ValueError, match="0 planned draws"):
         sequential.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=0)
 
 
-def test_all_intervals_of_a_study_cover_while_the_sizes_change() -> None:
-    """120 studies of 600 documents, one in ten of them wrong, drawn in three frames: all intervals hold the truth."""
-    held = 0
+def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
+    # 120 studies of 600 documents with 10% errors, drawn in three frames. A study counts if all its intervals cover.
+    covered = 0
     for seed in range(120):
         rng = np.random.default_rng(seed)
         f = (rng.random(600) < 0.3).astype(float)
@@ -57,12 +59,12 @@ def test_all_intervals_of_a_study_cover_while_the_sizes_change() -> None:
             sizes += [frame] * 60
         sample = Sample.of_draws(order, sizes, 600)
         found = sequential.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
-        held += all(y.mean() in one for one in found)
-    assert held >= 110
+        covered += all(y.mean() in one for one in found)
+    assert covered >= 110
 
 
-def test_reviews_that_a_bound_takes() -> None:
-    """At 95% confidence and a bound of 10%: two wrong of 61 have p = .049, three of 61 .11."""
+def test_number_of_reviews_for_a_bound() -> None:
+    # At 95% confidence and a bound of 10%, two errors in 61 reviews have p = .049 and three p = .11.
     assert sequential.reviews_for_bound(0.02, 0.1) == 61
     assert sequential.reviews_for_bound(0.05, 0.1) == 179
     assert sequential.reviews_for_bound(0.08, 0.1) == 1290
@@ -76,8 +78,8 @@ def test_reviews_that_a_bound_takes() -> None:
         sequential.error_p(1, 2, 1.0)
 
 
-def test_thresholds_are_tested_from_the_strictest_until_one_fails() -> None:
-    """70 of the surest with 2 errors pass; with 30 less sure ones of which 20 are wrong, nothing further does."""
+def test_thresholds_are_tested_in_order_until_one_fails() -> None:
+    # The 70 most certain verdicts with 2 errors pass; the threshold with 30 more, 20 of them wrong, fails.
     certainty = np.array([2.0] * 70 + [1.0] * 30 + [0.0] * 400)
     wrong = np.array([1] * 2 + [0] * 68 + [1] * 20 + [0] * 10 + [0] * 400)
     assert sequential.accept_thresholds(certainty, wrong, (0, 1, 2), 0.1) == [2]
@@ -85,8 +87,8 @@ def test_thresholds_are_tested_from_the_strictest_until_one_fails() -> None:
     assert sequential.accept_thresholds(certainty, wrong * 0, (0, 1, 2), 0.1) == [2, 1, 0]
 
 
-def test_a_false_promise_is_rare() -> None:
-    """400 studies at a true error just above the bound: at most one in twenty accepts, within three standard errors."""
+def test_false_acceptance_rate_is_bounded() -> None:
+    # With a true error just above the bound, at most 5% of 400 studies accept, within three standard errors.
     rng = np.random.default_rng(1)
     false = sum(
         bool(sequential.accept_thresholds(np.ones(150), rng.random(150) < 0.101, (1,), 0.1)) for _ in range(400)
@@ -94,8 +96,8 @@ def test_a_false_promise_is_rare() -> None:
     assert false / 400 <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
 
 
-def test_promises_are_those_of_mapie() -> None:
-    """Its p-values and its fixed sequence, from figures of mapie 1.6.0 (``other_libraries``)."""
+def test_accepted_thresholds_agree_with_mapie() -> None:
+    # P values and accepted thresholds of mapie 1.6.0 (``other_libraries``).
     among = [threshold <= CERTAINTY for threshold in THRESHOLDS]
     p = [sequential.error_p(int(WRONG[one].sum()), int(one.sum()), BOUND) for one in among]
     assert p == pytest.approx(

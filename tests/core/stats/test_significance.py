@@ -1,4 +1,4 @@
-"""Significance tests against worked numbers, scipy and simulations."""
+"""Tests of the significance tests against worked numbers, scipy and simulations."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def test_table_4_of_the_ecj_paper_with_its_directions(model: str) -> None:
     assert (result.n_first, result.df) == (5, 4)
     assert abs(result.t or 0) > 2.776  # the critical value at 5%
     assert result.significant()
-    # the paper prints absolute values, behind which two of the seven "improvements" are significant losses
+    # The paper prints absolute values of t; two of its seven "improvements" are significant losses.
     assert result.direction == ("loss" if model in LOSSES else "gain")
     assert f"a significant {result.direction}" in result.sentence()
 
 
-@pytest.mark.filterwarnings("ignore:Precision loss")  # the single gpt-4o-mini never varies, on which scipy remarks
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scores of gpt-4o-mini are constant, so scipy warns
 @pytest.mark.parametrize("model", ECJ)
 def test_t_tests_agree_with_scipy(model: str) -> None:
     single, debate, _ = ECJ[model]
@@ -110,14 +110,14 @@ def test_mcnemar_with_chi_squared_beyond_ten_thousand_discordant_pairs() -> None
 
 
 def test_sign_flip_test_of_groups_by_hand() -> None:
-    """Three groups gain 3, 2 and -1: of the eight sums of signs 4 is reached by +-(3 + 2 - 1) and +-(3 + 2 + 1)."""
+    # Three groups gain 3, 2 and -1. Of the eight signed sums +-(3 + 2 - 1) and +-(3 + 2 + 1) are at least 4.
     assert sign_flip(np.array([3, 2, -1, 0])) == pytest.approx(4 / 8)
     assert sign_flip(np.array([], dtype=np.int64)) == 1.0
     reference, first, second = np.ones(8, dtype=int), np.array([1, 0, 0, 0, 0, 0, 0, 0]), np.ones(8, dtype=int)
-    alone = mcnemar_of(reference, first, second)
-    whole = mcnemar_of(reference, first, second, groups=np.zeros(8, dtype=np.int64))
-    assert (alone.p, alone.groups) == (pytest.approx(2 / 128), None)
-    assert (whole.p, whole.groups) == (1.0, 1)  # one group has one sign
+    independent = mcnemar_of(reference, first, second)
+    one_group = mcnemar_of(reference, first, second, groups=np.zeros(8, dtype=np.int64))
+    assert (independent.p, independent.groups) == (pytest.approx(2 / 128), None)
+    assert (one_group.p, one_group.groups) == (1.0, 1)  # a single group has a single sign
 
 
 @given(st.lists(st.sampled_from([-1, 1]), min_size=1, max_size=40))
@@ -127,7 +127,7 @@ def test_sign_flip_of_single_cases_is_the_exact_mcnemar_test(gains: list[int]) -
 
 
 def test_sign_flip_of_clusters_keeps_its_level() -> None:
-    """Two equally good annotators on groups of eight documents that share their errors: at most 6% false positives."""
+    # Two equally good annotators on groups of eight documents with shared errors have at most 8% false positives.
     rng = np.random.default_rng(4)
     groups = np.repeat(np.arange(40), 8)
     wrong, plain = 0, 0
@@ -136,8 +136,8 @@ def test_sign_flip_of_clusters_keeps_its_level() -> None:
         gold = np.ones(320, dtype=int)
         wrong += (mcnemar_of(gold, one, two, groups=groups).p or 1) < 0.05
         plain += (mcnemar_of(gold, one, two).p or 1) < 0.05
-    assert wrong <= 32  # 5% of 400 is 20, standard deviation 4.4
-    assert plain > 100  # documents are not independent
+    assert wrong <= 32  # expected 20 (5% of 400) with standard deviation 4.4
+    assert plain > 100  # the test for independent documents fails
 
 
 def test_mcnemar_exact() -> None:
@@ -174,7 +174,7 @@ def test_mcnemar_of_vectors() -> None:
     first = [1, 0, 0, 1, -1, 1]
     second = [0, 1, 0, 2, 1, 1]
     result = mcnemar_of(reference, first, second)
-    # lost the first, gained the second and fourth, agree on the third; the fifth lacks a value, the sixth gold
+    # The first is regressed, the second and fourth corrected, the third equal; the fifth and sixth lack value or gold.
     assert (result.n, result.excluded, result.only_first, result.only_second) == (4, 1, 1, 2)
 
 
@@ -194,10 +194,10 @@ def test_independent_d() -> None:
 
 
 def test_cochran_by_hand() -> None:
-    # Right: A 4, B 2, C 1 of 5; T 7; rows 3 2 1 1 0. Q = 2 (3 (16 + 4 + 1) - 49) / (21 - 15) = 28 / 6
+    # Correct: A 4, B 2, C 1 of 5, in total 7; per row 3 2 1 1 0. Q = 2 (3 (16 + 4 + 1) - 49) / (21 - 15) = 28 / 6.
     reference = [1, 1, 1, 1, 1]
-    said = {"A": [1, 1, 1, 1, 0], "B": [1, 1, 0, 0, 0], "C": [1, 0, 0, 0, 0]}
-    found = cochrans_q(reference, said)
+    answers = {"A": [1, 1, 1, 1, 0], "B": [1, 1, 0, 0, 0], "C": [1, 0, 0, 0, 0]}
+    found = cochrans_q(reference, answers)
     assert (found.n, found.right, found.df) == (5, (4, 2, 1), 2)
     assert found.statistic == pytest.approx(28 / 6)
     assert found.sentence().startswith("No significant difference (Cochran's Q(2) = 4.67, p = 0.097")
@@ -219,12 +219,12 @@ def test_cochran_without_differences() -> None:
 def test_cochran_agrees_with_statsmodels(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     reference = rng.integers(0, 2, 30)
-    said = {str(number): rng.integers(0, 2, 30) for number in range(k)}
-    found = cochrans_q(reference, said)
-    expected = theirs(np.stack([said[name] == reference for name in said], axis=1))
+    answers = {str(number): rng.integers(0, 2, 30) for number in range(k)}
+    found = cochrans_q(reference, answers)
+    expected = theirs(np.stack([answers[name] == reference for name in answers], axis=1))
     assert (found.statistic, found.p) == pytest.approx((expected.statistic, expected.pvalue))
     if k == 2:
-        one, two = said.values()
+        one, two = answers.values()
         b, c = mcnemar_of(reference, one, two).only_first, mcnemar_of(reference, one, two).only_second
         assert found.statistic == pytest.approx((b - c) ** 2 / (b + c))
 
@@ -234,13 +234,13 @@ def test_cochran_agrees_with_statsmodels(seed: int, k: int) -> None:
 def test_mcnemar_agrees_with_statsmodels(first: int, second: int, both: int) -> None:
     result = mcnemar(first, second, first + second + both)
     expected = mcnemar_theirs([[both, first], [second, 0]], exact=result.exact, correction=True)
-    if first != second:  # with as many gained as lost theirs corrects a difference of 0 up to 1
+    if first != second:  # for equal counts statsmodels corrects a difference of 0 to 1
         assert result.p == pytest.approx(float(expected.pvalue))
     if result.statistic is not None and first != second:
         assert result.statistic == pytest.approx(float(expected.statistic))
 
 
-@patch("gc.collect")  # statsmodels collects garbage at each call, which takes 0.1 s
+@patch("gc.collect")  # statsmodels collects garbage in each call, which takes 0.1 s
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_agrees_with_statsmodels(collect: Mock, values: list[float]) -> None:
     assert holm(values) == pytest.approx(tuple(multipletests(values, method="holm")[1]))

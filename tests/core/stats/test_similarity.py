@@ -1,4 +1,4 @@
-"""Divergence of distributions and ROUGE-L: worked numbers and scipy."""
+"""Tests of the divergence of distributions and of ROUGE-L against worked numbers and scipy."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_divergence_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
 
 
 def test_divergence_by_hand_and_degenerate() -> None:
-    # a half each against all of one: 0.5 log(0.5 / 1) + infinite
+    # Half and half against a single value: 0.5 log(0.5 / 1) plus infinity.
     assert divergence([1, 1], [2, 0], prior=0).kl is None
     assert divergence([3, 3], [5, 5]).kl == 0
     assert divergence([1, 0], [0, 1]).js == pytest.approx(1)
@@ -37,8 +37,8 @@ def test_divergence_by_hand_and_degenerate() -> None:
 @pytest.mark.parametrize(
     ("text", "reference", "score"),
     [
-        ("police killed the gunman", "police kill the gunman", 2 * 3 / 8),  # police the gunman (Lin's own example)
-        ("police ended the gunman", "The gunman, police killed.", 2 * 2 / 8),  # the gunman
+        ("police killed the gunman", "police kill the gunman", 2 * 3 / 8),  # "police the gunman", Lin's example
+        ("police ended the gunman", "The gunman, police killed.", 2 * 2 / 8),  # "the gunman"
         ("Same words.", "same WORDS", 1.0),
         ("nothing", "alike", 0.0),
         ("", "alike", None),

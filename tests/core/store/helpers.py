@@ -1,4 +1,4 @@
-"""Fixtures for the store's tests: codebooks, documents, and debates written as the engine does."""
+"""Helpers for tests of the store: codebooks, documents, and debates written as the engine writes them."""
 
 from __future__ import annotations
 
@@ -60,16 +60,15 @@ def make_turn(
     role: str,
     key: str,
     *,
-    says: Mapping[str, Value | None] | None = None,
+    values: Mapping[str, Value | None] | None = None,
     quotes: Sequence[str] = (),
     cached: bool = False,
     retry: int = 0,
 ) -> Turn:
-    """Return a turn; ``quotes`` are matches (``exact`` or ``missing``), one quote each."""
-    values = says or {}
+    """Return a turn with one quote per match in ``quotes`` (``exact`` or ``missing``)."""
     reading = Reading(
-        values={item: value for item, value in values.items() if value is not None},
-        undecided={item: "" for item, value in values.items() if value is None},
+        values={item: value for item, value in (values or {}).items() if value is not None},
+        undecided={item: "" for item, value in (values or {}).items() if value is None},
         unknown=("Pool",),
     )
     evidence = tuple(Evidence("x", "words", "text", 0, 5, match) for match in quotes)
@@ -84,7 +83,7 @@ def make_turn(
         retry=retry,
         cached=cached,
         reply=Reply(key=key, reading=reading, evidence=evidence),
-        values=dict(says) if says else None,
+        values=dict(values) if values else None,
     )
 
 
@@ -95,12 +94,12 @@ def make_verdict(
     return VerdictReached(run_id, document_id, Verdict(values, reasons, ("a note",), error), time.time())
 
 
-def written(project: Project) -> None:
-    """Return once all that was queued is on disk."""
+def flush(project: Project) -> None:
+    """Wait until all queued writes are on disk."""
     project.store.runs.recover()
 
 
-async def hold_debate(
+async def store_debate(
     project: Project,
     run_id: str,
     document_id: str,
@@ -112,19 +111,19 @@ async def hold_debate(
     retry: int = 0,
     served_model: str = "",
 ) -> None:
-    """One debate through the ports: a turn for each role with its own list, then the verdict."""
-    for number, (role, says) in enumerate(lists.items()):
+    """Store a debate through the ports: a turn for each role with its own values, then the verdict."""
+    for number, (role, own) in enumerate(lists.items()):
         key = f"{run_id}/{document_id}/{role}/{retry}"
         await project.turn_store.commit(
             make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served_model=served_model)
         )
-        row = make_turn(run_id, document_id, number, role, key, says=says, quotes=(quotes or {}).get(role, ()))
+        row = make_turn(run_id, document_id, number, role, key, values=own, quotes=(quotes or {}).get(role, ()))
         project.sink.turn(row)
     await project.sink.verdict(make_verdict(run_id, document_id, values, error=error))
 
 
-def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Codebook]:
-    """A project with random gold (two raters on some), lists, quotes, verdicts and reviews; its run and codebook."""
+def fill_randomly(project: Project, seed: int, count: int = 40) -> tuple[str, Codebook]:
+    """Fill a project with random gold of up to three raters, debates and quotes; return the run's id and codebook."""
     rng = random.Random(seed)
     codebook = make_codebook(3)
     items = [label.id for label in codebook.labels]
@@ -133,7 +132,7 @@ def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Cod
         return {item: rng.random() < 0.4 for item in items if rng.random() < chance}
 
     gold = {
-        f"d{n}": {rater: said for rater in ("ann", "bob", "cy") if rng.random() < 0.6 and (said := values(0.7))}
+        f"d{n}": {rater: own for rater in ("ann", "bob", "cy") if rng.random() < 0.6 and (own := values(0.7))}
         for n in range(count)
     }
     project.store.documents.add(make_documents(count, gold))
@@ -144,7 +143,7 @@ def random_world(project: Project, seed: int, count: int = 40) -> tuple[str, Cod
             if rng.random() < 0.1:
                 continue
             error = ReplyError("stalled", "silence") if rng.random() < 0.1 else None
-            await hold_debate(
+            await store_debate(
                 project,
                 run.run_id,
                 document_id,

@@ -10,7 +10,7 @@ from core.runs import RunSettings
 from core.store.annotators import AnnotationSource, of_run, source_of
 from core.store.confusion import ItemCounts
 from core.store.reviews import Decision, ReviewChange
-from tests.core.store.helpers import ROLE_MODEL, hold_debate, make_codebook
+from tests.core.store.helpers import ROLE_MODEL, make_codebook, store_debate
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_any_annotator_is_scored_against_any_other(project):
     async def debates():
         for run, verdicts in zip(runs, ((True, True, True), (True, False, True)), strict=True):
             for id, value in zip(raters, verdicts, strict=True):
-                await hold_debate(project, run, id, {"annotator": {item: value}}, {item: value})
+                await store_debate(project, run, id, {"annotator": {item: value}}, {item: value})
 
     asyncio.run(debates())
     for person, value in (("kim", True), ("lee", False)):
@@ -68,7 +68,7 @@ def test_any_annotator_is_scored_against_any_other(project):
         counts = read.counts(runs[0], annotator, reference=reference).multilabel().get(item)
         return (counts.tp, counts.fp, counts.fn, counts.tn) if counts else None
 
-    # The first run says yes thrice. ann: yes yes no. Gold by both: yes, tie, no (ann alone).
+    # Values on d0, d1, d2: first run yes, yes, yes; ann yes, yes, no; gold of both raters yes, tie, no.
     assert cells("verdict", "gold@ann") == (2, 1, 0, 0)
     assert cells("verdict", "gold") == (1, 1, 0, 0)
     assert cells("gold@bob", "gold@ann") == (1, 0, 1, 0)
@@ -89,9 +89,9 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     codebook = make_codebook(2)
     x, y = codebook.items
     raters = {
-        "d0": {"ann": {x: True, y: False}, "bob": {x: True}},  # right on all that bob says
+        "d0": {"ann": {x: True, y: False}, "bob": {x: True}},  # ann and bob agree on the one common label
         "d1": {"ann": {x: True, y: True}, "bob": {x: True, y: False}},
-        "d2": {"ann": {x: True}, "bob": {y: True}},  # nothing in common
+        "d2": {"ann": {x: True}, "bob": {y: True}},  # no common label
         "d3": {"ann": {"a label of later": True}, "bob": {x: True}},
     }
     project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in raters.items())
@@ -111,10 +111,10 @@ def test_gold_labels_missing_from_the_runs_codebook_are_ignored(project):
     )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0", "d1"]).run_id
-    asyncio.run(hold_debate(project, run, "d0", {"annotator": {x: True}}, {x: True}))
-    asyncio.run(hold_debate(project, run, "d1", {"annotator": {x: True}}, {x: True}))
+    asyncio.run(store_debate(project, run, "d0", {"annotator": {x: True}}, {x: True}))
+    asyncio.run(store_debate(project, run, "d1", {"annotator": {x: True}}, {x: True}))
     counts = project.store.evaluations.counts(run)
-    # d0 is right in all that the run was asked for, d1 has no truth for it.
+    # d0 is right on the only label of the run's codebook; d1 has no gold for it.
     assert (counts.n, counts.excluded, counts.exact) == (1, 0, 1)
 
 
@@ -128,15 +128,15 @@ def test_documents_used_as_examples_are_excluded_from_scores(project):
 
     async def debates():
         for id in ("d0", "d1"):
-            await hold_debate(project, run, id, {"annotator": {label.id: True}}, {label.id: True})
+            await store_debate(project, run, id, {"annotator": {label.id: True}}, {label.id: True})
 
     asyncio.run(debates())
     assert project.store.evaluations.counts(run).n == 2
 
-    def take(cursor):
+    def add_example(cursor):
         cursor.execute("INSERT INTO codebook_examples VALUES ('d0', ?, 'include', 'from d0', 1, 0, 'kim')", [label.id])
 
-    project._writer.do(take)
+    project._writer.do(add_example)
     counts = project.store.evaluations.counts(run)
     assert (counts.n, counts.excluded) == (1, 0)
     assert project.store.evaluations.example_documents(run) == ["d0"]

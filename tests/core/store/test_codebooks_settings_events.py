@@ -1,4 +1,4 @@
-"""Codebook versions, the draft, settings and events."""
+"""Tests of codebook versions, the draft, settings and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening and closing a project file: locks, other kinds of file, errors of the disk."""
+"""Tests of opening and closing a project file: locks, other file formats, disk errors, rescue copies."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from core.store.project import Project
 from core.store.reply_log import ReplyLog
 from tests.servers import disks
 
-OPEN_ELSEWHERE = """
+OPEN_SCRIPT = """
 import sys
 from core.store.project import Project
 with Project.open(sys.argv[1], url="http://127.0.0.1:8501"):
     print("open", flush=True)
     sys.stdin.readline()
 """
-FILL_UP = """
+FILL_DISK_SCRIPT = """
 import random, resource, sys
 from core.errors import StorageFull
 from core.store.project import Project
@@ -55,17 +55,17 @@ print(kept)
 """
 
 
-def run_elsewhere(script, path):
+def run_script(script, path):
     return subprocess.Popen(
         [sys.executable, "-c", script, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
 
 
-def finish(process):
+def wait_for(process):
     process.communicate("\n", timeout=60)
 
 
-def test_a_new_file_is_a_project_that_opens_again(path):
+def test_new_project_can_be_reopened(path):
     with Project.open(path) as project:
         project.store.settings.set("a", 1)
         assert project.path == path
@@ -74,19 +74,19 @@ def test_a_new_file_is_a_project_that_opens_again(path):
 
 
 def test_lock_error_names_the_owning_process(path):
-    owner = run_elsewhere(OPEN_ELSEWHERE, path)
+    owner = run_script(OPEN_SCRIPT, path)
     assert owner.stdout.readline() == "open\n"
     with pytest.raises(ProjectLocked) as caught:
         Project.open(path)
     assert caught.value.pid == owner.pid
     assert caught.value.url == "http://127.0.0.1:8501"
-    finish(owner)
+    wait_for(owner)
     with Project.open(path):
         pass
 
 
 def test_killed_owner_leaves_no_lock(path):
-    owner = run_elsewhere(OPEN_ELSEWHERE, path)
+    owner = run_script(OPEN_SCRIPT, path)
     owner.stdout.readline()
     owner.kill()
     owner.communicate(timeout=60)
@@ -116,7 +116,7 @@ def test_other_file_formats_are_refused_and_unchanged(path, content):
     with pytest.raises(ProjectError, match="not a DuckDB file"):
         Project.open(path)
     assert path.read_bytes() == content
-    assert list(path.parent.iterdir()) == [path], "no lock and no note stay behind"
+    assert list(path.parent.iterdir()) == [path], "the lock file and its note are removed"
 
 
 def test_database_of_another_program_is_refused(path):
@@ -132,18 +132,18 @@ def test_database_that_another_program_has_open_is_refused(path):
     with Project.open(path):
         pass
     script = "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.readline()"
-    other = run_elsewhere(script, path)
+    other = run_script(script, path)
     other.stdout.readline()
     with pytest.raises(ProjectError, match="open in another program"):
         Project.open(path)
-    finish(other)
+    wait_for(other)
 
 
 def test_missing_folder_or_file_is_reported(tmp_path):
     (tmp_path / "file").write_text("x")
-    for place in (tmp_path / "no" / "a.duckdb", tmp_path / "file" / "a.duckdb"):
+    for path in (tmp_path / "no" / "a.duckdb", tmp_path / "file" / "a.duckdb"):
         with pytest.raises(ProjectError, match="does not exist"):
-            Project.open(place)
+            Project.open(path)
     with pytest.raises(ProjectError, match="is a folder"):
         Project.open(tmp_path)
     with pytest.raises(ProjectError, match="There is no project"):
@@ -151,7 +151,7 @@ def test_missing_folder_or_file_is_reported(tmp_path):
 
 
 def test_unwritable_folder_is_reported(path, monkeypatch):
-    # Root may write anywhere, so the refusal is acted: the lock file is the first thing that is written.
+    # Root can write anywhere, so the test replaces the first write, which is the lock file.
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
@@ -172,14 +172,16 @@ def test_read_only_file_is_reported(path, monkeypatch):
 
 
 def test_full_disk_keeps_every_acknowledged_write(path):
-    done = subprocess.run([sys.executable, "-c", FILL_UP, str(path)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", FILL_DISK_SCRIPT, str(path)], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     with Project.open(path) as project:
         assert len(project.store.settings.all()) == int(done.stdout) + 1
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "words"),
+    ("error", "kind", "message"),
     [
         (duckdb.IOException("IO Error: No space left on device"), StorageFull, "disk is full"),
         (OSError(28, "No space left on device"), StorageFull, "disk is full"),
@@ -188,10 +190,10 @@ def test_full_disk_keeps_every_acknowledged_write(path):
         (duckdb.FatalException("FATAL Error: broken"), ProjectError, "open it again"),
     ],
 )
-def test_disk_errors_become_moot_errors(error, kind, words):
-    said = translate_error(error, "p.duckdb")
-    assert type(said) is kind
-    assert words in str(said)
+def test_disk_errors_become_moot_errors(error, kind, message):
+    translated = translate_error(error, "p.duckdb")
+    assert type(translated) is kind
+    assert message in str(translated)
 
 
 def test_programming_errors_are_not_translated():
@@ -245,7 +247,7 @@ def test_truncated_or_overwritten_file_is_reported_as_damaged(path, part):
     assert path.read_bytes() == kept
 
 
-def test_a_query_has_a_time_limit(path, monkeypatch):
+def test_query_has_a_time_limit(path, monkeypatch):
     monkeypatch.setitem(connection.CONFIG, "max_execution_time", "200")
     endless = "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
     opened = open_file(path)
@@ -315,16 +317,16 @@ def test_removed_project_file_is_reported_and_saved_as_a_copy(path, attack):
     with pytest.raises(ProjectGone, match=r"was (deleted or moved|replaced by another file) while it was open"):
         project.store.settings.set("b", 2)
     assert project.file_problem is not None
-    with pytest.raises(ProjectGone) as gone:
+    with pytest.raises(ProjectGone) as error:
         project.close()
     copy = path.with_name("project-recovered.duckdb")
-    assert str(copy) in str(gone.value)
+    assert str(copy) in str(error.value)
     project.close()
     with Project.open(copy) as found:
         assert (found.store.settings.get("a"), found.store.settings.get("b")) == (1, 2)
 
 
-def test_copy_is_saved_once_and_elsewhere_if_the_folder_is_gone(path, tmp_path, monkeypatch):
+def test_copy_is_saved_once_and_in_another_folder_if_its_folder_is_missing(path, tmp_path, monkeypatch):
     home = tmp_path / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
@@ -342,18 +344,18 @@ def test_copy_is_saved_once_and_elsewhere_if_the_folder_is_gone(path, tmp_path, 
 
 
 @pytest.fixture
-def victim(tmp_path):
+def target(tmp_path):
     path = tmp_path / "other.txt"
     path.write_text("precious\n")
     return path
 
 
 @pytest.mark.parametrize("name", ["project.duckdb.lock", "project.duckdb.lock.json.new", "project.duckdb.lock.json"])
-def test_links_beside_a_project_do_not_lead_its_notes_elsewhere(path, victim, name):
-    path.with_name(name).symlink_to(victim)
+def test_symlinks_next_to_a_project_do_not_redirect_its_notes(path, target, name):
+    path.with_name(name).symlink_to(target)
     with suppress(ProjectError):
         Project.open(path).close()
-    assert victim.read_text() == "precious\n"
+    assert target.read_text() == "precious\n"
 
 
 def linked(path):
@@ -367,8 +369,8 @@ def endless(path):
 @pytest.mark.parametrize("attack", [linked, endless, os.mkfifo, os.mkdir], ids=lambda attack: attack.__name__)
 @pytest.mark.parametrize("suffix", [".wal", ".wal.checkpoint", ".replies", ".lock.json"])
 @pytest.mark.parametrize("new", [True, False])
-def test_project_beside_a_link_a_pipe_or_a_device_is_refused(path, suffix, attack, new):
-    """As another user leaves it in a folder that both can write to; DuckDB's log would follow the link."""
+def test_project_with_a_companion_that_is_not_a_regular_file_is_refused(path, suffix, attack, new):
+    # Another user could create such a file in a shared folder; the log of DuckDB would follow the link.
     if not new:
         Project.open(path).close()
     companion = path.with_name(path.name + suffix)
@@ -392,7 +394,7 @@ def test_foreign_reply_log_is_skipped(path, content):
     ["[" * 900, "[" * 200_000, '{"pid": 1, "url": "\\u001b[2Jhttp://127.0.0.1:8501"}', '{"pid": 1, "url": ["x"]}',
      '{"pid": 1, "url": "http://127.0.0.1:8501@evil.example"}', '{"pid": "x", "url": null}', '{"pid": 1e999}'],
 )  # fmt: skip
-def test_forged_note_of_an_owner_names_no_address(path, note):
+def test_address_in_a_forged_lock_note_is_ignored(path, note):
     with FileLock(f"{path}.lock"):
         path.with_name(path.name + ".lock.json").write_text(note)
         with pytest.raises(ProjectLocked) as caught:
@@ -400,21 +402,21 @@ def test_forged_note_of_an_owner_names_no_address(path, note):
         assert caught.value.url is None
 
 
-def test_links_beside_a_project_do_not_lead_its_replies_elsewhere(path, victim):
+def test_symlinks_next_to_a_project_do_not_redirect_its_reply_log(path, target):
     reply = Reply("a reply", key="k" * 32)
     with Project.open(path) as project:
         log = path.with_name(path.name + ".replies")
-        log.symlink_to(victim)
+        log.symlink_to(target)
         with pytest.raises(ProjectError):
             asyncio.run(project.turn_store.commit(reply))
         log.unlink()
-        log.with_name(log.name + ".new").symlink_to(victim)
+        log.with_name(log.name + ".new").symlink_to(target)
         writer = ReplyLog(log)
         writer.append(reply)
         writer._rewrite()
         writer.close()
         log.unlink()
-    assert victim.read_text() == "precious\n"
+    assert target.read_text() == "precious\n"
 
 
 @pytest.fixture
@@ -429,16 +431,16 @@ def disk(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("attack", "words"), [(disks.fill, "disk is full"), (disks.make_read_only, "became read-only")]
+    ("attack", "message"), [(disks.fill, "disk is full"), (disks.make_read_only, "became read-only")]
 )
-def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack, words, tmp_path):
+def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack, message, tmp_path):
     project = Project.open(disk / "p.duckdb")
     project.store.settings.set("a", 1)
     assert project.file_problem is None
     attack(disk)
     with pytest.raises(StorageFull):
         project.store.settings.set("b", "x" * 200_000)
-    assert words in str(project.file_problem)
+    assert message in str(project.file_problem)
     project.check_room()
     copy = project.rescue()
     project.close()
@@ -448,7 +450,7 @@ def test_project_on_a_failing_disk_is_rescued_into_the_home_folder(disk, attack,
         assert found.store.settings.all() == {"a": 1}
 
 
-def test_full_disk_with_room_again_needs_no_rescue(disk):
+def test_project_needs_no_rescue_after_disk_space_is_freed(disk):
     with Project.open(disk / "p.duckdb") as project:
         disks.fill(disk)
         with pytest.raises(StorageFull):
@@ -458,7 +460,7 @@ def test_full_disk_with_room_again_needs_no_rescue(disk):
         assert project.file_problem is None
 
 
-def test_rescue_needs_room_in_the_home_folder(path, monkeypatch):
+def test_rescue_needs_space_in_the_home_folder(path, monkeypatch):
     with Project.open(path) as project:
         monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=10))
         with pytest.raises(ProjectError, match="no room for a copy"):

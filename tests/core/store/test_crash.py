@@ -1,4 +1,4 @@
-"""Kill the process in the middle of a run: every acknowledged reply is stored."""
+"""Tests of a process that is killed during a run: every acknowledged reply is stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from core.store.project import Project
 
-WRITE_ON = """
+WRITE_SCRIPT = """
 import asyncio, sys
 from core.store.project import Project
 from tests.core.store.helpers import make_reply, make_settings, make_turn
@@ -19,7 +19,7 @@ async def main(project, run_id):
         for number in range(100_000):
             key = f"{lane}-{number}"
             await project.turn_store.commit(make_reply(key, text="words " * 200))
-            project.sink.turn(make_turn(run_id, key, 0, "extractor", key, says={"x": True}))
+            project.sink.turn(make_turn(run_id, key, 0, "extractor", key, values={"x": True}))
             print(key, flush=True)
     await project.sink.state(run_id, "running")
     await asyncio.gather(*(one(lane) for lane in range(8)))
@@ -32,7 +32,7 @@ asyncio.run(main(project, run.run_id))
 
 @pytest.mark.parametrize("lines", [3, 900])
 def test_acknowledged_replies_survive_kill_9(path, lines):
-    writing = subprocess.Popen([sys.executable, "-c", WRITE_ON, str(path)], stdout=subprocess.PIPE, text=True)
+    writing = subprocess.Popen([sys.executable, "-c", WRITE_SCRIPT, str(path)], stdout=subprocess.PIPE, text=True)
     acknowledged = [writing.stdout.readline().strip() for _ in range(lines)]
     writing.kill()
     acknowledged += [line.strip() for line in writing.stdout if line.endswith("\n")]
@@ -46,5 +46,5 @@ def test_acknowledged_replies_survive_kill_9(path, lines):
         assert run.turns >= len(acknowledged)
         assert (run.state, run.message) == ("paused", "interrupted")
         assert [turn.values for turn in project.store.transcripts.of("r0001", ["d0"])] == []
-        written = project._connection.row("SELECT count(*) FROM turns")[0]
-        assert project.store.evaluations.values("r0001").num_rows == written, "no turn without what it says"
+        stored = project._connection.row("SELECT count(*) FROM turns")[0]
+        assert project.store.evaluations.values("r0001").num_rows == stored, "every turn has its values"

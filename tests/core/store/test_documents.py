@@ -1,4 +1,4 @@
-"""Stored documents: order, paging, search, gold, hostile text."""
+"""Tests of stored documents: order, paging, search, gold, hostile text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from core.documents import Document
 from core.store.documents import RejectedRow
-from tests.core.store.helpers import make_documents, random_world
+from tests.core.store.helpers import fill_randomly, make_documents
 
 
 def test_document_round_trip_keeps_every_field(project):
@@ -121,9 +121,9 @@ def test_pages_and_search_return_the_expected_documents(project):
     for offset in (0, 10, 50, 57, 100):
         assert [d.id for d in store.page(offset, 10)] == [d.id for d in documents[offset : offset + 10]]
     for search in ("NUMBER 5", "d1", "%", "_", "nothing"):
-        wanted = [d.id for d in documents if search.lower() in d.text or search.lower() in d.id]
-        assert [d.id for d in store.page(0, 100, search)] == wanted
-        assert store.count(search) == len(wanted)
+        expected = [d.id for d in documents if search.lower() in d.text or search.lower() in d.id]
+        assert [d.id for d in store.page(0, 100, search)] == expected
+        assert store.count(search) == len(expected)
     assert store.count() == 57
 
 
@@ -137,12 +137,12 @@ def test_loading_by_id_keeps_the_requested_order(project, count):
 
 
 def test_gold_is_counted_by_rater_item_and_value(project):
-    random_world(project, 1)
+    fill_randomly(project, 1)
     documents = project.store.documents.page(0, 1000)
     expected: dict[tuple, int] = {}
     for document in documents:
-        for rater, said in document.gold.items():
-            for item, value in said.items():
+        for rater, values in document.gold.items():
+            for item, value in values.items():
                 expected[rater, item, value] = expected.get((rater, item, value), 0) + 1
     counted = project.store.documents.gold_counts()
     assert {(rater, item, value): count for rater, item, value, count in counted} == expected
@@ -164,7 +164,7 @@ def test_lengths_are_counted_in_words(project):
     assert project.store.documents.lengths(width=10) == [(0, 2), (20, 2), (60, 1)]
 
 
-def test_spread_by_length_goes_from_the_shortest_to_the_longest(project):
+def test_spread_by_length_is_ordered_from_shortest_to_longest(project):
     documents = [Document(f"d{length}", {"text": "x" * length}) for length in (5, 1, 4, 2, 3, 5)]
     project.store.documents.add([*documents[:5], Document("twin", {"text": "yyyyy"})], file_name="a.csv")
     spread = project.store.documents.spread_by_length

@@ -1,4 +1,4 @@
-"""Old project files are migrated; newer and altered ones are refused."""
+"""Tests of migrations: old project files are migrated, newer and altered files are refused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_oldest_file_is_migrated_and_keeps_its_data(path):
         assert _version(connection) == migrations.newest()
 
 
-def test_a_newer_file_is_refused(path):
+def test_newer_file_is_refused(path):
     with duckdb.connect(str(path)) as connection:
         migrations.migrate(connection, path="p")
         connection.execute("INSERT INTO moot_schema VALUES (9999, 0, '')")
@@ -41,12 +41,12 @@ def test_a_newer_file_is_refused(path):
 
 
 @pytest.mark.parametrize(
-    "spoil", ["UPDATE moot_schema SET digest = 'other' WHERE version = 1", "ALTER TABLE moot_schema DROP digest"]
+    "damage", ["UPDATE moot_schema SET digest = 'other' WHERE version = 1", "ALTER TABLE moot_schema DROP digest"]
 )
-def test_file_made_by_different_migration_scripts_is_refused(path, spoil):
+def test_file_made_by_different_migration_scripts_is_refused(path, damage):
     with duckdb.connect(str(path)) as connection:
         migrations.migrate(connection, path="p")
-        connection.execute(spoil)
+        connection.execute(damage)
     with pytest.raises(ProjectError, match="different development version"):
         Project.open(path)
 

@@ -1,4 +1,4 @@
-"""Pages and counts from SQL, compared with a plain count in Python on random projects."""
+"""Tests of pages and counts from SQL, compared with counts in Python on random projects."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from core.store.confusion import ItemCounts
 from core.store.project import Project
 from core.store.review_pages import _WEIGHTS, REASONS, Filter, Viewpoint
 from core.store.reviews import Decision, ReviewChange
-from tests.core.store.helpers import hold_debate, make_documents, make_settings, random_world
+from tests.core.store.helpers import fill_randomly, make_documents, make_settings, store_debate
 
 SEEDS = (1, 2, 3)
 
 
 @pytest.fixture(scope="module", params=SEEDS)
 def world(request, tmp_path_factory):
-    """(project, run id, codebook, records by id in the run's order), with random reviews on top."""
+    """Yield (project, run id, codebook, records by id in run order) of a random project with random reviews."""
     with Project.open(tmp_path_factory.mktemp("world") / "p.duckdb") as project:
-        run_id, codebook = random_world(project, request.param)
-        review_some(project, run_id, [label.id for label in codebook.labels], request.param)
+        run_id, codebook = fill_randomly(project, request.param)
+        add_random_reviews(project, run_id, [label.id for label in codebook.labels], request.param)
         ids = project.store.runs.document_ids(run_id)
         project.store.review_reasons.refresh(run_id, [run_id])
         yield project, run_id, codebook, {d.document.id: d for d in project.store.document_records.load(run_id, ids)}
 
 
-def review_some(project, run_id, items, seed):
+def add_random_reviews(project, run_id, items, seed):
     rng = random.Random(seed)
     for number in range(40):
         document_id = f"d{rng.randrange(40)}"
@@ -42,8 +42,8 @@ def review_some(project, run_id, items, seed):
 
 
 def majority(gold, item):
-    """The value that most raters give, None on a tie or without any."""
-    votes = Counter(said[item] for said in gold.values() if item in said)
+    """Return the value of most raters; None for a tie and without raters."""
+    votes = Counter(values[item] for values in gold.values() if item in values)
     ranked = votes.most_common()
     if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
         return None
@@ -60,37 +60,37 @@ def reference_of(record, item, reference, rater=None):
 
 
 def values_of(record, annotator):
-    """What an annotator says of a document, item by item, values that could be read only."""
+    """Return the resolved values of an annotator by item."""
     if annotator == "verdict":
         return {item: value for item, value in record.values.items() if value is not None}
     if annotator == "reviewed":
-        settled = record.review_status == "Submitted"
-        return {item: review.value for item, review in record.reviews.items()} if settled else {}
+        submitted = record.review_status == "Submitted"
+        return {item: review.value for item, review in record.reviews.items()} if submitted else {}
     return {item: value for item, value in record.roles.get(annotator, {}).items() if value is not None}
 
 
-def plain_counts(records, items, annotator, reference, rater):
-    known, counted, cells = 0, 0, Counter()
+def count_cells(records, items, annotator, reference, rater):
+    with_reference, counted, cells = 0, 0, Counter()
     for record in records:
-        true = {item: value for item in items if (value := reference_of(record, item, reference, rater)) is not None}
-        said = values_of(record, annotator)
-        known += bool(true)
-        if true.keys() & said.keys() and (annotator == "reviewed" or record.status == "verdict"):
+        known = {item: value for item in items if (value := reference_of(record, item, reference, rater)) is not None}
+        values = values_of(record, annotator)
+        with_reference += bool(known)
+        if known.keys() & values.keys() and (annotator == "reviewed" or record.status == "verdict"):
             counted += 1
-            cells.update((item, true[item], said[item]) for item in true if item in said)
-    return counted, known - counted, cells
+            cells.update((item, known[item], values[item]) for item in known if item in values)
+    return counted, with_reference - counted, cells
 
 
 @pytest.mark.parametrize("reference", ["gold", "reviewed"])
 @pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed"])
 @pytest.mark.parametrize("rater", [None, "ann"])
-def test_counts_agree_with_counting_by_hand(world, annotator, reference, rater):
+def test_counts_agree_with_counts_in_python(world, annotator, reference, rater):
     project, run_id, codebook, records = world
     items = [label.id for label in codebook.labels]
     found = project.store.evaluations.counts(
         run_id, annotator, reference=f"{reference}@{rater}" if rater and reference == "gold" else reference
     )
-    n, excluded, cells = plain_counts(records.values(), items, annotator, reference, rater)
+    n, excluded, cells = count_cells(records.values(), items, annotator, reference, rater)
     assert (found.n, found.excluded) == (n, excluded)
     assert {(cell.item, cell.reference, cell.value): cell.count for cell in found.cells} == dict(cells)
     for item, counts in found.multilabel().items():
@@ -100,11 +100,11 @@ def test_counts_agree_with_counting_by_hand(world, annotator, reference, rater):
         assert counts.n == sum(count for (name, _, _), count in cells.items() if name == item)
 
 
-def first_wrong(record, item, true):
+def first_wrong(record, item, known):
     for role in ("extractor", "critic"):
-        if record.roles.get(role, {}).get(item, true) != true:
+        if record.roles.get(role, {}).get(item, known) != known:
             return role
-    return "verdict" if record.values.get(item, true) not in (true, None) else None
+    return "verdict" if record.values.get(item, known) not in (known, None) else None
 
 
 def test_documents_of_a_cell_match_its_count(world):
@@ -128,9 +128,9 @@ def test_documents_of_a_cell_match_its_count(world):
 
 
 def reasons_of(record):
-    """Why to look at a document, in words of Python."""
-    lists = [dict(said) for said in record.roles.values()]
-    quotes = [quote for offered in record.evidence.values() for quote in offered]
+    """Return the reasons to review a document, computed in Python."""
+    lists = [dict(values) for values in record.roles.values()]
+    quotes = [quote for own in record.evidence.values() for quote in own]
     verdict = {item: value for item, value in record.values.items() if value is not None}
     found = set()
     if record.status in ("failed", "unresolved"):
@@ -139,20 +139,20 @@ def reasons_of(record):
         found.add("gold")
     if not all(quote.supported for quote in quotes):
         found.add("unsupported")
-    if any(said != lists[0] for said in lists):
+    if any(values != lists[0] for values in lists):
         found.add("disagree")
     if record.status == "verdict" and lists and lists[0] != verdict:
         found.add("flipped")
     return tuple(reason for reason in REASONS if reason in found)
 
 
-def test_reasons_agree_with_reasons_computed_by_hand(world):
+def test_reasons_agree_with_reasons_in_python(world):
     project, run_id, _, records = world
     page = project.store.review_pages.review(Viewpoint(run_id), limit=1000)
     assert page.total == len(records)
     assert [row.record for row in page.rows] == list(records.values())
     for row in page.rows:
-        quotes = [quote for offered in row.record.evidence.values() for quote in offered]
+        quotes = [quote for own in row.record.evidence.values() for quote in own]
         assert row.reasons == reasons_of(row.record)
         assert (row.line.quotes, row.line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
     counted = Counter(reason for row in page.rows for reason in row.reasons)
@@ -161,15 +161,15 @@ def test_reasons_agree_with_reasons_computed_by_hand(world):
     }
 
 
-def choose(records, test):
+def select_ids(records, test):
     return [id for id, record in records.items() if test(record)]
 
 
-def shown(page):
+def ids_of(page):
     return [row.record.document.id for row in page.rows]
 
 
-def test_filters_agree_with_filtering_by_hand(world):
+def test_filters_agree_with_filters_in_python(world):
     project, run_id, codebook, records = world
     item = codebook.labels[0].id
     cases = [
@@ -186,11 +186,11 @@ def test_filters_agree_with_filtering_by_hand(world):
         ),
     ]
     for filter, test in cases:
-        wanted = choose(records, test)
+        expected = select_ids(records, test)
         page = project.store.review_pages.review(Viewpoint(run_id), filter=filter, limit=1000)
-        assert (shown(page), page.total) == (wanted, len(wanted))
+        assert (ids_of(page), page.total) == (expected, len(expected))
     found = project.store.review_pages.review(Viewpoint(run_id), search="NUMBER 1", limit=1000)
-    assert shown(found) == choose(records, lambda d: "number 1" in d.document.text)
+    assert ids_of(found) == select_ids(records, lambda d: "number 1" in d.document.text)
 
 
 def test_pages_are_slices_of_all_documents(world):
@@ -198,27 +198,27 @@ def test_pages_are_slices_of_all_documents(world):
     ids = list(records)
     for offset in (0, 10, 35):
         page = project.store.review_pages.review(Viewpoint(run_id), offset=offset, limit=10)
-        assert (shown(page), page.total) == (ids[offset : offset + 10], len(ids))
+        assert (ids_of(page), page.total) == (ids[offset : offset + 10], len(ids))
     past = project.store.review_pages.review(Viewpoint(run_id), offset=1000)
     assert (past.rows, past.total) == ((), len(ids))
 
 
-def test_orders_agree_with_sorting_by_hand(world):
+def test_orders_agree_with_sorting_in_python(world):
     project, run_id, _, records = world
     urgency = {id: sum(_WEIGHTS[reason] for reason in reasons_of(records[id])) for id in records}
     by_reasons = sorted(records, key=lambda id: -urgency[id])
-    assert shown(project.store.review_pages.review(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
-    assert shown(project.store.review_pages.review(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
+    assert ids_of(project.store.review_pages.review(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
+    assert ids_of(project.store.review_pages.review(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
     touched = [event.document_id for event in project.store.events.all(kinds=["review_status"])]
-    first = shown(project.store.review_pages.review(Viewpoint(run_id), sort="reviewed", limit=1))[0]
+    first = ids_of(project.store.review_pages.review(Viewpoint(run_id), sort="reviewed", limit=1))[0]
     assert first in touched
     queue = ("d9", "d2", "nowhere", "d30")
     given = project.store.review_pages.review(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
-    assert (shown(given), given.total) == (["d9", "d2", "d30"], 3)
+    assert (ids_of(given), given.total) == (["d9", "d2", "d30"], 3)
     assert project.store.review_pages.review(Viewpoint(run_id), sort="given").total == 0
 
 
-def test_without_a_run_the_page_holds_all_documents(world):
+def test_page_without_a_run_has_all_documents(world):
     project, _, _, records = world
     page = project.store.review_pages.review(Viewpoint(None), limit=1000)
     assert page.total == 40
@@ -257,7 +257,7 @@ def test_pages_are_read_while_debates_are_written(project):
 
     async def debates():
         for document in documents:
-            await hold_debate(project, run.run_id, document.id, {"extractor": {"a": True}, "judge": None}, {"a": True})
+            await store_debate(project, run.run_id, document.id, {"extractor": {"a": True}, "judge": None}, {"a": True})
 
     def read(_):
         seen = []
@@ -299,12 +299,12 @@ def test_value_tables_contain_every_value_once(world):
             for rater in ("ann", "bob", "cy")
         }
     )
-    settled = project.store.evaluations.reviewed_values().to_pylist()
+    reviewed = project.store.evaluations.reviewed_values().to_pylist()
     every = project.store.review_pages.review(Viewpoint(None), limit=100).rows
-    assert len(settled) == sum(len(values_of(row.record, "reviewed")) for row in every)
+    assert len(reviewed) == sum(len(values_of(row.record, "reviewed")) for row in every)
 
 
-def test_an_empty_project_has_empty_pages(project):
+def test_empty_project_has_empty_pages(project):
     page = project.store.review_pages.review(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
     counts = project.store.evaluations.counts("r0001")
@@ -318,51 +318,51 @@ def test_large_pages_and_queues_work(project):
     project.store.documents.add(make_documents(1500))
     ids = tuple(f"d{number}" for number in reversed(range(1500)))
     page = project.store.review_pages.review(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
-    assert shown(page) == list(ids[:1200])
+    assert ids_of(page) == list(ids[:1200])
 
 
-def test_basis_of_scores_changes_only_with_what_can_change_scores(project):
+def test_basis_of_scores_changes_only_if_scores_can_change(project):
     project.store.documents.add(make_documents(3, {"d0": {"ann": {"a": True}}}))
     run_id = project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
-    known = {reference: [project.store.evaluations.basis(reference)] for reference in ("gold", "reviewed")}
+    bases = {reference: [project.store.evaluations.basis(reference)] for reference in ("gold", "reviewed")}
 
-    def changed(*references):
-        for reference, seen in known.items():
-            now = project.store.evaluations.basis(reference)
-            assert now not in seen if reference in references else now == seen[-1]
-            seen.append(now)
+    def check_changed(*references):
+        for reference, earlier in bases.items():
+            current = project.store.evaluations.basis(reference)
+            assert current not in earlier if reference in references else current == earlier[-1]
+            earlier.append(current)
 
-    asyncio.run(hold_debate(project, run_id, "d0", {"extractor": {"a": True}}, {"a": True}))
-    changed("gold", "reviewed")
+    asyncio.run(store_debate(project, run_id, "d0", {"extractor": {"a": True}}, {"a": True}))
+    check_changed("gold", "reviewed")
     project.store.reviews.record_review("d0", "a", True, False, actor="me", run_id=run_id)
-    changed("reviewed")
+    check_changed("reviewed")
     project.store.reviews.undo("me")
-    changed("reviewed")
+    check_changed("reviewed")
     project.store.settings.set("any", 1)
-    changed("reviewed")
+    check_changed("reviewed")
     project.store.documents.replace_gold({"d0": {"ann": {"a": False}}})
-    changed("gold", "reviewed")
+    check_changed("gold", "reviewed")
     project.store.documents.replace_gold({"d1": {"ann": {"a": False}}})
-    changed("gold", "reviewed")
+    check_changed("gold", "reviewed")
     project.store.classifiers.add_codebook_example("d1", "a", "include", "words", 1, actor="me")
-    changed("gold", "reviewed")
-    asyncio.run(hold_debate(project, run_id, "d1", {"extractor": {"a": True}}, {"a": True}))
-    changed("gold", "reviewed")
+    check_changed("gold", "reviewed")
+    asyncio.run(store_debate(project, run_id, "d1", {"extractor": {"a": True}}, {"a": True}))
+    check_changed("gold", "reviewed")
     project.store.documents.clear()
-    changed("gold", "reviewed")
+    check_changed("gold", "reviewed")
 
 
 def test_gold_of_another_kind_counts_as_different(project):
-    """Gold that was mapped before the codebook's kind was changed."""
+    # Such gold was mapped before the kind of the codebook changed.
     project.store.documents.add(make_documents(2, {"d0": {"ann": {"helpful": True}}, "d1": {"ann": {"helpful": 4.0}}}))
     codebook = Codebook(kind="rating", labels=(Label(name="Helpful"),))
     run_id = project.store.runs.create(make_settings(codebook), ["d0", "d1"]).run_id
     for id in ("d0", "d1"):
-        asyncio.run(hold_debate(project, run_id, id, {"judge": None}, {"helpful": 4.5}))
+        asyncio.run(store_debate(project, run_id, id, {"judge": None}, {"helpful": 4.5}))
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
     assert [row.document_id for row in rows if "gold" in row.reasons] == ["d0"]
     project.store.documents.replace_gold({"d0": {"ann": {"helpful": 4.0}}, "d1": {"ann": {"helpful": True}}})
     project.store.review_reasons.refresh(run_id, [run_id])
     rows = project.store.review_pages.lines(Viewpoint(run_id)).rows
-    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # as much gold, exchanged
+    assert [row.document_id for row in rows if "gold" in row.reasons] == ["d1"]  # the same gold values, exchanged

@@ -1,4 +1,4 @@
-"""Prompt versions of the project, trials, and the held-out split."""
+"""Tests of prompt versions of the project, trials, and the held-out split."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 
 from core.store.project import Project
 from core.store.reviews import Decision, ReviewChange
-from tests.core.store.helpers import hold_debate, make_codebook, make_documents, make_settings
+from tests.core.store.helpers import make_codebook, make_documents, make_settings, store_debate
 
 SLOT = "ecj/judge"
 
@@ -19,7 +19,7 @@ def test_prompt_versions_are_numbered_and_immutable(project):
     assert (first.name, first.number, first.parent, first.note) == ("own/ecj/judge.v2", 2, "ecj/judge.v1", "shorter")
     assert prompts.drafts() == {}
     assert prompts.save(SLOT, "two", parent=first.name, after=1).number == 3
-    assert prompts.save(SLOT, "one", parent="own/ecj/judge.v3", after=1) == first  # the same text is the same version
+    assert prompts.save(SLOT, "one", parent="own/ecj/judge.v3", after=1) == first  # an existing text keeps its version
     assert prompts.save("ecj/critic", "one", parent="ecj/critic.v4", after=4).name == "own/ecj/critic.v5"
     assert [each.text for each in prompts.versions(SLOT)] == ["one", "two"]
     (event, *_) = reversed(project.store.events.all(kinds=["prompt"]))
@@ -71,36 +71,36 @@ def test_trials_are_recorded_and_held_out_looks_counted(project):
 def test_split_depends_only_on_seed_and_document_id(project):
     gold = {f"d{n}": {"gold": {"x": True}} for n in range(300)}
     project.store.documents.add(make_documents(300, gold))
-    held = project.store.lab.known("s", 0.25, held_out=True)
-    open_ = project.store.lab.known("s", 0.25, held_out=False)
+    held_out = project.store.lab.known("s", 0.25, held_out=True)
+    development = project.store.lab.known("s", 0.25, held_out=False)
     by_hand = [f"d{n}" for n in range(300) if hashlib.md5(f"sd{n}".encode()).hexdigest()[:8] < "40000000"]
-    assert held == by_hand
-    assert sorted(held + open_) == sorted(f"d{n}" for n in range(300))
-    assert not set(held) & set(project.store.lab.unknown("s", 0.25, 300))
+    assert held_out == by_hand
+    assert sorted(held_out + development) == sorted(f"d{n}" for n in range(300))
+    assert not set(held_out) & set(project.store.lab.unknown("s", 0.25, 300))
     assert project.store.lab.known("s", 0.0, held_out=True) == []
-    assert project.store.lab.known("other", 0.25, held_out=True) != held
+    assert project.store.lab.known("other", 0.25, held_out=True) != held_out
 
 
 def test_outcomes_distinguish_right_wrong_and_disagreement(project):
-    book = make_codebook(2)
-    a, b = (label.id for label in book.labels)
+    codebook = make_codebook(2)
+    a, b = (label.id for label in codebook.labels)
     reference = {"gold": {a: True, b: False}}
     project.store.documents.add(make_documents(5, {"d0": reference, "d1": reference, "d2": reference, "d4": reference}))
-    run = project.store.runs.create(make_settings(book), project.store.documents.ids())
+    run = project.store.runs.create(make_settings(codebook), project.store.documents.ids())
     right, wrong = {a: True, b: False}, {a: False, b: False}
 
     async def debates():
-        await hold_debate(project, run.run_id, "d0", {"extractor": right, "critic": right}, right)
-        await hold_debate(project, run.run_id, "d1", {"extractor": right, "critic": wrong}, wrong)
-        await hold_debate(project, run.run_id, "d2", {"extractor": right}, {a: None, b: False})
-        await hold_debate(project, run.run_id, "d3", {"extractor": right}, right)
+        await store_debate(project, run.run_id, "d0", {"extractor": right, "critic": right}, right)
+        await store_debate(project, run.run_id, "d1", {"extractor": right, "critic": wrong}, wrong)
+        await store_debate(project, run.run_id, "d2", {"extractor": right}, {a: None, b: False})
+        await store_debate(project, run.run_id, "d3", {"extractor": right}, right)
 
     asyncio.run(debates())
     outcomes = project.store.lab.outcomes(run.run_id)
     assert outcomes == {"d0": (True, False), "d1": (False, True), "d2": (False, True), "d3": (None, False)}
     decision = Decision("d1", (ReviewChange(a, True, False),), "Submitted")
     project.store.reviews.record([decision], actor="ann")
-    assert project.store.lab.outcomes(run.run_id)["d1"] == (True, True)  # what a person settled counts before gold
+    assert project.store.lab.outcomes(run.run_id)["d1"] == (True, True)  # a review takes precedence over gold
 
 
 def test_sweep_progress_survives_a_restart(path):

@@ -1,4 +1,4 @@
-"""The reply log: paid replies are safe before they are in the table."""
+"""Tests of the reply log: paid replies are on disk before they are in the table."""
 
 from __future__ import annotations
 
@@ -13,47 +13,47 @@ from core.store import reply_log
 from core.store.project import Project
 from core.store.reply_log import ReplyLog, reply_log_path
 from tests.core.store import helpers
-from tests.core.store.helpers import written
+from tests.core.store.helpers import flush
 
 
-def make_reply(key, **told):
-    return replace(helpers.make_reply(key, **told), unix_time=1.0)
+def make_reply(key, **fields):
+    return replace(helpers.make_reply(key, **fields), unix_time=1.0)
 
 
-def keep(project, *keys):
+def commit_replies(project, *keys):
     async def commit():
         await asyncio.gather(*(project.turn_store.commit(make_reply(key)) for key in keys))
 
     asyncio.run(commit())
 
 
-def in_table(project):
+def stored_keys(project):
     return {key for (key,) in project._connection.rows("SELECT key FROM replies")}
 
 
 def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
-    keep(project, "k1")
-    assert in_table(project) == set()
+    commit_replies(project, "k1")
+    assert stored_keys(project) == set()
     assert project.turn_store.contains("k1")
     assert project.turn_store.get("k1") == asyncio.run(project.turn_store.fetch("k1")) == make_reply("k1")
     assert ReplyLog(reply_log_path(path)).found == (make_reply("k1"),)
-    written(project)
-    assert in_table(project) == {"k1"}
+    flush(project)
+    assert stored_keys(project) == {"k1"}
     assert project.turn_store.get("k1") == make_reply("k1")
 
 
 def test_opening_moves_logged_replies_into_the_table(path):
     with Project.open(path) as project:
-        keep(project, "k1")
-    assert not reply_log_path(path).exists(), "a project that was closed in order leaves no log"
+        commit_replies(project, "k1")
+    assert not reply_log_path(path).exists(), "closing a project removes the log"
     log = ReplyLog(reply_log_path(path))
     for reply in (make_reply("k1", text="second"), make_reply("k2"), replace(make_reply("k3"), served_model="\ud800")):
         log.append(reply)
     with reply_log_path(path).open("ab") as file:
         file.write(b'{"key": "half a li')
     with Project.open(path) as project:
-        assert in_table(project) == {"k1", "k2", "k3"}
+        assert stored_keys(project) == {"k1", "k2", "k3"}
         assert project.turn_store.get("k1").text == "said"
         assert project.turn_store.get("k2") == make_reply("k2")
     assert not reply_log_path(path).exists()
@@ -76,14 +76,14 @@ def test_large_log_is_compacted_to_the_replies_not_yet_stored(path, monkeypatch)
     log = ReplyLog(path)
     for number in range(20):
         log.append(make_reply(f"k{number}"))
-    grown = path.stat().st_size
-    assert grown > 2_000
+    size = path.stat().st_size
+    assert size > 2_000
     log.forget(f"k{number}" for number in range(19))
-    assert path.stat().st_size < grown / 10
+    assert path.stat().st_size < size / 10
     log.append(make_reply("k20"))
     assert [reply.key for reply in ReplyLog(path).found] == ["k19", "k20"]
     log.close()
-    assert path.exists(), "what is not in the tables stays"
+    assert path.exists(), "replies that are not in the table stay in the log"
     log.forget(["k19", "k20"])
     log.close()
     assert not path.exists()
@@ -104,18 +104,18 @@ def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
 def test_reply_whose_insert_failed_is_inserted_later(project, monkeypatch):
     insert = project._writer.insert
 
-    def refused(_insert, rows):
+    def failing_insert(_insert, rows):
         def full(_cursor):
             raise StorageFull("The disk is full.", "Free some space.")
 
         return project._writer.call(full)
 
-    monkeypatch.setattr(project._writer, "insert", refused)
-    keep(project, "k1")
-    written(project)
+    monkeypatch.setattr(project._writer, "insert", failing_insert)
+    commit_replies(project, "k1")
+    flush(project)
     assert project.turn_store.contains("k1")
-    assert in_table(project) == set()
+    assert stored_keys(project) == set()
     monkeypatch.setattr(project._writer, "insert", insert)
-    keep(project, "k2")
-    written(project)
-    assert in_table(project) == {"k1", "k2"}
+    commit_replies(project, "k2")
+    flush(project)
+    assert stored_keys(project) == {"k1", "k2"}

@@ -1,4 +1,4 @@
-"""Reviews as events: current values, undo and redo, history."""
+"""Tests of reviews stored as events: current values, undo and redo, history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Label
 from core.store.project import Project
 from core.store.reviews import Decision, Mark, ReviewChange
-from tests.core.store.helpers import hold_debate, make_documents, make_settings
+from tests.core.store.helpers import make_documents, make_settings, store_debate
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def values(reviews, document_id):
     return {item: review.value for item, review in reviews.current(document_id).items()}
 
 
-def test_the_last_decision_on_a_cell_counts(reviews):
+def test_last_decision_on_a_label_counts(reviews):
     event = reviews.record_review("d0", "a", True, False, actor="me", run_id="r0001", codebook_version=2)
     assert (event.kind, event.document_id, event.item, event.before, event.after) == ("review", "d0", "a", True, False)
     assert (event.actor, event.run_id, event.codebook_version) == ("me", "r0001", 2)
@@ -100,7 +100,7 @@ def test_new_decision_clears_the_redo_history(reviews):
     assert values(reviews, "d0") == {"b": 2}
 
 
-def test_undo_affects_only_the_persons_own_actions(reviews):
+def test_undo_affects_only_own_actions(reviews):
     reviews.record_review("d0", "a", None, 1, actor="me")
     reviews.record_review("d0", "b", None, 2, actor="you")
     assert [event.item for event in reviews.undo("me")] == ["a"]
@@ -115,21 +115,21 @@ def test_history_keeps_undone_actions(reviews):
     reviews.undo("me")
     reviews.redo("me")
     reviews.record_review("d0", "b", None, False, actor="me")
-    story = reviews.history("d0")
-    assert [event.kind for event in story] == ["review", "undo", "redo", "review"]
-    assert [event.target for event in story] == [None, first.act, first.act, None]
+    history = reviews.history("d0")
+    assert [event.kind for event in history] == ["review", "undo", "redo", "review"]
+    assert [event.target for event in history] == [None, first.act, first.act, None]
     assert [event.kind for event in reviews.history("d0", "a")] == ["review", "undo", "redo"]
     assert [event.kind for event in reviews.history("d2")] == []
 
 
 class Model:
-    """The fold as a person would explain it: a list of acts, and a pointer moved by undo and redo."""
+    """Reference implementation of undo and redo with two lists of changes."""
 
     def __init__(self):
         self.done: list[tuple] = []
         self.undone: list[tuple] = []
 
-    def act(self, cell, value):
+    def change(self, cell, value):
         self.done.append((cell, value))
         self.undone.clear()
 
@@ -158,9 +158,9 @@ STEPS = st.lists(
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
-def test_current_values_agree_with_a_simple_undo_model(shared, steps):
-    project, people = shared
-    actor, model = f"p{next(people)}", Model()
+def test_current_values_agree_with_a_reference_implementation(shared, steps):
+    project, numbers = shared
+    actor, model = f"p{next(numbers)}", Model()
     for step in steps:
         if step == "undo":
             project.store.reviews.undo(actor)
@@ -171,7 +171,7 @@ def test_current_values_agree_with_a_simple_undo_model(shared, steps):
         else:
             document_id, item, value = step
             project.store.reviews.record_review(f"{actor}/{document_id}", item, None, value, actor=actor)
-            model.act((f"{actor}/{document_id}", item), value)
+            model.change((f"{actor}/{document_id}", item), value)
     found = {
         (document_id, item): review.value
         for document_id in (f"{actor}/d0", f"{actor}/d1")
@@ -187,12 +187,14 @@ def shared(tmp_path_factory):
 
 
 def test_blind_decisions_are_counted_for_ids_with_special_characters(project, reviews):
-    book = Codebook(labels=tuple(Label(name=f"L{place}", id=id) for place, id in enumerate(('a"b.c', "x/y~z", "*"))))
-    run_id = project.store.runs.create(make_settings(book), ["d0"]).run_id
-    said = dict.fromkeys(book.items, True)
-    asyncio.run(hold_debate(project, run_id, "d0", {"judge": None}, said))
-    changes = tuple(ReviewChange(item, None, True) for item in book.items)
-    reviews.record([Decision("d0", changes, marks=(Mark("blind", None, said),))], actor="ann", run_id=run_id)
+    codebook = Codebook(
+        labels=tuple(Label(name=f"L{place}", id=id) for place, id in enumerate(('a"b.c', "x/y~z", "*")))
+    )
+    run_id = project.store.runs.create(make_settings(codebook), ["d0"]).run_id
+    values = dict.fromkeys(codebook.items, True)
+    asyncio.run(store_debate(project, run_id, "d0", {"judge": None}, values))
+    changes = tuple(ReviewChange(item, None, True) for item in codebook.items)
+    reviews.record([Decision("d0", changes, marks=(Mark("blind", None, values),))], actor="ann", run_id=run_id)
     reviews.record([Decision("d0", status="Submitted")], actor="ann", run_id=run_id)
     found = project.store.agreement.anchoring(run_id)
     assert (found.blind.tolist(), found.blind_agreed.tolist(), found.changed.tolist()) == ([3], [3], [0])

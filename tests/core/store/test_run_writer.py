@@ -1,4 +1,4 @@
-"""What the engine stores: replies by key, turns, verdicts, failed attempts."""
+"""Tests of the run writer: replies by key, turns, verdicts, failed attempts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from core.prompts.messages import Message
 from core.store.project import Project
 from tests.core.store.helpers import (
     ROLE_MODEL,
+    flush,
     make_documents,
     make_reply,
     make_settings,
     make_turn,
     make_verdict,
-    written,
 )
 
 
@@ -62,12 +62,12 @@ def test_hostile_replies_are_stored(project, run_id):
 
     async def write():
         await project.turn_store.commit(make_reply("k1", text=bad))
-        row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
+        row = make_turn(run_id, "d0", 0, "extractor", "k1", values={"a": True})
         row = replace(row, messages=(Message("system", bad), Message("user", bad)))
         project.sink.turn(row)
 
     asyncio.run(write())
-    written(project)
+    flush(project)
     (turn,) = project.store.transcripts.turns(run_id, "d0")
     assert turn.reply.text == "\ufffdx"
     assert [message.content for message in turn.messages] == ["\ufffdx", "\ufffdx"]
@@ -77,15 +77,22 @@ def test_turn_is_read_back_with_its_reply(project, run_id):
     async def write():
         for number, role in enumerate(("extractor", "critic")):
             await project.turn_store.commit(make_reply(f"k{number}", text=f"{role} says"))
-            says = {"a": True, "b": None} if role == "extractor" else None
+            values = {"a": True, "b": None} if role == "extractor" else None
             project.sink.turn(
                 make_turn(
-                    run_id, "d1", number, role, f"k{number}", says=says, quotes=["exact", "missing"], cached=number == 1
+                    run_id,
+                    "d1",
+                    number,
+                    role,
+                    f"k{number}",
+                    values=values,
+                    quotes=["exact", "missing"],
+                    cached=number == 1,
                 )
             )
 
     asyncio.run(write())
-    written(project)
+    flush(project)
     first, second = project.store.transcripts.turns(run_id, "d1")
     assert (first.turn, first.role, first.cached, second.cached) == (0, "extractor", False, True)
     assert first.messages == (Message("system", "the rules"), Message("user", "read d1"))
@@ -112,13 +119,13 @@ def test_debates_are_read_in_the_order_of_the_run(project, run_id):
                 project.sink.turn(make_turn(run_id, document_id, number, "critic", key))
 
     asyncio.run(write())
-    written(project)
+    flush(project)
     found = project.store.transcripts.of(run_id, ["d2", "d1", "d0"])
     assert [turn.reply.key for turn in found] == ["d0/0", "d0/1", "d2/0", "d2/1"]
 
 
 def test_resumed_run_writes_no_turn_twice(project, run_id):
-    row = make_turn(run_id, "d0", 0, "extractor", "k1", says={"a": True})
+    row = make_turn(run_id, "d0", 0, "extractor", "k1", values={"a": True})
 
     async def begin():
         await project.sink.state(run_id, "running")
@@ -126,7 +133,7 @@ def test_resumed_run_writes_no_turn_twice(project, run_id):
         project.sink.turn(row)
         await project.sink.state(run_id, "paused")
 
-    async def again():
+    async def resume():
         await project.sink.state(run_id, "running")
         queued = project.sink._queued[run_id]
         project.sink.turn(row)
@@ -135,8 +142,8 @@ def test_resumed_run_writes_no_turn_twice(project, run_id):
         assert len(queued["d0"]) == 1
 
     asyncio.run(begin())
-    asyncio.run(again())
-    written(project)
+    asyncio.run(resume())
+    flush(project)
     assert [turn.turn for turn in project.store.transcripts.turns(run_id, "d0")] == [0, 1]
 
 
@@ -147,7 +154,7 @@ def test_repeated_system_prompt_is_stored_once(project, run_id):
             project.sink.turn(make_turn(run_id, "d0", number, "critic", f"k{number}"))
 
     asyncio.run(write())
-    written(project)
+    flush(project)
     assert project._connection.rows("SELECT text FROM texts") == [("the rules",)]
     assert len(project.store.transcripts.turns(run_id, "d0")) == 30
 
@@ -155,19 +162,19 @@ def test_repeated_system_prompt_is_stored_once(project, run_id):
 def test_last_values_of_a_role_count(project, run_id):
     async def write():
         lists = [{"a": True, "b": True}, {"a": False, "b": None}, None]
-        for number, says in enumerate(lists):
+        for number, values in enumerate(lists):
             await project.turn_store.commit(make_reply(f"k{number}"))
-            project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", says=says))
+            project.sink.turn(make_turn(run_id, "d0", number, "extractor", f"k{number}", values=values))
 
     asyncio.run(write())
-    written(project)
+    flush(project)
     assert project.store.evaluations.values(run_id).to_pylist() == [
         {"document_id": "d0", "item": "a", "annotator": "extractor", "value": "false"}
     ]
     assert project.store.document_records.load(run_id, ["d0"])[0].roles == {"extractor": {"a": False}}
 
 
-def test_only_the_first_verdict_on_a_document_counts(project, run_id):
+def test_first_verdict_on_a_document_is_kept(project, run_id):
     async def write():
         first = make_verdict(run_id, "d0", {"a": True, "b": None})
         await asyncio.gather(
@@ -193,13 +200,13 @@ def test_verdict_values_are_written_as_annotations(project, run_id):
 
 
 def test_failed_attempts_are_stored(project, run_id):
-    tries = [
+    attempts = [
         FailedAttempt(
             run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", Usage(5, 2), 0.25, 1.5, 100.0 + n
         )
         for n in range(3)
     ]
-    for row in tries:
+    for row in attempts:
         project.sink.attempt(row)
     asyncio.run(project.sink.state(run_id, "paused"))
     run = project.store.runs.get(run_id)
@@ -208,6 +215,6 @@ def test_failed_attempts_are_stored(project, run_id):
         15,
         6,
         0.75,
-    )  # billed all the same
-    assert project.store.transcripts.attempts(run_id) == tries
-    assert project.store.transcripts.attempts(run_id, "d1") == tries[1:2]
+    )  # failed attempts are billed too
+    assert project.store.transcripts.attempts(run_id) == attempts
+    assert project.store.transcripts.attempts(run_id, "d1") == attempts[1:2]

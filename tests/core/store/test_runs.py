@@ -1,4 +1,4 @@
-"""Runs: counts, remaining work, resuming after a crash, retrying."""
+"""Tests of runs: counts, remaining work, resuming after a crash, retrying."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from core.errors import UsageError
 from core.runs import StopReason
 from core.store.project import Project
 from tests.core.store.helpers import (
-    hold_debate,
+    flush,
     make_codebook,
     make_documents,
     make_reply,
     make_settings,
     make_turn,
     make_verdict,
-    written,
+    store_debate,
 )
 
 SETTINGS = make_settings(make_codebook(2), seed=7, params={"rounds": 2})
@@ -35,10 +35,10 @@ def run_id(project):
 
 
 def debate(project, run_id, document_id, values=GOOD, **options):
-    asyncio.run(hold_debate(project, run_id, document_id, {"extractor": GOOD, "judge": None}, values, **options))
+    asyncio.run(store_debate(project, run_id, document_id, {"extractor": GOOD, "judge": None}, values, **options))
 
 
-def test_a_new_run_is_queued_over_its_documents_in_order(project):
+def test_new_run_is_queued_with_its_documents_in_order(project):
     runs = project.store.runs
     first = runs.create(SETTINGS, ["b", "a", "b"], rejected=3)
     second = runs.create(SETTINGS, ["a"], experiment_id=first.experiment_id)
@@ -71,7 +71,7 @@ def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
         await project.sink.verdict(make_verdict(run_id, "d2", OPEN, error=ReplyError("stalled", "silence")))
 
     asyncio.run(turns())
-    written(project)
+    flush(project)
     run = project.store.runs.get(run_id)
     assert (run.documents, run.verdicts, run.unresolved, run.failed) == (4, 1, 1, 1)
     assert (run.turns, run.calls, run.cached_calls) == (3, 2, 1)
@@ -84,23 +84,27 @@ def test_counts_separate_paid_calls_from_cached_calls(project, run_id):
 def test_reply_used_by_several_turns_is_counted_once(project, run_id):
     async def turns():
         await project.turn_store.commit(make_reply("k", cost=0.5, run_id=run_id))
-        project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=True))  # found after a crash
-        project.sink.turn(make_turn(run_id, "d1", 0, "extractor", "k", cached=True))  # the same words again
+        project.sink.turn(
+            make_turn(run_id, "d0", 0, "extractor", "k", cached=True)
+        )  # the reply was stored before a crash
+        project.sink.turn(
+            make_turn(run_id, "d1", 0, "extractor", "k", cached=True)
+        )  # the same request of another document
 
     asyncio.run(turns())
-    written(project)
+    flush(project)
     run = project.store.runs.get(run_id)
     assert (run.turns, run.calls, run.cached_calls, run.cost_usd) == (2, 1, 1, 0.5)
 
 
 @pytest.mark.parametrize(("cached", "cost"), [(False, None), (True, 0.0)])
-def test_a_paid_reply_without_a_price_leaves_the_cost_unknown(project, run_id, cached, cost):
+def test_cost_is_unknown_if_a_paid_reply_has_no_price(project, run_id, cached, cost):
     async def turn():
         await project.turn_store.commit(make_reply("k", cost=None, run_id="r9" if cached else run_id))
         project.sink.turn(make_turn(run_id, "d0", 0, "extractor", "k", cached=cached))
 
     asyncio.run(turn())
-    written(project)
+    flush(project)
     assert project.store.runs.get(run_id).cost_usd == cost
 
 
@@ -167,7 +171,8 @@ def test_retrying_unresolved_documents_keeps_the_earlier_turns(project, run_id):
     assert [turn.reply.key[-1] for turn in project.store.transcripts.turns(run_id, "d1")] == ["1", "1"]
     both = project.store.transcripts.turns(run_id, "d1", superseded=True)
     assert [turn.superseded for turn in both] == [True, True, False, False]
-    assert project.store.runs.work(run_id, retry_unresolved=True).retry == 1  # none was left to raise it for
+    # The first retry left no unresolved document, so the number of retries does not rise.
+    assert project.store.runs.work(run_id, retry_unresolved=True).retry == 1
 
 
 def test_retrying_failed_documents_reuses_their_paid_turns(project, run_id):
@@ -187,11 +192,11 @@ def test_retrying_failed_documents_reuses_their_paid_turns(project, run_id):
 
 
 def test_unfinished_debate_starts_over_when_unresolved_are_retried(project, run_id):
-    async def half():
+    async def unfinished_debate():
         await project.turn_store.commit(make_reply("old"))
-        project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", says={A: True}))
+        project.sink.turn(make_turn(run_id, "d3", 0, "extractor", "old", values={A: True}))
 
-    asyncio.run(half())
+    asyncio.run(unfinished_debate())
     debate(project, run_id, "d0", OPEN)
     assert project.store.runs.work(run_id, retry_unresolved=True).todo == ("d0", "d1", "d2", "d3")
     debate(project, run_id, "d3", retry=1)

@@ -1,4 +1,4 @@
-"""SQL views for people who query the file: the fields of the ECJ paper's appendix C."""
+"""Tests of the SQL views of a project file: the fields of appendix C of the ECJ paper."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label, Scale
 from core.store.finished_debates import FinishedPage
-from tests.core.store.helpers import hold_debate, make_documents, make_settings
+from tests.core.store.helpers import make_documents, make_settings, store_debate
 
 LABELS = (Label(name="Clean"), Label(name='Staff "and" more'))
 MULTI = Codebook(labels=LABELS)
@@ -24,12 +24,12 @@ def view(project, name):
     return [{key: json.loads(cell) if "aspect" in key and cell else cell for key, cell in row.items()} for row in rows]
 
 
-def held(project, codebook, values, gold):
+def store_run(project, codebook, values, gold):
     project.store.documents.add(make_documents(2, {"d0": {"gold": gold}}))
     run = project.store.runs.create(make_settings(codebook), ["d0", "d1"])
     lists = {"extractor": None, "critic": None, "judge": None}
-    asyncio.run(hold_debate(project, run.run_id, "d0", lists, values))
-    asyncio.run(hold_debate(project, run.run_id, "d1", lists, values))
+    asyncio.run(store_debate(project, run.run_id, "d0", lists, values))
+    asyncio.run(store_debate(project, run.run_id, "d1", lists, values))
     return run.run_id
 
 
@@ -43,7 +43,7 @@ def held(project, codebook, values, gold):
     ],
 )
 def test_annotated_review_view_has_the_papers_fields(project, codebook, values, gold, aspect, reference):
-    run_id = held(project, codebook, values, gold)
+    run_id = store_run(project, codebook, values, gold)
     first, second = view(project, "annotated_review")
     assert first == {
         "run_id": run_id,
@@ -59,9 +59,9 @@ def test_annotated_review_view_has_the_papers_fields(project, codebook, values, 
 
 
 def test_annotated_review_view_covers_all_runs(project):
-    held(project, MULTI, {A: True, B: True}, {A: True})
+    store_run(project, MULTI, {A: True, B: True}, {A: True})
     project.store.runs.create(make_settings(CHOICE), ["d0"])
-    asyncio.run(hold_debate(project, "r0002", "d0", {"judge": None}, {"label": B}))
+    asyncio.run(store_debate(project, "r0002", "d0", {"judge": None}, {"label": B}))
     rows = view(project, "annotated_review")
     assert [(row["run_id"], row["id"], row["conversation"] == "") for row in rows] == [
         ("r0001", "d0", False),
@@ -79,7 +79,7 @@ def test_gold_of_several_raters_is_the_majority(project):
 
 
 def test_finished_documents_are_listed_newest_first(project):
-    run_id = held(project, MULTI, {A: True, B: None}, {})
+    run_id = store_run(project, MULTI, {A: True, B: None}, {})
     page = project.store.finished_debates.page(run_id)
     rows = page.rows
     assert (page.total, [row.document_id for row in rows]) == (2, ["d1", "d0"])
@@ -88,14 +88,14 @@ def test_finished_documents_are_listed_newest_first(project):
     assert project.store.finished_debates.page(run_id, status="verdict") == FinishedPage(0, ())
     assert project.store.finished_debates.origin("d1") == ("", 2)
     assert project.store.finished_debates.origin("none") is None
-    at, speaking = project.store.finished_debates.last_reply(run_id)
+    at, in_progress = project.store.finished_debates.last_reply(run_id)
     assert at is not None
-    assert speaking == 0
+    assert in_progress == 0
     assert project.store.finished_debates.last_reply("r9") == (None, 0)
 
 
 @pytest.mark.parametrize(
-    ("codebook", "said", "settled", "otherwise"),
+    ("codebook", "verdict", "reviewed", "differing"),
     [
         (MULTI, {A: True, B: False}, {A: False, B: False}, [A]),
         (CHOICE, {"label": A}, {"label": B}, ["label"]),
@@ -103,13 +103,13 @@ def test_finished_documents_are_listed_newest_first(project):
         (RATING, {A: 2, B: 2.5}, {A: 3.25, B: 2.5}, [A]),
     ],
 )
-def test_rating_one_step_from_a_neighbour_is_not_different(project, codebook, said, settled, otherwise):
+def test_rating_one_step_from_a_neighbour_is_not_different(project, codebook, verdict, reviewed, differing):
     project.store.documents.add(make_documents(2))
     run = project.store.runs.create(make_settings(codebook), ["d0"])
-    asyncio.run(hold_debate(project, run.run_id, "d0", {"judge": None}, said))
-    for item, value in settled.items():
+    asyncio.run(store_debate(project, run.run_id, "d0", {"judge": None}, verdict))
+    for item, value in reviewed.items():
         project.store.reviews.record_review("d1", item, None, value, actor="me")
     project.store.reviews.set_status("d1", "Submitted", actor="me")
     project.store.classifiers.save_predictions(["d0"], [], [("d0", "d1", 0.9)])
     sql = "SELECT item FROM differing_neighbours WHERE document_id = 'd0' ORDER BY item"
-    assert [item for (item,) in project.store.runs._connection.rows(sql)] == otherwise
+    assert [item for (item,) in project.store.runs._connection.rows(sql)] == differing

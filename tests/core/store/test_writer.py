@@ -1,4 +1,4 @@
-"""The writer thread: groups, order, isolated failures."""
+"""Tests of the writer thread: groups, order, isolated failures."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def writer(connection):
     made.close()
 
 
-def put(cursor, rows, careful):
+def insert_pairs(cursor, rows, careful):
     if careful:
         insert(cursor, "pairs", ("key", "word"), rows, keyed=True)
     else:
         append(cursor, "pairs", ("key", "word"), rows)
 
 
-class Held:
-    """Keeps the writer busy, so that what is queued meanwhile is one group."""
+class BlockedWriter:
+    """Blocks the writer until release, so that all rows queued in between form one group."""
 
     def __init__(self, writer):
         self._gate = threading.Event()
@@ -53,12 +53,12 @@ def pairs(connection):
     return connection.rows("SELECT key, word FROM pairs ORDER BY key")
 
 
-def test_commit_times_increase_even_if_the_clock_does_not(writer, monkeypatch):
+def test_commit_times_increase_even_if_the_clock_goes_back(writer, monkeypatch):
     clock = iter([100.0, 100.0, 90.0])
     monkeypatch.setattr(time, "time", lambda: next(clock))
     moments = []
     for number in range(3):
-        writer.insert(put, [(number, "a")]).result(30)
+        writer.insert(insert_pairs, [(number, "a")]).result(30)
         moments.append(writer.committed_at)
     assert moments == sorted(set(moments))
 
@@ -66,14 +66,14 @@ def test_commit_times_increase_even_if_the_clock_does_not(writer, monkeypatch):
 def test_rows_queued_together_are_committed_together(connection, writer):
     groups = []
 
-    def note(cursor, rows, careful):
+    def record_size(cursor, rows, careful):
         groups.append(len(rows))
-        put(cursor, rows, careful)
+        insert_pairs(cursor, rows, careful)
 
-    held = Held(writer)
-    futures = [writer.insert(note, [(number, "a")]) for number in range(50)]
+    blocked = BlockedWriter(writer)
+    futures = [writer.insert(record_size, [(number, "a")]) for number in range(50)]
     assert not any(future.done() for future in futures)
-    held.release()
+    blocked.release()
     for future in futures:
         future.result(30)
     assert groups == [50]
@@ -87,12 +87,12 @@ def test_result_is_available_only_after_the_commit(connection, writer):
 
 
 def test_calls_see_the_rows_queued_before_them(writer):
-    held = Held(writer)
-    writer.insert(put, [(1, "a")])
+    blocked = BlockedWriter(writer)
+    writer.insert(insert_pairs, [(1, "a")])
     first = writer.call(lambda cursor: cursor.execute("SELECT count(*) FROM pairs").fetchall()[0][0])
-    writer.insert(put, [(2, "b")])
+    writer.insert(insert_pairs, [(2, "b")])
     second = writer.call(lambda cursor: cursor.execute("SELECT count(*) FROM pairs").fetchall()[0][0])
-    held.release()
+    blocked.release()
     assert (first.result(30), second.result(30)) == (1, 2)
 
 
@@ -100,13 +100,13 @@ def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.5)
     groups = []
 
-    def note(cursor, rows, careful):
+    def record_size(cursor, rows, careful):
         groups.append(len(rows))
-        put(cursor, rows, careful)
+        insert_pairs(cursor, rows, careful)
 
-    waiting = [writer.insert(note, [(0, "a")])]
+    waiting = [writer.insert(record_size, [(0, "a")])]
     time.sleep(0.05)
-    waiting += [writer.insert(note, [(number, "a")]) for number in range(1, 5)]
+    waiting += [writer.insert(record_size, [(number, "a")]) for number in range(1, 5)]
     assert not any(future.done() for future in waiting)
     for future in waiting:
         future.result(30)
@@ -116,7 +116,7 @@ def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
 @pytest.mark.parametrize("pressing", ["call", "close"])
 def test_calls_and_closing_write_waiting_rows_first(connection, writer, pressing, monkeypatch):
     monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
-    waiting = writer.insert(put, [(1, "a")])
+    waiting = writer.insert(insert_pairs, [(1, "a")])
     time.sleep(0.05)
     assert not waiting.done()
     if pressing == "call":
@@ -128,15 +128,15 @@ def test_calls_and_closing_write_waiting_rows_first(connection, writer, pressing
 
 
 def test_only_the_offending_item_fails(connection, writer):
-    def stumble(_cursor):
+    def fail(_cursor):
         raise ValueError("mine")
 
-    held = Held(writer)
-    good = [writer.insert(put, [(1, "a")]), writer.insert(put, [(2, "b")])]
-    wrong_type = writer.insert(put, [("no number", "c")])
-    raised = writer.call(stumble)
+    blocked = BlockedWriter(writer)
+    good = [writer.insert(insert_pairs, [(1, "a")]), writer.insert(insert_pairs, [(2, "b")])]
+    wrong_type = writer.insert(insert_pairs, [("no number", "c")])
+    raised = writer.call(fail)
     late = writer.call(lambda cursor: cursor.execute("INSERT INTO pairs VALUES (3, 'd')") and 7)
-    held.release()
+    blocked.release()
     assert [future.result(30) for future in good] == [None, None]
     assert late.result(30) == 7
     with pytest.raises(duckdb.Error):
@@ -147,10 +147,10 @@ def test_only_the_offending_item_fails(connection, writer):
 
 
 def test_repeated_key_does_not_fail_other_rows(connection, writer):
-    writer.insert(put, [(1, "first")]).result(30)
-    held = Held(writer)
-    futures = [writer.insert(put, [(number, "second")]) for number in (1, 2, 3)]
-    held.release()
+    writer.insert(insert_pairs, [(1, "first")]).result(30)
+    blocked = BlockedWriter(writer)
+    futures = [writer.insert(insert_pairs, [(number, "second")]) for number in (1, 2, 3)]
+    blocked.release()
     for future in futures:
         future.result(30)
     assert pairs(connection) == [(1, "first"), (2, "second"), (3, "second")]
@@ -166,31 +166,31 @@ def test_full_disk_raises_storage_full(connection, writer):
 
 
 def test_cancelled_caller_does_not_lose_the_row(connection, writer):
-    async def give_up():
-        held = Held(writer)
-        future = writer.insert(put, [(1, "paid")])
+    async def cancel():
+        blocked = BlockedWriter(writer)
+        future = writer.insert(insert_pairs, [(1, "paid")])
         task = asyncio.ensure_future(asyncio.wait_for(asyncio.wrap_future(future), 10))
         await asyncio.sleep(0)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        held.release()
+        blocked.release()
         return future
 
-    assert asyncio.run(give_up()).result(30) is None
+    assert asyncio.run(cancel()).result(30) is None
     assert pairs(connection) == [(1, "paid")]
 
 
-def test_closing_writes_what_is_queued_and_ends_the_thread(connection):
+def test_closing_writes_queued_rows_and_ends_the_thread(connection):
     writer = Writer(connection)
     writer.do(lambda cursor: cursor.execute("CREATE TABLE pairs (key INTEGER PRIMARY KEY, word VARCHAR)") and None)
-    held = Held(writer)
-    futures = [writer.insert(put, [(number, "a")]) for number in range(20)]
-    threading.Timer(0.05, held.release).start()
+    blocked = BlockedWriter(writer)
+    futures = [writer.insert(insert_pairs, [(number, "a")]) for number in range(20)]
+    threading.Timer(0.05, blocked.release).start()
     writer.close()
     writer.close()
     assert all(future.done() for future in futures)
     assert len(pairs(connection)) == 20
     with pytest.raises(ProjectError, match="is closed"):
-        writer.insert(put, [(99, "late")])
+        writer.insert(insert_pairs, [(99, "late")])
     assert "moot-writer" not in {thread.name for thread in threading.enumerate()}

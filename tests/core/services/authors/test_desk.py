@@ -1,4 +1,4 @@
-"""The writing desk with the built-in model, and with a scripted language model."""
+"""Tests of the writing desk with the built-in model and with a scripted language model."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     with pytest.raises(UsageError, match="not agreed"):
         desk.submit(session, "ada", TEXT)
     author = desk.give_consent(session, "  ada ")
-    made = desk.submit(session, author, TEXT)
-    assert not made.excluded
-    assert set(made.relevant) == {URGENT, FEELING, MOOD}
-    assert {question.item for question in made.questions} == {URGENT, FEELING, MOOD}
-    urgent = next(question for question in made.questions if question.item == URGENT)
+    submission = desk.submit(session, author, TEXT)
+    assert not submission.excluded
+    assert set(submission.relevant) == {URGENT, FEELING, MOOD}
+    assert {question.item for question in submission.questions} == {URGENT, FEELING, MOOD}
+    urgent = next(question for question in submission.questions if question.item == URGENT)
     assert set(urgent.options) == {"Yes", "No"}
     assert urgent.predicted == "Yes"
     with pytest.raises(UsageError, match="reading time"):
@@ -67,28 +67,28 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     assert effect.after < effect.before
     with pytest.raises(UsageError, match="already answered"):
         desk.answer(session, urgent.id, author, choice="No", seconds=6)
-    document = session.store.documents.get(made.document_id)
+    document = session.store.documents.get(submission.document_id)
     assert document is not None
     assert document.gold == {"author": {URGENT: True}}
-    feeling = next(question for question in made.questions if question.item == FEELING)
+    feeling = next(question for question in submission.questions if question.item == FEELING)
     abstained = desk.answer(session, feeling.id, author, abstention="not sure", seconds=7)
     assert abstained is not None
     assert abstained.loss is None
     assert abstained.before == abstained.after
-    mood = next(question for question in made.questions if question.item == MOOD)
+    mood = next(question for question in submission.questions if question.item == MOOD)
     with pytest.raises(UsageError, match="one word"):
         desk.answer(session, mood.id, author, choice="two words", seconds=6)
     desk.answer(session, mood.id, author, declined=True, seconds=0)
     after = desk.load_desk(session)
-    assert after.next_question(made) is None
+    assert after.next_question(submission) is None
     assert dict(after.learned.abstentions) == {FEELING: 1, MOOD: 0}
     assert document.gold["author"].keys() == {URGENT}, "neither an abstention nor a free answer becomes a label"
 
 
 def test_excluded_texts_are_counted_without_their_words(session: ProjectSession) -> None:
     author = desk.give_consent(session, "ada")
-    made = desk.submit(session, author, "I was diagnosed today and need advice.")
-    assert (made.excluded, made.text, made.questions) == ("sensitive", "", ())
+    submission = desk.submit(session, author, "I was diagnosed today and need advice.")
+    assert (submission.excluded, submission.text, submission.questions) == ("sensitive", "", ())
     assert session.store.documents.count() == 0
     desk.submit(session, author, TEXT)
     assert desk.submit(session, author, TEXT.upper()).excluded == "repeated"
@@ -98,11 +98,11 @@ def test_excluded_texts_are_counted_without_their_words(session: ProjectSession)
 def test_personal_data_never_reaches_the_project(session: ProjectSession) -> None:
     desk.save_settings(session, names=["Zork"])
     author = desk.give_consent(session, "ada")
-    made = desk.submit(session, author, "Tell Zork and Emma today: my mail is e@x.org, call +49 30 901820.")
-    assert made.text == "Tell [name] and [name] today: my mail is [email], call [phone]."
-    everything = json.dumps([str(entry) for entry in session.store.author_log.entries()])
-    assert not {"Zork", "Emma", "e@x.org", "901820"} & set(everything.replace("'", " ").split())
-    assert "e@x.org" not in everything
+    submission = desk.submit(session, author, "Tell Zork and Emma today: my mail is e@x.org, call +49 30 901820.")
+    assert submission.text == "Tell [name] and [name] today: my mail is [email], call [phone]."
+    log = json.dumps([str(entry) for entry in session.store.author_log.entries()])
+    assert not {"Zork", "Emma", "e@x.org", "901820"} & set(log.replace("'", " ").split())
+    assert "e@x.org" not in log
 
 
 def test_conversation_is_context_of_the_document(session: ProjectSession) -> None:
@@ -124,7 +124,7 @@ def test_recommends_after_warm_up_and_alternates(session: ProjectSession) -> Non
     desk.save_settings(session, warm_up=1, catalogue=catalogue.replace("Yes", '"Yes"'))
     author = desk.give_consent(session, "ada")
     first = desk.submit(session, author, TEXT)
-    assert desk.recommend(session, first) is None, "nothing is recommended in the warm-up"
+    assert desk.recommend(session, first) is None, "no recommendations during the warm-up"
     urgent = next(question for question in first.questions if question.item == URGENT)
     desk.answer(session, urgent.id, author, choice="Yes", seconds=6)
     second = desk.submit(session, author, "The second report is due tomorrow as well.")
@@ -148,10 +148,10 @@ def test_recommends_after_warm_up_and_alternates(session: ProjectSession) -> Non
 
 def test_state_is_replayed_from_the_file(session: ProjectSession) -> None:
     author = desk.give_consent(session, "ada")
-    made = desk.submit(session, author, TEXT)
-    desk.answer(session, made.questions[0].id, author, abstention="none of these", seconds=5)
+    submission = desk.submit(session, author, TEXT)
+    desk.answer(session, submission.questions[0].id, author, abstention="none of these", seconds=5)
     before = desk.load_desk(session)
-    assert [entry for entry in session.store.author_log.entries() if isinstance(entry, Submission)] == [made]
+    assert [entry for entry in session.store.author_log.entries() if isinstance(entry, Submission)] == [submission]
     assert desk.replay(session.store.author_log.entries()) == before.learned
 
 
@@ -163,47 +163,51 @@ REPLIES = {
 }
 
 
-def answering(replies: dict[str, str]) -> Any:
+def replying(replies: dict[str, str]) -> Any:
     async def behave(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
         head = body["messages"][0]["content"]
-        text = next(reply for words, reply in replies.items() if words in head)
+        text = next(reply for phrase, reply in replies.items() if phrase in head)
         return await reply_with(text)(request, body)
 
     return behave
 
 
 def test_language_model_makes_options_for_the_text(session: ProjectSession) -> None:
-    with Scripted(answering(REPLIES)) as server:
+    with Scripted(replying(REPLIES)) as server:
         session.models.add(connection("local", server.url))
         desk.save_settings(session, model="local/tiny")
         author = desk.give_consent(session, "ada")
-        made = desk.submit(session, author, TEXT + " Emma knows.")
-        (question,) = made.questions
+        submission = desk.submit(session, author, TEXT + " Emma knows.")
+        (question,) = submission.questions
         assert question.item == FEELING
-        assert set(question.options) == {"Uneasy about time", "Bored", "Keen"}, "'none' is no option"
+        assert set(question.options) == {"Uneasy about time", "Bored", "Keen"}, "'none' is not an option"
         assert question.predicted == "Uneasy about time"
-        assert made.predictions[FEELING].certainty == pytest.approx(0.8)
-        assert desk.reply_in_chat(session, made).text == "Start with the summary. Ask [name]."
-        assert not any("Emma" in json.dumps(body) for body in server.requests), "masked before it is sent"
+        assert submission.predictions[FEELING].certainty == pytest.approx(0.8)
+        assert desk.reply_in_chat(session, submission).text == "Start with the summary. Ask [name]."
+        assert not any("Emma" in json.dumps(body) for body in server.requests), "names are masked before sending"
 
 
 def test_unreadable_replies_leave_a_text_without_questions(session: ProjectSession) -> None:
-    with Scripted(answering(dict.fromkeys(REPLIES, "I would rather not say."))) as server:
+    with Scripted(replying(dict.fromkeys(REPLIES, "I would rather not say."))) as server:
         session.models.add(connection("local", server.url))
         desk.save_settings(session, model="local/tiny")
-        made = desk.submit(session, desk.give_consent(session, "ada"), TEXT)
-        assert (made.excluded, made.questions) == ("nothing relevant", ())
-        assert len(server.requests) == 2, "asked once more, then given up"
-        assert session.store.documents.count() == 1, "the text itself is kept"
+        submission = desk.submit(session, desk.give_consent(session, "ada"), TEXT)
+        assert (submission.excluded, submission.questions) == ("nothing relevant", ())
+        assert len(server.requests) == 2, "retried once"
+        assert session.store.documents.count() == 1, "the text is kept"
 
 
-def test_words_of_a_real_server_are_a_chat_reply_but_never_a_question(session: ProjectSession, tmp_path: Path) -> None:
+def test_random_text_of_a_real_server_is_a_chat_reply_but_not_a_question(
+    session: ProjectSession, tmp_path: Path
+) -> None:
     with llama_cpp(tmp_path, "--ctx", "2048") as url:
         session.models.add(connection("toy", url))
         desk.save_settings(session, model="toy/tiny-random")
-        made = desk.submit(session, desk.give_consent(session, "ada"), TEXT)
-        assert (made.excluded, made.questions) == ("nothing relevant", ()), "random words are not in the form"
-        assert desk.reply_in_chat(session, made).text
+        submission = desk.submit(session, desk.give_consent(session, "ada"), TEXT)
+        assert (submission.excluded, submission.questions) == ("nothing relevant", ()), (
+            "random text does not have the requested format"
+        )
+        assert desk.reply_in_chat(session, submission).text
 
 
 def test_settings_are_checked(session: ProjectSession) -> None:
@@ -213,7 +217,7 @@ def test_settings_are_checked(session: ProjectSession) -> None:
     assert desk.load_settings(session) == desk.DeskSettings()
 
 
-def test_only_open_labels_cannot_run(session: ProjectSession) -> None:
+def test_codebook_with_only_open_labels_cannot_run(session: ProjectSession) -> None:
     from core.errors import CodebookError
     from core.services.runs import planning
 

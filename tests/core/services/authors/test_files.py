@@ -1,4 +1,4 @@
-"""Attacks by a file of chats: it is refused in words, and nothing of it is stored."""
+"""Tests of hostile chat files: they are refused with an error message and nothing is stored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def import_one(session: ProjectSession, **changes: object) -> int:
 
 
 @pytest.mark.parametrize("at", [float("nan"), float("inf"), 1e300, -1e300, 1e18, -1])
-def test_time_that_is_no_date_is_refused(session: ProjectSession, at: float) -> None:
+def test_invalid_time_is_refused(session: ProjectSession, at: float) -> None:
     with pytest.raises(InputError, match="line 1: at"):
         import_one(session, at=at, recommended="Tent")
     assert author_report(session).collection.texts == 0

@@ -1,4 +1,4 @@
-"""The report on the sample chats, files, and the command line."""
+"""Tests of the report on the sample chats, of imports and exports, and of the command line."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def session(workspace: Workspace, tmp_path_factory: pytest.TempPathFactory) -> P
     return opened
 
 
-def test_sample_gives_the_figures_of_the_paper(session: ProjectSession) -> None:
+def test_sample_reproduces_the_figures_of_the_paper(session: ProjectSession) -> None:
     assert files.load_sample(session) == 0, "a second import adds nothing"
     report = author_report(session)
-    made = report.collection
-    assert dict(made.excluded) == {"greeting": 1, "spam": 1, "sensitive": 1}
-    assert (made.asked, made.answered, made.abstained, made.declined) == (69, 66, 2, 1)
-    assert made.completion.value == pytest.approx(68 / 69)
+    collection = report.collection
+    assert dict(collection.excluded) == {"greeting": 1, "spam": 1, "sensitive": 1}
+    assert (collection.asked, collection.answered, collection.abstained, collection.declined) == (69, 66, 2, 1)
+    assert collection.completion.value == pytest.approx(68 / 69)
     readers, experts = report.groups
     assert (readers.group, readers.annotators, readers.labels) == ("readers", 3, 180)
     assert readers.accuracy.value == pytest.approx(70 / 180)
@@ -68,14 +68,14 @@ def test_authors_answers_are_a_reference_for_runs(session: ProjectSession) -> No
     assert report["labels"]["Purchase"]["n"] == 12
 
 
-def test_built_in_annotators_answer_once(session: ProjectSession) -> None:
+def test_builtin_annotator_answers_each_question_once(session: ProjectSession) -> None:
     assert annotate(session, "builtin/lexical") == 63
     assert annotate(session, "builtin/lexical") == 0
     group = next(one for one in author_report(session).groups if one.group == "built-in")
     assert (group.labels, group.kappa, group.cost_usd) == (60, None, 0)
 
 
-def test_export_names_where_each_label_comes_from(session: ProjectSession, tmp_path: Path) -> None:
+def test_export_names_the_source_of_each_label(session: ProjectSession, tmp_path: Path) -> None:
     rows = [json.loads(line) for line in files.export_labels(session, ".jsonl").decode().splitlines()]
     authors = [row for row in rows if row["group"] == "author"]
     assert len(authors) == 69
@@ -89,7 +89,7 @@ def test_export_names_where_each_label_comes_from(session: ProjectSession, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("line", "message"),
     [
         ("{", "line 1"),
         ('{"author": "a"}', "conversation"),
@@ -107,11 +107,13 @@ def test_export_names_where_each_label_comes_from(session: ProjectSession, tmp_p
         ),
     ],
 )  # fmt: skip
-def test_bad_line_is_named_and_stores_nothing(session: ProjectSession, tmp_path: Path, line: str, words: str) -> None:
+def test_error_names_the_bad_line_and_nothing_is_stored(
+    session: ProjectSession, tmp_path: Path, line: str, message: str
+) -> None:
     path = tmp_path / "chats.jsonl"
     path.write_text(line, encoding="utf-8")
     before = len(load_desk(session).log)
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=message):
         files.import_chats(session, path)
     assert len(load_desk(session).log) == before
 

@@ -1,4 +1,4 @@
-"""Codebook: edits, draft and versions, starter keywords, matches, preview of prompts."""
+"""Tests of the codebook service: edits, draft and versions, starter keywords, keyword matches, prompt preview."""
 
 from __future__ import annotations
 
@@ -49,22 +49,22 @@ def test_renamed_label_keeps_its_id_and_its_old_name_gets_a_new_id() -> None:
     grown, new = codebooks.add_label(renamed, "Price")
     assert new not in (PRICE, FOOD)
     assert grown.names == ("Cost of it", "Food", "Price")
-    assert BOOK.names == ("Price", "Food")  # an edit changes nothing
+    assert BOOK.names == ("Price", "Food")  # an edit returns a new codebook
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
+    ("name", "message"),
     [("", "needs a name"), ('"#"', "needs a name"), ("#food", "A label 'Food' already exists"), ("None", "reserved")],
 )
-def test_invalid_label_names_are_rejected(name: str, why: str) -> None:
-    with pytest.raises(CodebookError, match=why):
+def test_invalid_label_names_are_rejected(name: str, message: str) -> None:
+    with pytest.raises(CodebookError, match=message):
         codebooks.change_label(BOOK, PRICE, name=name)
     if name:
         with pytest.raises(CodebookError):
             codebooks.add_label(BOOK, name)
 
 
-def test_label_may_change_the_case_of_its_name() -> None:
+def test_case_of_a_label_name_can_be_changed() -> None:
     assert codebooks.change_label(BOOK, FOOD, name="FOOD").names == ("Price", "FOOD")
 
 
@@ -85,7 +85,7 @@ def test_labels_are_moved_and_reordered() -> None:
     assert [label.colour for label in codebooks.reorder(three, [third]).labels] == [3, 1, 2]
 
 
-def test_edits_of_keywords_labels_and_kind() -> None:
+def test_keywords_labels_and_kind_can_be_edited() -> None:
     book = codebooks.change_label(BOOK, FOOD, keywords=(" soup ", "", "bread"), include=("hot soup",), colour=7)
     assert book.label(FOOD).keywords == ("soup", "bread")
     assert book.label(FOOD).colour == 7
@@ -115,10 +115,10 @@ def test_file_without_ids_gets_the_ids_of_labels_with_the_same_name() -> None:
     before = codebooks.change_label(BOOK, PRICE, name="Cost")
     read = codebooks.import_file("labels: [{name: cost}, {name: Price}]", "x.yaml", before)
     assert read.names == ("cost", "Price")
-    # a new label called Price has the id that Cost was given when it was called so: it may keep it, once
+    # The id derived from the name "Price" already belongs to Cost, which was renamed; only one label can have it.
     assert len({label.id for label in read.labels}) == 2
-    fresh = codebooks.import_file("labels: [{name: cost}, {name: Staff}]", "x.yaml", before)
-    assert fresh.labels[0].id == PRICE
+    imported = codebooks.import_file("labels: [{name: cost}, {name: Staff}]", "x.yaml", before)
+    assert imported.labels[0].id == PRICE
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe\x00", b"- 1", b"labels: []", b"labels: [{name: a}, {name: A}]", b"{"])
@@ -132,7 +132,7 @@ def test_templates_are_listed() -> None:
     assert {"hotel_aspects", "restaurant_aspects", "news_topics"} <= set(keys)
 
 
-def test_starter_keywords_by_name_alias_and_word() -> None:
+def test_starter_keywords_are_found_by_name_alias_and_word() -> None:
     assert "clean" in baseline.starters("#Hygiene")
     assert baseline.starters("Prices") == baseline.starters("price")
     both = baseline.starters("Food & drinks")
@@ -149,15 +149,15 @@ def test_an_aspect_includes_another_unless_a_label_is_about_that() -> None:
 
 
 def test_suggestions_omit_existing_keywords() -> None:
-    offered = codebooks.suggestions(codebooks.change_label(BOOK, PRICE, keywords=("bread",)), FOOD, 100)
-    assert "dish" in offered
-    assert not {"soup", "bread"} & set(offered)
+    suggested = codebooks.suggestions(codebooks.change_label(BOOK, PRICE, keywords=("bread",)), FOOD, 100)
+    assert "dish" in suggested
+    assert not {"soup", "bread"} & set(suggested)
 
 
 # -- draft and versions
 
 
-def test_draft_save_discard(session: ProjectSession) -> None:
+def test_draft_is_saved_discarded_and_restored(session: ProjectSession) -> None:
     empty = codebooks.codebook_status(session)
     assert (empty.codebook.labels, empty.saved, empty.next_version) == ((), None, 1)
     with pytest.raises(CodebookError, match="no labels"):
@@ -169,7 +169,7 @@ def test_draft_save_discard(session: ProjectSession) -> None:
     codebooks.save_draft(session, edited)
     status = codebooks.codebook_status(session)
     assert (status.codebook, status.dirty, status.count, status.next_version) == (edited, True, 2, 2)
-    assert codebooks.current(session) == BOOK  # data and runs go by what was saved
+    assert codebooks.current(session) == BOOK  # data and runs use the saved version
     codebooks.save_draft(session, BOOK)
     assert session.store.codebooks.draft() is None
 
@@ -230,7 +230,7 @@ def test_codebook_diff_lists_each_changed_label() -> None:
     assert [one.field for one in compare(BOOK, codebooks.move_label(BOOK, FOOD, -1))[0].fields] == ["order"]
 
 
-# -- in the data, and what is sent
+# -- keyword matches and prompt preview
 
 
 def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> None:
@@ -244,7 +244,8 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
         [Document(id, {"text": text}, gold={"gold": gold} if gold else {}) for id, (text, gold) in texts.items()]
     )
     found = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
-    # cheap in a and c, per night in d; gold speaks of a, b, c and says present for a and b; only "rate" finds b
+    # "cheap" matches a and c, "per night" matches d. Gold covers a, b, c; Price is present in a and b.
+    # Only the suggestion "rate" matches b.
     assert (found.documents, found.hit, found.with_gold, found.present) == (4, 3, 3, 2)
     assert (found.present_hit, found.missed, found.absent_hit) == (1, 1, 1)
     assert found.by_word == (("cheap", 2), ("per night", 1))
@@ -252,8 +253,8 @@ def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> No
     assert found.missed_ids == ("b",)
     swapped = {**{id: gold for id, (_, gold) in texts.items() if gold}, "b": texts["c"][1], "c": texts["b"][1]}
     session.store.documents.replace_gold({id: {"gold": gold} for id, gold in swapped.items()})
-    anew = keyword_matches.count_matches(session, BOOK, PRICE)
-    assert (anew.present, anew.present_hit, anew.missed) == (2, 2, 0)  # as many as before, on other documents
+    after = keyword_matches.count_matches(session, BOOK, PRICE)
+    assert (after.present, after.present_hit, after.missed) == (2, 2, 0)  # the same number, on other documents
     none = codebooks.change_label(BOOK, PRICE, keywords=("gold plated",))
     assert keyword_matches.count_matches(session, none, PRICE).idle == ("gold plated",)
 
@@ -268,7 +269,7 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
     )
     found = keyword_matches.count_matches(session, choice, PRICE)
     assert (found.present, found.present_hit) == (2, 2)
-    assert codebooks.gold_counts(session)[PRICE] == 1  # 1 of gold, 2 of x, y and z: over 4 raters
+    assert codebooks.gold_counts(session)[PRICE] == 1  # 3 positive values (1 by gold, 2 by x, y and z) of 4 raters
 
 
 def test_preview_marks_edits_and_keeps_hostile_text_delimited() -> None:

@@ -1,4 +1,4 @@
-"""Net effect of a change of a label's words on documents with known labels."""
+"""Tests of the net effect of a keyword or example change on documents with known labels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KNOWN = [
 ]
 
 
-def test_counts_what_a_keyword_corrects_and_breaks() -> None:
+def test_net_effect_counts_corrections_and_regressions_of_a_keyword() -> None:
     after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "porter"))
     effect = net_effect(BOOK, after, KNOWN)
     assert effect == NetEffect(corrected=2, regressed=1, documents=5)
@@ -37,55 +37,55 @@ def test_removing_a_keyword_has_the_opposite_effect() -> None:
     assert not effect.pays
 
 
-def test_a_change_that_breaks_as_much_as_it_corrects_does_not_pay() -> None:
+def test_change_with_equal_corrections_and_regressions_does_not_pay() -> None:
     assert not NetEffect(1, 1, 9).pays
     assert NetEffect(0, 0, 9).pays
 
 
-def test_a_choice_changes_if_another_label_wins() -> None:
+def test_choice_counts_as_changed_if_another_label_wins() -> None:
     book = BOOK.model_copy(update={"kind": "choice"})
     after = codebooks.change_label(book, SERVICE, keywords=("staff", "porter", "tray"))
     known = [("A porter with a tray of soup", {SERVICE: True, FOOD: False})]
     assert net_effect(book, after, known) == NetEffect(1, 0, 1)
 
 
-def test_a_word_that_another_label_loses_counts() -> None:
+def test_word_that_another_label_loses_counts() -> None:
     after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "soup spoon"))
     assert net_effect(BOOK, after, [("Soup spoons lay there.", {SERVICE: False, FOOD: True})]) == NetEffect(0, 2, 1)
 
 
-def test_an_exception_that_another_label_has_already_counts() -> None:
+def test_exception_that_another_label_already_has_counts() -> None:
     before = codebooks.change_label(BOOK, FOOD, exclude=("staff",))
     after = codebooks.change_label(before, SERVICE, exclude=("staff",))
     known = [("staff", {SERVICE: False, FOOD: False})]
-    assert net_effect(before, after, known).net == right(after, known) - right(before, known)
+    assert net_effect(before, after, known).net == count_correct(after, known) - count_correct(before, known)
 
 
 WORDS = ("soup", "spoon", "soup spoon", "staff", "porter", "bread", "rude staff", "fee")
 TEXTS = st.lists(st.sampled_from(["soup", "spoon", "staff", "porter", "bread", "rude", "fee", "and", "."]), max_size=7)
-LESSONS = st.tuples(
+CHANGES = st.tuples(
     st.sampled_from([SERVICE, FOOD]), st.sampled_from(["keywords", "include", "exclude"]), st.sampled_from(WORDS)
 )
 
 
-def right(book: Codebook, known: list[tuple[str, dict[str, bool]]]) -> int:
+def count_correct(book: Codebook, known: list[tuple[str, dict[str, bool]]]) -> int:
     return sum((label in baseline.select(book, text)) == value for text, own in known for label, value in own.items())
 
 
 @given(
     st.lists(st.tuples(TEXTS.map(" ".join), st.fixed_dictionaries({SERVICE: st.booleans(), FOOD: st.booleans()})),
              min_size=1, max_size=8),
-    st.lists(LESSONS, min_size=1, max_size=6),
+    st.lists(CHANGES, min_size=1, max_size=6),
 )  # fmt: skip
-def test_lessons_that_pay_never_lower_the_number_of_right_decisions(
-    known: list[tuple[str, dict[str, bool]]], lessons: list[tuple[str, str, str]]
+def test_changes_that_pay_never_lower_the_number_of_correct_decisions(
+    known: list[tuple[str, dict[str, bool]]], changes: list[tuple[str, str, str]]
 ) -> None:
     book = BOOK
-    for label, part, text in lessons:
+    for label, part, text in changes:
         after = codebooks.change_label(book, label, **{part: (*getattr(book.label(label), part), text)})
         effect = net_effect(book, after, known)
-        assert right(after, known) - right(book, known) == effect.net
+        assert count_correct(after, known) - count_correct(book, known) == effect.net
         if effect.pays:
-            assert right(after, known) >= right(book, known)
+            assert count_correct(after, known) >= count_correct(book, known)
             book = after
-    assert right(book, known) >= right(BOOK, known)
+    assert count_correct(book, known) >= count_correct(BOOK, known)

@@ -1,4 +1,4 @@
-"""Importing data: preview, import, and the resulting project."""
+"""Tests of data import: preview, import, and the resulting project."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_preview_stores_nothing_and_accounts_for_every_row(session: ProjectSessi
     found = preview(session, draft, CODEBOOK)
     assert session.store.documents.count() == 0
     built = found.built
-    # seven rows: c again (id), d (no text), f (two fields) are out
+    # Of seven rows three are rejected: the second c (repeated id), d (no text), f (two fields).
     assert (built.read, built.kept, len(built.rejected)) == (7, 4, 3)
     assert (built.duplicate_texts, built.empty_texts, built.with_gold) == (1, 1, 3)
     assert [(one.value, one.count) for one in built.unknown_gold] == [("maybe", 1)]
@@ -72,18 +72,18 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
     progress: list[tuple[float, str]] = []
     draft = with_id(importing.read_files([("soup.csv", CSV)], CODEBOOK))
     made = importing.store_documents(
-        session, preview(session, draft, CODEBOOK), lambda share, what: progress.append((share, what))
+        session, preview(session, draft, CODEBOOK), lambda share, step: progress.append((share, step))
     )
     assert made.counts == {"documents": 4, "repeated": 0, "gold_conflicts": 0, "rejected": 3}
     assert [share for share, _ in progress] == sorted(share for share, _ in progress)
     assert progress[-1] == (1.0, "Done")
 
-    there = overview.load_overview(session, CODEBOOK)
-    assert (there.documents, there.with_gold, there.raters) == (4, 3, ("gold",))
-    # Food: a yes, b and c no; Service: a no, b yes, c's "maybe" is no gold
-    assert [(bar.label, bar.count, bar.known) for bar in there.gold] == [("Food", 1, 3), ("Service", 1, 2)]
-    assert sum(count for _, count in there.lengths) == 4
-    (stored,) = there.imports
+    loaded = overview.load_overview(session, CODEBOOK)
+    assert (loaded.documents, loaded.with_gold, loaded.raters) == (4, 3, ("gold",))
+    # Food: a yes, b and c no. Service: a no, b yes; the "maybe" of c is not a gold value.
+    assert [(bar.label, bar.count, bar.known) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
+    assert sum(count for _, count in loaded.lengths) == 4
+    (stored,) = loaded.imports
     assert (stored.file_name, stored.added, stored.rejected) == ("soup.csv", 4, 3)
     assert stored.reasons[-1] == "row 8: 3 fields, expected 5"
     assert overview.rejected_rows_csv(session, stored.id).decode("utf-8-sig").count("\n") == 1 + 3
@@ -102,7 +102,7 @@ def test_unknown_gold_values_can_be_mapped(session: ProjectSession) -> None:
     assert found.built.documents[2].gold == {"gold": {FOOD: False, SERVICE: True}}
 
 
-def test_codebook_is_created_from_gold_if_there_is_none(session: ProjectSession) -> None:
+def test_missing_codebook_is_created_from_gold(session: ProjectSession) -> None:
     draft = importing.read_files([("two.csv", b"text,good,bad\nx,1,0\ny,0,1\n")])
     found = importing.preview_import(draft, None, session)
     assert found.new_codebook
@@ -136,7 +136,7 @@ def test_import_job_runs_in_the_background(session: ProjectSession) -> None:
         again.result()
 
 
-def test_no_gold_makes_no_codebook(session: ProjectSession) -> None:
+def test_import_without_gold_creates_no_codebook(session: ProjectSession) -> None:
     draft = importing.read_files([("plain.csv", b"text\nx\ny\n")])
     found = importing.preview_import(draft, None, session)
     assert (found.codebook, found.new_codebook) == (None, False)
@@ -144,7 +144,7 @@ def test_no_gold_makes_no_codebook(session: ProjectSession) -> None:
     assert codebooks.current(session) is None
 
 
-def test_more_documents_are_added_and_changed_ones_are_refused(session: ProjectSession) -> None:
+def test_new_documents_are_added_and_changed_documents_are_refused(session: ProjectSession) -> None:
     importing.store_documents(session, preview(session, importing.read_files([("a.csv", b"id,text\n1,one\n2,two\n")])))
     again = importing.read_files([("b.csv", b"id,text\n2,two\n3,three\n")])
     assert importing.preview_import(again, None, session).existing == 1
@@ -174,7 +174,7 @@ def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> N
     assert (draft.table.delimiter, draft.table.row(0)["text"]) == (";", "Bär")
     one = importing.read_again(draft, delimiter=",")
     assert one.table.columns == ("text;n",)
-    assert one.mapping.text == "text;n"  # the column before is not there any more
+    assert one.mapping.text == "text;n"  # the earlier text column no longer exists
     back = importing.read_again(replace(one, duplicates="first"), delimiter=None)
     assert back.table.columns == ("text", "n")
     assert back.duplicates == "first"
@@ -194,7 +194,9 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
     assert overview.load_overview(session, None).with_gold == 0
 
     again = importing.draft_from_project(session, CODEBOOK)
-    assert [source.column for source in again.mapping.gold] == ["Food"]  # a quarter of Service is no gold value
+    assert [source.column for source in again.mapping.gold] == [
+        "Food"
+    ]  # a quarter of the values of Service are not gold values
     both = (GoldSource("Food", "label", "Food"), GoldSource("Service", "label", "Service"))
     again = replace(again, mapping=replace(again.mapping, gold=both))
     assert importing.replace_gold(session, preview(session, again, CODEBOOK)) == 3

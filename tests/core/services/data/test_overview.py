@@ -6,8 +6,8 @@ from core.services.data import overview
 from tests.core.services.sample_world import CODEBOOK
 
 
-def test_cooccurrence_of_labels(session, run_id):
-    # Gold: A on d0 d1 d4 d6, B on d1 d2; both on d1.
+def test_cooccurrence_counts_documents_with_both_labels(session, run_id):
+    # In gold, Alpha is present on d0, d1, d4, d6 and Beta on d1, d2; only d1 has both.
     found = {(one.label, one.other): (one.count, one.share) for one in overview.cooccurrence(session, CODEBOOK)}
     assert found == {
         ("Alpha", "Alpha"): (4, 1.0),

@@ -1,4 +1,4 @@
-"""Pending imports: shared by all tabs, per project, limited in number."""
+"""Tests of pending imports: shared by all tabs, kept per project, limited in number."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def test_removed_pending_import_cannot_be_updated():
 
 def test_oldest_pending_import_is_dropped_unless_it_is_importing():
     pending = PendingImports()
-    busy, *rest = [pending.add(draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
-    pending.set_job(busy.id, cast(ImportJob, object()))
+    importing, *rest = [pending.add(draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
+    pending.set_job(importing.id, cast(ImportJob, object()))
     pending.add(draft("last.csv"), None)
-    assert pending.get(busy.id) is not None
+    assert pending.get(importing.id) is not None
     assert pending.get(rest[0].id) is None
     assert len(pending.of_project(None)) == MAX_PENDING
 

@@ -1,4 +1,4 @@
-"""Every sample opens with all its gold, and every protocol runs on it with the built-in model."""
+"""Tests of the sample projects: all have gold, and every protocol runs on them with the built-in model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.core.services import sample_world
 
 FOLDER = resources.folder("sample_data")
 CHAIN = (FOLDER / "protocols" / "second_reading.yaml").read_text(encoding="utf-8")
-LEAST = {"hotel-aspects": 90, "central-bank": 60, "sentence-pairs": 30, "story-questions": 40}
+MIN_DOCUMENTS = {"hotel-aspects": 90, "central-bank": 60, "sentence-pairs": 30, "story-questions": 40}
 
 
 @pytest.fixture(scope="module")
@@ -34,15 +34,15 @@ def workspace(tmp_path_factory: pytest.TempPathFactory):
 
 
 @pytest.mark.parametrize("sample", sample_projects.SAMPLES, ids=lambda sample: sample.key)
-def test_a_sample_opens_with_gold_for_every_document(workspace: Workspace, sample: sample_projects.Sample) -> None:
+def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample_projects.Sample) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
-    assert session.store.documents.count() == session.store.documents.with_gold() >= LEAST[sample.key]
+    assert session.store.documents.count() == session.store.documents.with_gold() >= MIN_DOCUMENTS[sample.key]
     assert len(session.store.documents.raters()) == (3 if sample.key == "story-questions" else 1)
     if sample.contexts:
         assert list(session.store.documents.page(0, 1)[0].fields) == [sample.text, *sample.contexts]
     if sample.group:
         groups = [document.group for document in session.store.documents.page(0, 100)]
-        assert groups == sorted(groups, key=groups.index), "a group's documents follow each other"
+        assert groups == sorted(groups, key=groups.index), "documents of a group are adjacent"
 
 
 @pytest.mark.parametrize("protocol", sorted(protocols.PROTOCOLS))
@@ -65,32 +65,32 @@ def test_every_protocol_runs_on_every_sample(
     (row,) = planning.create_runs(session, settings, session.store.documents.ids()[: plan.limit])
     assert session.start_or_resume(row.run_id).result(60).state == "done"
     report = sample_world.report(session, row.run_id)
-    ended = session.store.runs.get(row.run_id)
-    assert ended is not None
-    assert (ended.failed, ended.verdicts + ended.unresolved) == (0, 6)
+    finished = session.store.runs.get(row.run_id)
+    assert finished is not None
+    assert (finished.failed, finished.verdicts + finished.unresolved) == (0, 6)
     assert report["n"] + report["excluded"] == 6
 
 
 def test_evidence_of_sample_personas_is_in_their_sources() -> None:
-    cast = load_yaml((FOLDER / "panel" / "personas.yaml").read_text(encoding="utf-8"))
-    quotes = [quote for member in cast.members for quote in member.persona.evidence]
-    assert len(quotes) >= len(cast.members) == 4
+    personas = load_yaml((FOLDER / "panel" / "personas.yaml").read_text(encoding="utf-8"))
+    quotes = [quote for member in personas.members for quote in member.persona.evidence]
+    assert len(quotes) >= len(personas.members) == 4
     for quote in quotes:
-        words = (FOLDER / "panel" / quote.source).read_text(encoding="utf-8")[quote.start : quote.end]
-        assert " ".join(words.split()) == " ".join(quote.words.split())
+        source = (FOLDER / "panel" / quote.source).read_text(encoding="utf-8")[quote.start : quote.end]
+        assert " ".join(source.split()) == " ".join(quote.words.split())
 
 
 def test_sample_raters_use_the_whole_scale_and_disagree(workspace: Workspace) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, "story-questions"))
     counts = session.store.documents.gold_counts()
     assert {value for _, _, value, _ in counts} == {1, 2, 3, 4, 5}
-    said = [tuple(tuple(sorted(one.items())) for one in document.gold.values()) for document in
-            session.store.documents.page(0, 100)]  # fmt: skip
-    assert sum(len(set(raters)) > 1 for raters in said) > len(said) / 2
+    ratings = [tuple(tuple(sorted(values.items())) for values in document.gold.values()) for document in
+               session.store.documents.page(0, 100)]  # fmt: skip
+    assert sum(len(set(raters)) > 1 for raters in ratings) > len(ratings) / 2
 
 
 def test_sample_readme_names_every_file() -> None:
-    told = (FOLDER / "README.md").read_text(encoding="utf-8")
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     for path in FOLDER.glob("*"):
-        assert path.name in told or path.is_dir() or path.name == "README.md"
+        assert path.name in readme or path.is_dir() or path.name == "README.md"
     assert Path(FOLDER / "panel").is_dir()

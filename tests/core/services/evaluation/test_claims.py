@@ -1,6 +1,6 @@
-"""What Moot may claim: no difference without a significant test, and intervals that hold the truth.
+"""Tests of claims: only significant differences are called better, and intervals cover the true value.
 
-Simulations are few here; ``tests/benchmarks/coverage.py`` has many.
+The simulations are short; ``tests/benchmarks/coverage.py`` has longer ones.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from tests.benchmarks import coverage
 
 ROOT = Path(__file__).resolve().parents[4]
 NAMES = ("Alpha", "Beta", "Gamma")
-SAYS = re.compile(r"\bis (better|worse)\b")
+CLAIM = re.compile(r"\bis (better|worse)\b")
 
 
 def sentences(kind: Kind, gold: np.ndarray, one: np.ndarray, two: np.ndarray, design: Design):
-    """Yield each sentence of a comparison of two runs, as page, command line and exports show it, and its test."""
+    """Yield (sentence, p value, difference) for the main score and each label of a comparison of two runs."""
     book = Codebook(kind=kind, labels=tuple(Label(name=name) for name in NAMES))
     data = compare._Shared(book, gold, design, None)
     scores = data.difference(one, two)
     main = data.main_test(scores, one, two)
     main = compare.replace(main, verdict=compare._verdict(main.difference, main.p))
     yield compare._sentence("r1", "r2", scores, main), main.p, main.difference
-    true, *coded = (debate_steps.as_codes(gold, grid, measured=False) for grid in (gold, one, two))
-    for label in compare._label_tests(data, scores, true, coded, "r1", "r2"):
+    gold_codes, *coded = (debate_steps.as_codes(gold, grid, measured=False) for grid in (gold, one, two))
+    for label in compare._label_tests(data, scores, gold_codes, coded, "r1", "r2"):
         yield label.sentence, label.adjusted, label.difference
 
 
@@ -62,15 +62,15 @@ def test_nothing_is_called_better_without_a_significant_test(
         chosen = Design(sample=Sample.of_audits(np.ones(len(order)), documents), order=order)
         gold = np.where(np.isin(np.arange(documents), order)[:, None], gold, np.nan)
     for sentence, p, difference in sentences(kind, gold, one, two, chosen):
-        if SAYS.search(sentence):
+        if CLAIM.search(sentence):
             assert p is not None
             assert p < 0.05
             assert difference.interval is not None
             assert 0 not in difference.interval
 
 
-def test_no_other_place_calls_a_run_better() -> None:
-    """Sentences are made where the verdict is; the plan's come from an interval that is valid at any time."""
+def test_claims_are_written_in_two_modules_only() -> None:
+    # Sentences come from the comparison; those of a review plan use an interval that is valid at any time.
     written = re.compile(r"""f".*\bis \{?(better|worse|verdict)""")
     found = {
         str(path.relative_to(ROOT))
@@ -81,22 +81,23 @@ def test_no_other_place_calls_a_run_better() -> None:
     assert found == {"core/services/evaluation/compare.py", "core/services/review/plan.py"}
 
 
-def test_accuracy_against_reviewed_documents_is_that_of_all() -> None:
-    """A queue that picks errors first misled by 5 points or more, with narrow intervals that never held the truth."""
+def test_accuracy_from_reviewed_documents_estimates_that_of_all_documents() -> None:
+    # Regression: with a queue that shows likely errors first, scores were off by 5 points or more, and their narrow
+    # intervals never covered the true value.
     found = coverage.queue_draws(1000, 100, 8)
     for name in ("accuracy", "micro_f1", "macro_f1"):
         assert np.mean(found.covered[name]) >= 0.75, name
     rng = np.random.default_rng(0)
     reference, (given_labels,) = coverage.world(1000, rng)
     first = np.argsort(-(reference != given_labels).sum(axis=1), kind="stable")[:100]
-    truth = float((reference == given_labels).mean())
+    true_accuracy = float((reference == given_labels).mean())
     naive = metrics.score("multilabel", reference[first], given_labels[first], coverage.LABELS)
     assert naive["accuracy"].interval is not None
-    assert truth not in naive["accuracy"].interval
+    assert true_accuracy not in naive["accuracy"].interval
 
 
-def test_dependent_documents_keep_the_coverage_and_the_level() -> None:
-    """Eight in a group gave 81% coverage and 16% false positives."""
+def test_dependent_documents_keep_coverage_and_significance_level() -> None:
+    # Regression: groups of eight documents gave 81% coverage and 16% false positives.
     found = coverage.grouped(30, 10)
     assert np.mean([np.mean(found.covered[name]) for name in ("accuracy", "micro_f1")]) >= 0.85
     called = coverage.verdicts(160, 20, groups=True)
@@ -105,7 +106,7 @@ def test_dependent_documents_keep_the_coverage_and_the_level() -> None:
 
 @pytest.mark.parametrize("documents", [60])
 def test_rare_labels_are_not_called_better_by_chance(documents: int) -> None:
-    """Between two equally good annotators 10% to 32% of rare labels were called better."""
+    # Regression: between two equally good annotators, 10% to 32% of rare labels were called better.
     called = coverage.verdicts(documents, 30, groups=False)
     assert called["F1 of 2%"] == 0
     assert max(called[name] for name in ("macro_f1", "F1 of 10%", "F1 of 30%")) <= 0.14

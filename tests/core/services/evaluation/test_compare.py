@@ -1,4 +1,4 @@
-"""One verdict on each difference between runs: interval, adjusted test, sentence and colour agree."""
+"""Tests of run comparisons: interval, adjusted test and sentence of each difference agree."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from core.services.evaluation.report import full_report
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 
-def compared(project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None):
-    """Return a session and two or more finished runs on documents with these labels."""
+def session_with_runs(
+    project, gold: Mapping[str, str], *verdicts: Mapping[str, str], groups: Mapping[str, str] | None = None
+):
+    """Return a session and one finished run per mapping in ``verdicts``; other documents get their gold labels."""
     project.store.documents.add(
         Document(id, {"text": id}, gold={"gold": both(present)}, group=(groups or {}).get(id, ""))
         for id, present in gold.items()
@@ -31,7 +33,7 @@ def compared(project, gold: Mapping[str, str], *verdicts: Mapping[str, str], gro
         async def debates(run=run, verdict=verdict):
             for id in gold:
                 lists = {"extractor": both(verdict.get(id, gold[id])), "critic": None, "judge": None}
-                await hold_debate(project, run, id, lists, both(verdict.get(id, gold[id])))
+                await store_debate(project, run, id, lists, both(verdict.get(id, gold[id])))
 
         asyncio.run(debates())
         runs.append(run)
@@ -39,9 +41,9 @@ def compared(project, gold: Mapping[str, str], *verdicts: Mapping[str, str], gro
 
 
 def test_one_rare_document_is_not_a_significant_difference(project):
-    """Label A is present once; the second run finds it, the first does not."""
+    # Alpha is present once; only the second run finds it.
     gold = {f"d{n}": "b" for n in range(30)} | {"d30": "ab"}
-    session, runs = compared(project, gold, {"d30": "b"}, {})
+    session, runs = session_with_runs(project, gold, {"d30": "b"}, {})
     found = compare.comparison_report(session, runs, margin=0.02)
     rare = found["labels"]["Alpha"]
     assert (rare["difference"], rare["positives"], rare["verdict"]) == (1.0, 1, "unknown")
@@ -59,7 +61,7 @@ def test_one_rare_document_is_not_a_significant_difference(project):
 
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
-    session, runs = compared(project, gold, {f"d{n}": "" for n in range(20)}, {})
+    session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})
     found = compare.comparison_report(session, runs)
     assert found["main"]["verdict"] == "better"
     assert found["main"]["adjusted"] < 0.05
@@ -69,10 +71,10 @@ def test_clear_difference_is_better_in_interval_test_and_sentence(project):
 
 
 def test_dependent_documents_are_tested_as_groups(project):
-    """All differences are in one group: for independent documents significant, for groups not."""
+    # All differences are in one group: significant for independent documents, not for groups.
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     groups = {id: "chat" if int(id[1:]) < 20 else f"g{int(id[1:]) // 4}" for id in gold}
-    session, runs = compared(project, gold, {f"d{n}": "" for n in range(20)}, {}, groups=groups)
+    session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {}, groups=groups)
     found = compare.comparison_report(session, runs)
     assert found["mcnemar"]["groups"] == 11
     assert found["mcnemar"]["p"] == 1.0
@@ -93,7 +95,7 @@ def test_equivalence_and_non_inferiority_within_a_margin(low, high, equivalent, 
     assert "2.0 points" in found.sentence
 
 
-def test_efficient_front() -> None:
+def test_efficient_front_excludes_dominated_runs() -> None:
     points = [(1.0, 0.5), (2.0, 0.8), (2.0, 0.7), (3.0, 0.8), (None, 0.9), (0.5, None), (1.0, 0.5)]
     assert efficient(points) == (True, True, False, False, False, False, True)
     assert efficient([]) == ()

@@ -1,4 +1,4 @@
-"""Coverage of charts, counted by hand on the eight documents of ``sample_world``."""
+"""Tests of the coverage of scores, counted by hand on the eight documents of ``sample_world``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.services.evaluation import ambiguity, arrays, compare, coverage, debat
 from core.services.evaluation.coverage import Coverage
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 
 def test_coverage_of_a_run_matches_its_scores(session, run):
@@ -19,19 +19,19 @@ def test_coverage_of_a_run_matches_its_scores(session, run):
     assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = scores.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, found)
-    said = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
-    assert coverage.describe(found) == said
+    description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
+    assert coverage.describe(found) == description
 
 
 def test_coverage_depends_on_the_reference(session, run):
     found = coverage.of_run(session, run, "reviewed")
-    assert found == Coverage(0, {"no_reference": 8})  # nothing is reviewed, so that no debate is missed
+    assert found == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
     assert coverage.describe(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
     assert coverage.describe(found, "reviewed@Ann").endswith("8 without a review by Ann")
 
 
 def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run):
-    # d4 is unresolved on Alpha; on Beta its verdict could be read.
+    # d4 is unresolved on Alpha and resolved on Beta.
     found = {label: error_analysis.of_label(session, run, label).counted for label in ("a", "b")}
     assert found["a"] == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     assert found["b"] == Coverage(5, {"failed": 1, "waiting": 1, "no_reference": 1})
@@ -42,10 +42,10 @@ def test_coverage_of_a_debate_matches_its_flip_table(session, run):
     found = coverage.of_debate(session, run)
     assert flip_table is not None
     assert found.n == flip_table.documents
-    assert sum(found.left_out.values()) == flip_table.excluded + 1  # and d5, which has no gold
+    assert sum(found.left_out.values()) == flip_table.excluded + 1  # plus d5, which has no gold
 
 
-def test_full_coverage_is_described_by_the_number_alone():
+def test_full_coverage_is_described_by_the_number_only():
     assert coverage.describe(Coverage(1, {})) == "n = 1 document"
     assert coverage.describe(Coverage(800, {}, runs=3)) == "n = 800 documents in each of 3 runs"
     assert coverage.describe(Coverage(2400, {}, runs=3, pooled=True)) == "n = 2,400 verdicts of 3 runs"
@@ -53,7 +53,7 @@ def test_full_coverage_is_described_by_the_number_alone():
 
 @pytest.fixture
 def second(project, run):
-    """Another run: d0 failed, d1 to d3 have a verdict, and d8, which the first has not."""
+    """Return a second run: no debate on d0; verdicts on d1 to d3 and on d8, which the first run lacks."""
     from core.documents import Document
 
     project.store.documents.add([Document("d8", {"text": "eight"}, gold={"gold": both("a")})])
@@ -62,7 +62,7 @@ def second(project, run):
     async def debates():
         for id, present in {"d1": "ab", "d2": "b", "d3": "", "d8": "a"}.items():
             lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
-            await hold_debate(project, made.run_id, id, lists, both(present))
+            await store_debate(project, made.run_id, id, lists, both(present))
 
     asyncio.run(debates())
     return project.store.runs.get(made.run_id)
@@ -70,7 +70,7 @@ def second(project, run):
 
 def test_shared_coverage_of_two_runs(session, run, second):
     found = coverage.shared(session, [run, second])
-    # d1, d2, d3; d0 has no debate in the second, and d4 to d8 are in one of them only.
+    # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
     assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.n, pair.excluded) == (3, 1)
@@ -90,16 +90,16 @@ def test_coverage_of_equal_runs_is_that_of_each_run(session, run):
 
 
 def test_mask_restricts_the_coverage(session, run):
-    drawn = np.array([True, False, False, False, False, False, False, False])
-    assert coverage.among(session, run, "gold", drawn) == Coverage(
+    mask = np.array([True, False, False, False, False, False, False, False])
+    assert coverage.among(session, run, "gold", mask) == Coverage(
         1, {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 3, "no_reference": 1}
     )
 
 
 def test_additional_reasons_do_not_hide_missing_references(session, run):
-    drawn, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
+    mask, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
     # A document without a reference is reported as such and not as a training example.
-    assert coverage.among(session, run, "gold", drawn, {"training_example": trained_on}) == Coverage(
+    assert coverage.among(session, run, "gold", mask, {"training_example": trained_on}) == Coverage(
         0, {"training_example": 7, "no_reference": 1}
     )
 
@@ -109,10 +109,11 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
 
     async def debates():
         for id, present in {"d0": "a", "d1": "a", "d4": "a", "d5": "b"}.items():
-            await hold_debate(project, later.run_id, id, {"judge": None}, both(present))
+            await store_debate(project, later.run_id, id, {"judge": None}, both(present))
 
     asyncio.run(debates())
-    # d0, d1, d5 (which needs no gold); d4 was unresolved at first, d2 waits now, d3, d6 and d7 were not drawn.
+    # Counted are d0, d1, d5 (gold is not needed). d4 was unresolved in the first run, d2 waits in the rerun, and d3, d6
+    # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
     found = coverage.of_rerun(
         session, run, again, arrays.verdict_arrays(session, run), arrays.verdict_arrays(session, again)
@@ -126,17 +127,17 @@ def test_coverage_by_ambiguity_counts_shared_documents(project, session, run):
 
     async def debates():
         for id, second in {"d0": "a", "d1": "", "d4": "a", "d5": "ab"}.items():
-            said = {"one": both("a"), "two": both(second)}
-            await hold_debate(project, vote.run_id, id, said, both("a"))
+            votes = {"one": both("a"), "two": both(second)}
+            await store_debate(project, vote.run_id, id, votes, both("a"))
 
     asyncio.run(debates())
-    told = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id)
-    # d1 and d5 are ambiguous; d5 has no gold, d4 no verdict on Alpha: each part has one document that is scored.
-    parts = [(told[name]["documents"], told[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
+    report = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id)
+    # d1 and d5 are ambiguous. d5 has no gold and d4 no verdict on Alpha, so each part has one scored document.
+    parts = [(report[name]["documents"], report[name]["scores"]["n"]) for name in ("ambiguous", "normal")]
     assert parts == [(2, 1), (2, 1)]
     found = ambiguity.coverage_by_ambiguity(session, run, vote.run_id)
     assert found == Coverage(2, {"unresolved": 1, "not_voted_on": 4, "no_reference": 1})
-    # What people settled is another truth, here of no document.
-    apart = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, reference="reviewed")
-    assert apart["ambiguous"]["scores"]["n"] == 0
+    # No document is reviewed, so the reviewed reference scores none.
+    reviewed = ambiguity.scores_by_ambiguity(session, run.run_id, vote.run_id, reference="reviewed")
+    assert reviewed["ambiguous"]["scores"]["n"] == 0
     assert ambiguity.coverage_by_ambiguity(session, run, vote.run_id, "reviewed").n == 0

@@ -1,4 +1,4 @@
-"""Effect of each step of a debate, counted by hand. Each reply of the helpers costs half a dollar."""
+"""Tests of the effect of each debate step, counted by hand; each stored reply costs half a dollar."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_ver
 CHOICE = Codebook(kind="choice", labels=(Label(name="Yes", id="y"), Label(name="No", id="n")))
 
 
-async def talk(project, run_id, document_id, speeches, ended):
-    """A debate of (role, round, what the role says)."""
-    for number, (role, round, says) in enumerate(speeches):
+async def store_rounds(project, run_id, document_id, turns, verdict):
+    """Store a debate from its turns, each given as (role, round, values)."""
+    for number, (role, round, values) in enumerate(turns):
         key = f"{run_id}/{document_id}/{role}/{round}"
         await project.turn_store.commit(make_reply(key, run_id=run_id))
-        turn = make_turn(run_id, document_id, number, role, key, says=says)
+        turn = make_turn(run_id, document_id, number, role, key, values=values)
         project.sink.turn(dataclasses.replace(turn, round=round))
-    await project.sink.verdict(make_verdict(run_id, document_id, ended))
+    await project.sink.verdict(make_verdict(run_id, document_id, verdict))
 
 
-def begin(project, protocol, codebook, roles, gold):
+def create_run(project, protocol, codebook, roles, gold):
     project.store.documents.add(Document(id, {"text": "t"}, gold={"gold": answers}) for id, answers in gold.items())
     settings = RunSettings(
         protocol=protocol, codebook=codebook, role_models=dict.fromkeys(roles, ROLE_MODEL), templates={}
@@ -37,7 +37,7 @@ def begin(project, protocol, codebook, roles, gold):
     return project.store.runs.create(settings, list(gold)).run_id
 
 
-def test_flip_table_of_a_chain_of_three_roles(session, run):
+def test_flip_table_has_a_step_for_each_role(session, run):
     found = debate_steps.stages(session, run)
     assert [(stage.name, stage.title, list(stage.members)) for stage in found] == [
         ("extractor", "Extractor", ["extractor"]),
@@ -46,37 +46,37 @@ def test_flip_table_of_a_chain_of_three_roles(session, run):
     effect = debate_effect.debate_effect(session, run)
     flip_table = effect.flip_table
     assert flip_table is not None
-    # As in the test of the page: extractor 4 of 8 right, critic 5, the verdict 6. The judge gave no list of its own.
+    # Correct labels of 8: extractor 4, critic 5, verdict 6. The judge gave no list of its own.
     assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
     assert flip_table.roles[:2] == ("extractor", "critic")
-    # Documents with gold: d0 to d4 were debated, three turns each at half a dollar; d6 failed before a word.
+    # With gold, d0 to d4 were debated in three turns each at half a dollar; d6 failed before its first turn.
     assert effect.prices["critic"].cost_usd == 2.5
     assert effect.prices["critic"].per_label == 2.5  # net 1
     assert effect.prices["whole"].cost_usd == 5.0
     assert effect.prices["whole"].per_label == 2.5  # net 2
     assert effect.critic is not None
-    # d0 B, d1 A, d2 B: three objections, of which the one on d1 had no ground; all are followed. d2 A is let pass.
+    # The critic objects to d0 B, d1 A, d2 B; the objection on d1 is wrong, and all three are followed. It misses d2 A.
     assert (effect.critic.raised, effect.critic.justified, effect.critic.followed) == (3, 2, 3)
     assert (effect.critic.followed_rightly, effect.critic.followed_wrongly, effect.critic.missed) == (2, 1, 1)
-    # At first the extractor alone speaks. Nobody but the verdict has d3 B right, nobody at all d2 A.
+    # Only the extractor answers in the first step. Only the verdict has d3 B right, and no step has d2 A right.
     assert (effect.upper_bound.at_first, effect.upper_bound.reached) == (4 / 8, 6 / 8)
     assert effect.upper_bound.ever == 6 / 8
     assert effect.upper_bound.gap == -2 / 8
 
 
-def test_flip_table_of_discussion_rounds(project):
+def test_flip_table_has_a_step_for_each_discussion_round(project):
     gold = {"d0": {"label": "y"}, "d1": {"label": "y"}, "d2": {"label": "n"}}
     roles = ["annotator_a", "annotator_b", "annotator_c"]
-    run_id = begin(project, "gone", CHOICE, roles, gold)
+    run_id = create_run(project, "gone", CHOICE, roles, gold)
 
     def answers(letters, round):
         return [(role, round, {"label": letter}) for role, letter in zip(roles, letters, strict=True)]
 
     async def debates():
-        # d0: two of three right, unanimous after a round. d1: one right, talked out of it. d2: at one at once.
-        await talk(project, run_id, "d0", answers("yyn", 0) + answers("yyy", 1), {"label": "y"})
-        await talk(project, run_id, "d1", answers("ynn", 0) + answers("nnn", 1), {"label": "n"})
-        await talk(project, run_id, "d2", answers("nnn", 0), {"label": "n"})
+        # d0: two of three right, unanimous after one round. d1: one right, changed to wrong. d2: unanimous at once.
+        await store_rounds(project, run_id, "d0", answers("yyn", 0) + answers("yyy", 1), {"label": "y"})
+        await store_rounds(project, run_id, "d1", answers("ynn", 0) + answers("nnn", 1), {"label": "n"})
+        await store_rounds(project, run_id, "d2", answers("nnn", 0), {"label": "n"})
 
     asyncio.run(debates())
     session = sample_world.session_on(project)
@@ -85,7 +85,7 @@ def test_flip_table_of_discussion_rounds(project):
     first, second = effect.rounds
     assert (first.name, second.name) == ("Annotators, round 1", "Annotators, round 2")
     assert (first.documents, first.unanimous, first.vote) == (3, 1 / 3, 2 / 3)
-    # d2 was not discussed and stands: the vote is as right as the verdict is.
+    # d2 was not discussed again and keeps its answers, so the vote is as accurate as the verdict.
     assert (second.asked, second.documents, second.unanimous, second.vote) == (2, 3, 1.0, 2 / 3)
     assert first.upper_bound == 1.0
     assert [(agent.to_right, agent.to_wrong) for agent in second.agents] == [(0, 1), (0, 0), (1, 0)]
@@ -96,7 +96,7 @@ def test_flip_table_of_discussion_rounds(project):
     )
     # The vote of the first round and the verdict are equally right: nothing was corrected.
     assert effect.flip_table is not None
-    assert effect.flip_table.cells == 3, "a document counts once, under the label that it truly has"
+    assert effect.flip_table.cells == 3, "a document counts once, under its true label"
     assert effect.flip_table.roles == ("annotator 1", "annotator 2")
     assert effect.flip_table.whole.total.net == 0
     assert effect.prices["whole"].per_label is None
@@ -111,13 +111,13 @@ def test_panel_scores_before_and_after_the_debate(project):
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     gold = {f"d{n}": {"c": n} for n in range(1, 5)}
     roles = ["teacher_1", "teacher_2"]
-    run_id = begin(project, "gone", codebook, roles, gold)
+    run_id = create_run(project, "gone", codebook, roles, gold)
 
     async def debates():
         for n in range(1, 5):
             before = [(role, 0, {"c": rating}) for role, rating in zip(roles, (5 - n, n), strict=True)]
             after = [(role, 1, {"c": n}) for role in roles]
-            await talk(project, run_id, f"d{n}", before + after, {"c": n})
+            await store_rounds(project, run_id, f"d{n}", before + after, {"c": n})
 
     asyncio.run(debates())
     session = sample_world.session_on(project)
@@ -136,7 +136,7 @@ def test_panel_scores_before_and_after_the_debate(project):
 
 
 def test_run_without_turns_has_no_flip_table(project):
-    run_id = begin(project, "ecj", sample_world.CODEBOOK, ["extractor", "critic", "judge"], {"d0": {"a": True}})
+    run_id = create_run(project, "ecj", sample_world.CODEBOOK, ["extractor", "critic", "judge"], {"d0": {"a": True}})
     session = sample_world.session_on(project)
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
     assert (effect.flip_table, effect.critic, effect.rounds) == (None, None, ())
@@ -151,10 +151,10 @@ def test_run_without_turns_has_no_flip_table(project):
 
 def test_gain_on_all_documents_counts_missing_values_as_wrong(session, run):
     effect = debate_effect.debate_effect(session, run)
-    # Right cells of d0, d1, d2, d3, d4, d6: extractor 1 2 0 1 2 0, verdict 2 1 1 2 0 0.
+    # Correct labels of d0, d1, d2, d3, d4, d6: extractor 1 2 0 1 2 0, verdict 2 1 1 2 0 0.
     assert effect.on_all is not None
     assert (effect.on_all.total.n, effect.on_all.total.right_before, effect.on_all.total.right_after) == (12, 6, 6)
     assert effect.flip_table is not None
     assert effect.flip_table.whole.total.net == 2  # on the documents with a complete verdict
-    text = "".join(words for words, _ in debate_effect.summary(effect))
+    text = "".join(part for part, _ in debate_effect.summary(effect))
     assert "On all 12 labels, with missing ones counted as wrong: 0.0 points, 95% interval" in text

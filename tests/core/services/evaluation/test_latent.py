@@ -1,4 +1,4 @@
-"""Latent truth as a reference: where three annotators answer, in scores, coverage, comparison, and its warning."""
+"""Tests of the latent-truth reference: scores, comparisons, its warning, and the required three annotators."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from core.services.evaluation.arrays import get_run
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import cell_documents, evaluate
 from core.services.review import review
-from tests.core.services.evaluation.test_compare import compared
+from tests.core.services.evaluation.test_compare import session_with_runs
 
 
-def test_three_runs_imply_a_reference(project):
-    """Two runs are right everywhere, the third errs on d0 to d4; gold has one rater who agrees with the two."""
+def test_latent_truth_of_three_runs_is_a_reference(project):
+    # Two runs are correct everywhere, the third errs on d0 to d4; gold has one rater who agrees with the first two.
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(30)}
-    session, runs = compared(project, gold, {}, {}, {f"d{n}": "ab" for n in range(5)})
-    known = available_references(session, runs[2])
-    assert known["latent"] == 30
-    assert list(known)[-1] == "latent"
+    session, runs = session_with_runs(project, gold, {}, {}, {f"d{n}": "ab" for n in range(5)})
+    references = available_references(session, runs[2])
+    assert references["latent"] == 30
+    assert list(references)[-1] == "latent"
     found = evaluate(session, get_run(session, runs[2]), "latent")
     assert (found.n, found.excluded) == (30, 0)
     counts = found.scores.counts
@@ -36,7 +36,7 @@ def test_three_runs_imply_a_reference(project):
 
 def test_later_answers_change_the_latent_truth(project):
     gold = {f"d{n}": "a" for n in range(12)}
-    session, runs = compared(project, gold, {}, {f"d{n}": "" for n in range(12)})
+    session, runs = session_with_runs(project, gold, {}, {f"d{n}": "" for n in range(12)})
     run = get_run(session, runs[0])
     before = latent.refresh(session)
     assert before == ("r0001", "r0002", "rater gold")
@@ -45,8 +45,8 @@ def test_later_answers_change_the_latent_truth(project):
     assert evaluate(session, run, "latent").n == 12
 
 
-def test_two_annotators_are_too_few(project):
-    session, runs = compared(project, {"d0": "a", "d1": "b"}, {})
+def test_latent_truth_needs_three_annotators(project):
+    session, runs = session_with_runs(project, {"d0": "a", "d1": "b"}, {})
     assert "latent" not in available_references(session, runs[0])
     assert evaluate(session, get_run(session, runs[0]), "latent").n == 0
     with pytest.raises(UsageError, match="no reference"):

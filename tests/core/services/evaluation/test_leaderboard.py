@@ -1,4 +1,4 @@
-"""The table of runs: rank, cost at full price, coverage, and the efficient front among runs of the same labels."""
+"""Tests of the leaderboard: rank, cost at full price, coverage, listed runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.core.services.sessions import studio
 from tests.core.store.helpers import make_settings
 
 
-def test_a_row_has_the_scores_of_evaluate(session, run_id):
+def test_row_has_the_scores_of_the_evaluation(session, run_id):
     (row,) = leaderboard(session)
     report = evaluate(session, row.run, "gold")
     assert row.main == report.scores.main
@@ -23,7 +23,7 @@ def test_a_row_has_the_scores_of_evaluate(session, run_id):
     assert row.metric.name == "Macro F1"
 
 
-def test_runs_are_ranked_by_score_with_pinned_ones_first(session, run_id):
+def test_runs_are_ranked_by_score_with_pinned_runs_first(session, run_id):
     runs = session.store.runs
     empty = runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
     assert [row.run.run_id for row in leaderboard(session)] == [run_id, empty.run_id]
@@ -32,7 +32,7 @@ def test_runs_are_ranked_by_score_with_pinned_ones_first(session, run_id):
     assert leaderboard(session)[0].main is None
 
 
-def test_deleted_runs_are_not_listed_and_archived_ones_are(session, run_id):
+def test_archived_runs_are_listed_and_deleted_runs_are_not(session, run_id):
     session.store.runs.describe({run_id: RunDetails(status="archived")})
     assert [row.run.run_id for row in leaderboard(session)] == [run_id]
     session.store.runs.describe({run_id: RunDetails(status="deleted")})

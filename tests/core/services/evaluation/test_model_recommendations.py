@@ -1,4 +1,4 @@
-"""Model recommendations on runs whose verdicts are known."""
+"""Tests of model recommendations on runs with known verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.services.runs.planning import Plan
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 ROLES = ("extractor", "critic", "judge")
 GOLD = {f"d{number:02}": ("a", "ab", "b", "")[number % 4] for number in range(40)}
@@ -30,7 +30,7 @@ MakeRun = Callable[..., RunRow]
 
 @pytest.fixture
 def world(project: Project) -> tuple[Any, MakeRun]:
-    """A project with gold, and a function that adds a run of ECJ which is wrong on the first ``wrong`` documents."""
+    """Return a project with gold and a function that adds an ECJ run with ``wrong`` wrong documents."""
     project.store.documents.add(
         Document(id, {"text": id}, gold={"gold": both(present)}) for id, present in GOLD.items()
     )
@@ -43,7 +43,7 @@ def world(project: Project) -> tuple[Any, MakeRun]:
         async def debates() -> None:
             for place, (id, present) in enumerate(GOLD.items()):
                 verdict = both("" if present else "ab") if place < wrong else both(present)
-                await hold_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
+                await store_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
 
         asyncio.run(debates())
         return project.store.runs.known(run.run_id)
@@ -51,7 +51,7 @@ def world(project: Project) -> tuple[Any, MakeRun]:
     return sample_world.session_on(project), make_run
 
 
-def test_a_model_that_is_better_in_one_role_is_recommended_for_it(world: tuple[Any, MakeRun]) -> None:
+def test_model_that_is_better_in_one_role_is_recommended_for_that_role(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     make_run(20, {"critic": POOR})
     better = make_run(2, {})
@@ -68,7 +68,7 @@ def test_a_model_that_is_better_in_one_role_is_recommended_for_it(world: tuple[A
     assert plan.role_model("judge").spec == Plan().role_model("judge").spec
 
 
-def test_a_model_that_is_better_in_all_roles_is_recommended_for_all(world: tuple[Any, MakeRun]) -> None:
+def test_model_that_is_better_in_all_roles_is_recommended_for_all_roles(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     make_run(20, dict.fromkeys(ROLES, POOR))
     better = make_run(2, {})
@@ -77,7 +77,7 @@ def test_a_model_that_is_better_in_all_roles_is_recommended_for_all(world: tuple
     assert {apply_recommendations(Plan(), found).role_model(role).spec for role in ROLES} == {GOOD}
 
 
-def test_a_small_difference_is_not_a_recommendation(world: tuple[Any, MakeRun]) -> None:
+def test_small_difference_gives_no_recommendation(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     make_run(3, {"critic": POOR})
     better = make_run(2, {})
@@ -86,7 +86,7 @@ def test_a_small_difference_is_not_a_recommendation(world: tuple[Any, MakeRun]) 
 
 
 @pytest.mark.parametrize("changes", [{"seed": 7}, {"params": {"extra_rounds": 2}}])
-def test_runs_that_differ_otherwise_are_not_compared(world: tuple[Any, MakeRun], changes: dict[str, Any]) -> None:
+def test_runs_with_other_differences_are_not_compared(world: tuple[Any, MakeRun], changes: dict[str, Any]) -> None:
     session, make_run = world
     make_run(20, {"critic": POOR}, **changes)
     better = make_run(2, {})
@@ -94,20 +94,20 @@ def test_runs_that_differ_otherwise_are_not_compared(world: tuple[Any, MakeRun],
     assert (critic.model, critic.sentence[:26]) == (None, "No two runs differ only in")
 
 
-def test_settings_that_change_no_verdict_may_differ(world: tuple[Any, MakeRun]) -> None:
+def test_settings_that_do_not_affect_verdicts_may_differ(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     make_run(20, {"critic": POOR}, concurrency=2, codebook_version=3, pace=5.0)
     better = make_run(2, {})
     assert recommend_models(session, comparable_runs(session, better), ROLES)[1].model is not None
 
 
-def test_own_lists_are_scored_over_all_runs_of_a_model(world: tuple[Any, MakeRun]) -> None:
+def test_lists_of_a_role_are_scored_over_all_runs_of_a_model(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
     make_run(0, {"critic": POOR})
     last = make_run(0, {})
     found = {(one.spec, one.family): one for one in model_scores(session, comparable_runs(session, last))}
     extractor = found[GOOD, "extractor"]
-    # 40 documents twice; the extractor names both labels, of which half are present.
+    # Two runs of 40 documents; the extractor always names both labels, and half of them are present.
     assert (extractor.runs, extractor.documents, extractor.counts.precision, extractor.counts.recall) == (2, 80, 0.5, 1)
     assert found[POOR, "critic"].counts.f1 == 1
     assert found[POOR, "critic"].documents == 40

@@ -1,4 +1,4 @@
-"""Full personas compared with simple roles, on six documents rated by two groups of two, by hand."""
+"""Tests of full personas compared with simple roles: six documents rated by two groups of two, counted by hand."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from core.runs import RunSettings
 from core.services.evaluation import arrays, coverage, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from tests.core.services import sample_world
-from tests.core.services.evaluation.test_debate_effect import talk
+from tests.core.services.evaluation.test_debate_effect import store_rounds
 from tests.core.store.helpers import ROLE_MODEL
 
 BOOK = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),), scale=Scale(min=1, max=5))
-CAST = PersonaSet(
+PERSONAS = PersonaSet(
     groups=(
         Group(name="Readers", personas=(Persona(name="Ann"), Persona(name="Ben"))),
         Group(name="Editors", personas=(Persona(name="Cid"), Persona(name="Dee"))),
@@ -26,14 +26,14 @@ CAST = PersonaSet(
 )
 GOLD = {f"d{n}": n for n in range(1, 6)} | {"d6": None}
 BACKWARDS, FORWARDS = [5, 4, 3, 2, 1, 3], [1, 2, 3, 4, 5, 3]
-ROLES = [member.role for member in CAST.members]
+ROLES = [member.role for member in PERSONAS.members]
 
 
-def panel(project, style, last, documents=tuple(GOLD), cast=CAST):
-    """A panel that begins backwards; Ann alone speaks again in round 1 and says ``last``, Ben in round 2."""
+def panel(project, style, last, documents=tuple(GOLD), personas=PERSONAS):
+    """Store a panel run with first ratings ``BACKWARDS``; Ann and Ben change theirs to ``last`` in rounds 1 and 2."""
     settings = RunSettings(
         protocol="panel", codebook=BOOK, role_models=dict.fromkeys(ROLES, ROLE_MODEL), templates={},
-        params={"personas": cast.text, "style": style},
+        params={"personas": personas.text, "style": style},
     )  # fmt: skip
     run = project.store.runs.create(settings, list(documents)).run_id
 
@@ -41,7 +41,7 @@ def panel(project, style, last, documents=tuple(GOLD), cast=CAST):
         for place, id in enumerate(documents):
             first = [(role, 0, {"c": BACKWARDS[place]}) for role in ROLES]
             again = [(ROLES[0], 1, {"c": last[place]}), (ROLES[1], 2, {"c": last[place]})]
-            await talk(project, run, id, first + again, {"c": last[place]})
+            await store_rounds(project, run, id, first + again, {"c": last[place]})
 
     asyncio.run(debates())
     return run
@@ -66,12 +66,12 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation is not None
     assert ablation.runs == {"full": full, "simple": simple}
     readers = part(ablation, "full", "Readers")
-    # Ann and Ben turn round; Cid and Dee, who said nothing more, stand by their first ratings.
+    # Ann and Ben reverse their ratings; Cid and Dee keep their first ratings.
     assert (readers.before["spearman"].value, readers.after["spearman"].value) == (-1.0, pytest.approx(1.0))
     assert part(ablation, "full", "Editors").after["kendall"].value == pytest.approx(-1.0)
     assert part(ablation, "simple", "Readers").after["pearson"].value == pytest.approx(-1.0)
     assert readers.after["alpha"].value == pytest.approx(1.0)
-    # Of all four two say one thing and two the opposite: their mean is 3 everywhere.
+    # Two of four rate forwards and two backwards, so their mean is 3 on every document.
     assert part(ablation, "full", "All groups").after["spearman"].value is None
     assert ablation.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert ablation.gains["Readers"]["spearman"].interval is not None
@@ -82,7 +82,7 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
 
 
 def test_last_rating_of_each_persona_counts_after_the_debate(world):
-    """Ben has the last turn; Ann's, and the editors' first, stand."""
+    # Only Ann and Ben rate again; the first ratings of the editors still count.
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
     found = debate_effect.debate_effect(world.session, run).panels["persona"]["Clarity"]
     assert found.before.spearman == -1.0
@@ -103,8 +103,10 @@ def test_single_style_names_the_missing_run(world):
 
 def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     run = world.session.store.runs.get(panel(world.project, "full", FORWARDS))
-    others = PersonaSet(groups=(Group(name="Others", personas=CAST.groups[0].personas + CAST.groups[1].personas),))
-    panel(world.project, "simple", BACKWARDS, cast=others)
+    others = PersonaSet(
+        groups=(Group(name="Others", personas=PERSONAS.groups[0].personas + PERSONAS.groups[1].personas),)
+    )
+    panel(world.project, "simple", BACKWARDS, personas=others)
     assert panel_ablation.other_style(world.session, run) is None
     few = panel(world.project, "simple", BACKWARDS, documents=("d1", "d2"))
     found = panel_ablation.other_style(world.session, run)
@@ -113,7 +115,7 @@ def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     ablation = panel_ablation.styles(world.session, run, "c")
     assert ablation is not None
     assert ablation.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
-    # Looked at from the smaller run, what only the larger has is left out as well.
+    # From the smaller run too, documents of the larger run only are left out.
     again = panel_ablation.styles(world.session, found, "c")
     assert again is not None
     assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), ablation.gains)

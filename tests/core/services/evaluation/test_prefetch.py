@@ -1,4 +1,4 @@
-"""What Evaluate shows is computed once, and not while a run is active."""
+"""Tests of prefetching for the Evaluate page: results are computed once and not while a run is active."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
     assert found is not None
     assert found.run.run_id == run.run_id
     prefetch.prefetch_tabs(session, run, "gold")
-    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("a second time"))
+    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed again"))
     assert scores.evaluate(session, run, "gold").run.run_id == run.run_id
 
 
 def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
-    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("a run moves"))
+    monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
     assert prefetch.prefetch_scores(session) is None
     prefetch.prefetch_tabs(session, arrays.all_runs(session)[-1], "gold")

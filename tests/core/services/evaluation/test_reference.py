@@ -1,4 +1,4 @@
-"""Names of references: names of people and runs are kept as they are."""
+"""Tests of the names of references: names of people and runs are kept unchanged."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from core.services.evaluation.reference import ReferenceNames, default_reference
 
 
 @pytest.mark.parametrize(
-    ("reference", "words"),
+    ("reference", "names"),
     [
         ("gold", ("Gold", "gold", "gold says", "gold")),
         ("gold@Ann", ("Rater Ann", "rater Ann", "Rater Ann says", "gold by Ann")),
@@ -20,8 +20,8 @@ from core.services.evaluation.reference import ReferenceNames, default_reference
         ("run:r1/critic", ("Run r1, critic", "run r1, critic", "Run r1, critic says", "a list of r1, critic")),
     ],
 )
-def test_names_of_each_reference(reference, words):
-    assert reference_names(reference) == ReferenceNames(*words)
+def test_each_reference_has_names(reference, names):
+    assert reference_names(reference) == ReferenceNames(*names)
 
 
 def test_unknown_reference_is_rejected():

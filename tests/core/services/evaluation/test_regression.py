@@ -1,4 +1,4 @@
-"""Regressions on a project's labels and columns, corrected by documents reviewed in the order of the queue."""
+"""Tests of regressions on labels and columns, corrected by documents reviewed in queue order."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ COUNT = 160
 
 
 def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
-    """In the south every "clean" is a clean record, which the word lists take for cleanliness. 90 are reviewed."""
+    """Return a project with 90 of 160 documents reviewed.
+
+    In the south "clean" always occurs in "a clean record", which the word lists mistake for cleanliness.
+    """
     session = workspace.open(path)
     session.store.documents.add(
         Document(
@@ -51,7 +54,7 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
     (made,) = planning.create_runs(session, settings, session.store.documents.ids())
     session.start_or_resume(made.run_id).result(60)
-    run = session.run(made.run_id).model_copy(update={"created_at": 1_763_000_000.0})  # fixes the draws
+    run = session.run(made.run_id).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=90), actor="ada")
     for document, draw in listed.draws.items():
         n = int(document[1:])
@@ -69,7 +72,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
 
 
 def test_errors_of_the_model_do_not_bias_the_difference(world: tuple[ProjectSession, RunRow]) -> None:
-    """Two thirds of the north are about Clean and nothing of the south; the verdicts see no difference."""
+    # Two thirds of the northern and none of the southern documents are about Clean; the verdicts show no difference.
     session, run = world
     found = regression.analyse(session, run, Formula("Clean", ("region",)))
     north, south = found.terms.values()
@@ -96,7 +99,7 @@ def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, Ru
 
 
 @pytest.mark.parametrize(
-    ("formula", "problem"),
+    ("formula", "message"),
     [
         (Formula("year", ("stars",)), "contains no label"),
         (Formula("Clean", ("Clean",)), "twice"),
@@ -106,19 +109,19 @@ def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, Ru
         (Formula("Clean", ("Staff",), "poisson"), "family .poisson. does not exist"),  # type: ignore[arg-type]
     ],
 )
-def test_a_wrong_formula_is_refused(world: tuple[ProjectSession, RunRow], formula: Formula, problem: str) -> None:
+def test_invalid_formula_is_refused(world: tuple[ProjectSession, RunRow], formula: Formula, message: str) -> None:
     session, run = world
-    with pytest.raises(UsageError, match=problem):
+    with pytest.raises(UsageError, match=message):
         regression.analyse(session, run, formula)
 
 
-def test_two_texts_can_be_an_outcome(world: tuple[ProjectSession, RunRow]) -> None:
+def test_column_with_two_texts_can_be_an_outcome(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     found = regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
     assert list(found.terms) == ["intercept", "Clean"]
 
 
-def test_a_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -> None:
+def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     assert "egami2023" not in paper.paper(session, run, "reviewed").bibtex
     formula = Formula("Clean", ("region",))
@@ -135,24 +138,26 @@ def test_a_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow])
     regression.keep(session, run, [])
 
 
-def test_the_command_prints_the_same(world: tuple[ProjectSession, RunRow], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_prints_the_same_regression(
+    world: tuple[ProjectSession, RunRow], monkeypatch: pytest.MonkeyPatch
+) -> None:
     session, run = world
     monkeypatch.setattr("core.cli.evaluate.open_session", lambda _path: nullcontext(session))
     arguments = ["regress", "--project", "p.duckdb", "--run", run.run_id, "--outcome", "Clean", "--on", "region"]
-    told = orjson.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout.splitlines()[-1])
+    report = orjson.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout.splitlines()[-1])
     schemas = json.loads((Path(__file__).parents[4] / "docs/reference/schemas.json").read_text(encoding="utf-8"))
-    jsonschema.validate(told, {"$ref": "#/$defs/regress", **schemas}, jsonschema.Draft202012Validator)
-    assert set(told) == set(schemas["$defs"]["regress"]["properties"])
+    jsonschema.validate(report, {"$ref": "#/$defs/regress", **schemas}, jsonschema.Draft202012Validator)
+    assert set(report) == set(schemas["$defs"]["regress"]["properties"])
     found = regression.analyse(session, run, Formula("Clean", ("region",)))
-    assert told["coefficients"]["region: south"]["estimate"] == found.terms["region: south"].estimate.value
-    assert told["tuning"] == found.found.tuning
+    assert report["coefficients"]["region: south"]["estimate"] == found.terms["region: south"].estimate.value
+    assert report["tuning"] == found.found.tuning
     shown = CliRunner().invoke(main, arguments).stdout
     assert "Clean ~ region (linear): 160 documents" in shown
     assert "region: south" in shown
 
 
-def test_the_design_file_gives_what_survey_packages_give(world: tuple[ProjectSession, RunRow]) -> None:
-    """The figures of R's survey 4.1-1, read from this file by hand: svymean, and svyglm on the verdict on Staff."""
+def test_design_file_reproduces_the_results_of_survey_packages(world: tuple[ProjectSession, RunRow]) -> None:
+    # Expected values: svymean, and svyglm on the verdict on Staff, of R's survey 4.1-1 on this file.
     session, run = world
     rows = list(csv.DictReader(io.StringIO(paper.design_file(session, run).removeprefix("\ufeff"))))
     reviewed = [row for row in rows if row["weight"]]

@@ -1,4 +1,4 @@
-"""Iterations, comparisons, error analysis and drift on four documents, counted by hand."""
+"""Tests of iterations, comparisons, error analysis and drift on four documents, counted by hand."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from core.stats.intervals import Estimate
 from core.store.reviews import Decision, ReviewChange
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import hold_debate, make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
-FIRST = {"d0": "a", "d1": "b", "d2": "ab", "d3": ""}  # wrong: d1 A missed, d2 A invented
-SECOND = {"d0": "a", "d1": "ab", "d2": "ab", "d3": "b"}  # wrong: d2 A invented, d3 B invented
+FIRST = {"d0": "a", "d1": "b", "d2": "ab", "d3": ""}  # errors: false negative A on d1, false positive A on d2
+SECOND = {"d0": "a", "d1": "ab", "d2": "ab", "d3": "b"}  # errors: false positives A on d2 and B on d3
 
 
 @pytest.fixture
 def world(project):
-    """Two iterations of one experiment."""
+    """Return a session and the ids of two iterations of one experiment."""
     texts = {"d0": "the room", "d1": "hidden fee one", "d2": "a bill", "d3": "short"}
     project.store.documents.add(
         Document(id, {"text": texts[id]}, gold={"gold": both(present)}) for id, present in GOLD.items()
     )
     runs = []
-    for iteration, said in enumerate((FIRST, SECOND)):
+    for iteration, verdicts in enumerate((FIRST, SECOND)):
         settings = make_settings(sample_world.CODEBOOK, iteration=iteration)
         run = project.store.runs.create(settings, list(GOLD), experiment_id="e1").run_id
 
-        async def debates(run=run, said=said):
-            for id, present in said.items():
+        async def debates(run=run, verdicts=verdicts):
+            for id, present in verdicts.items():
                 lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
-                await hold_debate(project, run, id, lists, both(present))
+                await store_debate(project, run, id, lists, both(present))
 
         asyncio.run(debates())
         runs.append(run)
@@ -57,7 +57,7 @@ def test_mean_and_stability_over_iterations(world):
     session, (first, _) = world
     result = repeated_runs.repeats(session, session.store.runs.get(first))
     assert result is not None
-    # Right cells: 6 of 8 in both. Documents: d0 right twice, d1 and d3 inconsistent, d2 wrong twice.
+    # Both iterations have 6 of 8 labels correct. d0 is right twice, d1 and d3 are inconsistent, d2 is wrong twice.
     assert result.measures["accuracy"].mean == 0.75
     assert result.measures["accuracy"].sd == 0
     assert result.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
@@ -72,23 +72,23 @@ def test_comparison_report_of_two_runs(world):
     result = compare.comparison_report(session, runs)
     assert (result["documents"], result["shared"], result["same"], result["n"]) == (4, 4, 2, 4)
     assert result["accuracy"]["difference"] == 0
-    assert result["mcnemar"]["only_first"] == 1  # d3 was right
-    assert result["mcnemar"]["only_second"] == 1  # d1 is now
+    assert result["mcnemar"]["only_first"] == 1  # d3
+    assert result["mcnemar"]["only_second"] == 1  # d1
     counts = {name: result["outcomes"][name] for name in ("corrected", "regressed", "mixed", "right", "wrong")}
     assert counts == {"corrected": 1, "regressed": 1, "mixed": 0, "right": 1, "wrong": 1}
     assert result["outcomes"]["documents"] == {"corrected": ["d1"], "regressed": ["d3"], "mixed": []}
     assert (result["changes"]["total"]["corrected"], result["changes"]["total"]["regressed"]) == (1, 1)
-    # Alpha: F1 1/2 to 2 TP, 1 FP: 4/5.
+    # F1 of Alpha rises from 1/2 to 4/5 (2 true positives, 1 false positive).
     assert result["labels"]["Alpha"]["difference"] == pytest.approx(0.3)
     assert result["labels"]["Alpha"]["sentence"].startswith(
         f"No significant difference between {runs[1]} and {runs[0]} on Alpha: +30.0"
     )
     assert [column["run_id"] for column in result["columns"]] == runs
-    assert result["tests"]["welch"] is not None  # iterations of one experiment against themselves
+    assert result["tests"]["welch"] is not None  # the iterations of one experiment
 
 
 def check_differences(session, runs):
-    """Check that each difference is the difference of two columns, on the page and in JSON."""
+    """Check that each reported difference is the difference of two columns."""
     report = compare.comparison_report(session, runs)
     first, *others = report["columns"]
     for column, pair in zip(others, report.get("pairs", [report]), strict=True):
@@ -107,7 +107,7 @@ def test_differences_equal_the_difference_of_the_columns(world):
 
     async def debates():
         for id, present in list(SECOND.items())[1:]:
-            await hold_debate(session.project, third, id, {"judge": None}, both(present))
+            await store_debate(session.project, third, id, {"judge": None}, both(present))
 
     asyncio.run(debates())
     check_differences(session, [*runs, third])
@@ -115,7 +115,7 @@ def test_differences_equal_the_difference_of_the_columns(world):
 
 
 def test_iterations_are_paired_by_number(world, monkeypatch):
-    """A score that is not defined leaves its own iteration out and moves no other."""
+    # An undefined score excludes its own iteration and does not shift the others.
     session, runs = world
     one, two = (session.store.runs.get(id) for id in runs)
     scores = {"x0": 0.1, "x1": None, "x2": 0.3, "x3": 0.5, "y0": 0.2, "y1": 0.3, "y2": None, "y3": 0.4}
@@ -137,7 +137,9 @@ def test_iterations_are_paired_by_number(world, monkeypatch):
     assert pair.paired.difference == pytest.approx(0)  # +10 and -10 points
     assert (pair.welch.n_first, pair.welch.n_second) == (3, 3)
     del rows[two.run_id][0]
-    assert compare.comparison(session, runs, margin=0.05).pairs[0].paired is None  # not the cached comparison
+    assert (
+        compare.comparison(session, runs, margin=0.05).pairs[0].paired is None
+    )  # another margin, so the comparison is not cached
 
 
 def test_corrected_and_regressed_documents_are_listed(world):
@@ -155,19 +157,19 @@ def test_corrected_and_regressed_documents_are_listed(world):
 def test_identical_runs_are_reported_as_identical(world):
     session, (first, _) = world
     settings = make_settings(sample_world.CODEBOOK)
-    twin = session.store.runs.create(settings, list(GOLD)).run_id
+    identical = session.store.runs.create(settings, list(GOLD)).run_id
 
     async def debates():
         for id, present in FIRST.items():
-            await hold_debate(session.project, twin, id, {"extractor": both("ab"), "judge": None}, both(present))
+            await store_debate(session.project, identical, id, {"extractor": both("ab"), "judge": None}, both(present))
 
     asyncio.run(debates())
-    result = compare.comparison_report(session, [first, twin])
+    result = compare.comparison_report(session, [first, identical])
     assert "are equal" in result["sentence"]
     assert result["mcnemar"]["p"] == 1.0
     assert result["same"] == 4
-    several = compare.comparison_report(session, [first, twin, world[1][1]])
-    assert [pair["runs"] for pair in several["pairs"]] == [[first, twin], [first, world[1][1]]]
+    several = compare.comparison_report(session, [first, identical, world[1][1]])
+    assert [pair["runs"] for pair in several["pairs"]] == [[first, identical], [first, world[1][1]]]
     assert several["cochran"]["df"] == 2
 
 
@@ -179,9 +181,9 @@ def test_same_run_or_disjoint_runs_cannot_be_compared(world, project):
     other = project.store.runs.create(make_settings(sample_world.CODEBOOK), ["x"]).run_id
     with pytest.raises(UsageError, match="no document in common"):
         compare.comparison(session, [first, other])
-    stranger = project.store.runs.create(make_settings(), ["d0"]).run_id
+    unrelated = project.store.runs.create(make_settings(), ["d0"]).run_id
     with pytest.raises(UsageError, match="have different labels"):
-        compare.comparison(session, [first, stranger])
+        compare.comparison(session, [first, unrelated])
 
 
 def test_error_analysis_of_a_label(world):
@@ -198,7 +200,7 @@ def test_error_analysis_of_a_label(world):
         (0, 0, 1, 0), (1, 1, 2, 1), (2, 2, 1, 1),
     ]  # fmt: skip
     second = session.store.runs.get(world[1][1])
-    stale = second.model_copy(update={"turns": 0})  # the row as it was when the page was opened
+    stale = second.model_copy(update={"turns": 0})  # the row as read before the last turns
     assert error_analysis.of_label(session, stale, "b") == error_analysis.of_label(session, second, "b")
     rows, total = error_analysis.documents(session, run, "a")
     assert [(row.document_id, row.side, row.times) for row in rows] == [
@@ -223,11 +225,11 @@ def test_canary_run_repeats_documents_of_a_run(world):
     ids = session.store.runs.document_ids(again.run_id)
     assert (
         session.store.runs.document_ids(drift.start_canary_run(session, run).run_id) == ids
-    )  # the same ones at each time
+    )  # the same documents every time
 
     async def debates():
         for id in ids:
-            await hold_debate(
+            await store_debate(
                 session.project, again.run_id, id, {"judge": None}, both(SECOND[id]), served_model="m-2026-11"
             )
 
@@ -239,17 +241,17 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
     assert one.chance == 0.5  # d1 and d3 differ between the iterations
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
-    assert one.models == ()  # the server did not say at first what it calls the model
+    assert one.models == ()  # the first run recorded no model name of the server
     assert full_report(session, get_run(session, first))["drift"][0]["later"] == again.run_id
     third = drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
 
-    async def once_more():
+    async def third_debates():
         (id,) = session.store.runs.document_ids(third.run_id)
-        await hold_debate(
+        await store_debate(
             session.project, third.run_id, id, {"judge": None}, both(SECOND[id]), served_model="m-2027-01"
         )
 
-    asyncio.run(once_more())
+    asyncio.run(third_debates())
     later = drift.drifts(session, session.store.runs.get(again.run_id))[0]
     assert later.models == ("judge: m-2026-11 → m-2027-01",)
     assert "The server reports another model: judge: m-2026-11 → m-2027-01." in later.sentence
@@ -269,7 +271,7 @@ def test_failed_canary_run_is_reported(world, failed):
         for number, id in enumerate(ids):
             error = ReplyError("server fault", "500") if number < failed else None
             values = {} if error else both(FIRST[id])
-            await hold_debate(session.project, again.run_id, id, {}, values, error=error)
+            await store_debate(session.project, again.run_id, id, {}, values, error=error)
         await session.project.sink.state(again.run_id, "paused", StopReason("errors", "5 calls failed in a row."))
 
     asyncio.run(debates())

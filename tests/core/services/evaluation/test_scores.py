@@ -1,4 +1,4 @@
-"""Numbers counted by hand from ``sample_world``."""
+"""Tests of scores, with expected values counted by hand from ``sample_world``."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from core.stats.intervals import ends, wilson
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
-from tests.core.store.helpers import ROLE_MODEL, hold_debate, make_settings, random_world
+from tests.core.store.helpers import ROLE_MODEL, fill_randomly, make_settings, store_debate
 
 
 def test_report_is_the_headless_contract(session, run_id):
-    # n: d0 to d3. Left out with gold: d4 unresolved, d6 failed, d7 not debated.
+    # Scored: d0 to d3. Excluded although they have gold: d4 (unresolved), d6 (failed), d7 (not debated).
     # Alpha: d0 TP, d1 FN, d2 FP, d3 TN. Beta: d1 and d2 TP, d0 and d3 TN.
     report = report_of(session, run_id)
     assert {name: report[name] for name in ("run_id", "protocol", "roles", "n", "excluded", "macro", "micro")} == {
@@ -52,7 +52,7 @@ def test_report_is_the_headless_contract(session, run_id):
 
 def test_report_has_further_measures(session, run_id):
     report = report_of(session, run_id)
-    # Right in both labels: d0 and d3 of four; 2 of 8 cells wrong.
+    # d0 and d3 of four documents are right on both labels; 2 of 8 labels are wrong.
     assert (report["subset_accuracy"], report["hamming_loss"], report["accuracy"]) == (0.5, 0.25, 0.75)
     assert report["weighted"]["f1"] == 0.75
     beyond = report["measures"]
@@ -68,7 +68,7 @@ def test_report_of_a_role(session, run_id):
     assert [labels["Beta"][name] for name in ("tp", "fp", "fn", "tn")] == [1, 2, 1, 0]
 
 
-def test_a_role_without_a_list_is_not_counted_as_absent(session, run_id):
+def test_document_without_a_list_of_the_role_is_excluded(session, run_id):
     report = report_of(session, run_id, annotator="critic")
     assert (report["n"], report["excluded"]) == (3, 4)
 
@@ -96,14 +96,14 @@ def test_evaluation_report(session, run_id):
 def test_coverage_and_strict_scores(session, run_id):
     report = report_of(session, run_id)
     assert report["coverage"] == 4 / 7
-    # Six of eight cells are right; the three excluded documents add six wrong ones.
+    # Six of eight labels are right; the three excluded documents add six wrong labels.
     assert report["strict"]["accuracy"] == pytest.approx(6 / 14)
     assert set(report["strict"]) == {"macro", "micro", "accuracy"}
     assert report["strict"]["macro"]["f1"] < report["macro"]["f1"]
 
 
 def printed(session, run_id, heading, name):
-    """Return the cells of a row of the printable report by the head of their column."""
+    """Return the cells of a row of the HTML report by column heading."""
     page = html_report.html_report(session, get_run(session, run_id))
     table = page.split(f"<h2>{heading}</h2>")[1].split("<table")[1].split("</table>")[0]
     heads = re.findall("<th>(.*?)</th>", table)
@@ -113,15 +113,15 @@ def printed(session, run_id, heading, name):
 
 
 def shown(metric, estimate):
-    """Return a score as every page shows it."""
+    """Return a score formatted as on all pages."""
     interval = estimate.interval
     return metric.format(estimate.value) + (f"\n{format_interval(interval.low, interval.high)}" if interval else "")
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
 def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id, kind):
-    made = {"multilabel": lambda _: run_id, "choice": chosen_run, "rating": rating_run}
-    run_id = made[kind](project)
+    make_run = {"multilabel": lambda _: run_id, "choice": choice_run, "rating": rating_run}
+    run_id = make_run[kind](project)
     session.run_name = lambda id: f"Run {id}"
     run = get_run(session, run_id)
     found = scores.evaluate(session, run)
@@ -154,7 +154,7 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
             assert row[escape(metric.name)] == escape(shown(metric, estimate))
 
 
-def test_new_metric_is_one_entry(session, run_id, monkeypatch):
+def test_new_metric_needs_a_single_entry(session, run_id, monkeypatch):
     specificity = metrics.Metric(
         "specificity",
         "Specificity",
@@ -175,9 +175,9 @@ def test_new_metric_is_one_entry(session, run_id, monkeypatch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_agree_with_counts_of_the_store(tmp_path, seed):
-    """On random projects with silent roles, unread values, failed debates and disagreeing raters."""
+    # The random projects have roles without lists, unresolved values, failed debates and disagreeing raters.
     with Project.open(tmp_path / "random.duckdb") as project:
-        run_id, _ = random_world(project, seed)
+        run_id, _ = fill_randomly(project, seed)
         session = sample_world.session_on(project)
         run = get_run(session, run_id)
         names = {label.id: label.name for label in run.settings.codebook.labels}
@@ -195,7 +195,8 @@ def test_scores_agree_with_counts_of_the_store(tmp_path, seed):
 def test_flip_table(session, run_id):
     flip_table = debate_effect(session, get_run(session, run_id)).flip_table
     assert flip_table is not None
-    # Right of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (mends d0 B and d2 B, breaks d1 A), judge 6 (mends d3 B).
+    # Correct labels of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (corrects d0 B and d2 B, introduces an error on
+    # d1 A), judge 6 (corrects d3 B).
     assert flip_table.roles == ("extractor", "critic", "judge")
     assert flip_table.shares == (4 / 8, 5 / 8, 6 / 8)
     assert [(step.total.corrected, step.total.regressed) for step in flip_table.steps] == [(2, 1), (1, 0)]
@@ -204,12 +205,12 @@ def test_flip_table(session, run_id):
 
 
 def test_summary_emphasises_the_main_finding(session, run_id):
-    told = summary(debate_effect(session, get_run(session, run_id)))
-    assert "".join(text for text, _ in told).startswith(
+    parts = summary(debate_effect(session, get_run(session, run_id)))
+    assert "".join(text for text, _ in parts).startswith(
         "The debate corrected 3 labels and introduced 1 error: 2 more right than"
     )
-    assert [text for text, strong in told if strong] == ["2 more right than the extractor alone"]
-    assert "Each label gained cost $" in "".join(text for text, _ in told)
+    assert [text for text, strong in parts if strong] == ["2 more right than the extractor alone"]
+    assert "Each label gained cost $" in "".join(text for text, _ in parts)
 
 
 @pytest.mark.parametrize(
@@ -231,10 +232,10 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
     review.edit(session, run_id, "d5", "a", False, actor="ann")
-    assert available_references(session, run_id)["reviewed"] == 0  # a draft settles nothing
+    assert available_references(session, run_id)["reviewed"] == 0  # an unsubmitted draft does not count
     review.submit(session, run_id, ["d5"], actor="ann")
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
-    # The person says: Alpha absent, Beta present (confirmed). The verdict said both.
+    # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
     found = scores.evaluate(session, get_run(session, run_id), "reviewed")
     assert found.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
     assert found.coverage.count("no_reference") == 7
@@ -268,8 +269,8 @@ def test_single_annotator_has_no_flip_table(project):
         protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
     )
     run = project.store.runs.create(settings, ["x"])
-    said = {"a": True, "b": True}
-    asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
+    values = {"a": True, "b": True}
+    asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
     session = sample_world.session_on(project)
     assert debate_effect(session, run).flip_table is None
     assert scores.evaluate(session, run).scores.counts == {"Alpha": Counts(tp=1), "Beta": Counts(fp=1)}
@@ -282,50 +283,50 @@ def test_gold_of_several_raters_is_their_majority(project):
         protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
     )
     run = project.store.runs.create(settings, ["x"])
-    said = {"a": True, "b": True}
-    asyncio.run(hold_debate(project, run.run_id, "x", {"annotator": said}, said))
+    values = {"a": True, "b": True}
+    asyncio.run(store_debate(project, run.run_id, "x", {"annotator": values}, values))
     session = sample_world.session_on(project)
-    # Alpha two to one, Beta a tie: no truth.
+    # Alpha has a majority of two to one; Beta is a tie and has no reference.
     found = scores.evaluate(session, run).scores
     assert found.counts == {"Alpha": Counts(tp=1), "Beta": Counts()}
     assert (found["accuracy"].value, found["subset_accuracy"].value) == (1.0, 1.0)
 
 
-def chosen_run(project):
-    """A choice: of three sports documents a debate mends one and breaks one, of one on politics nothing."""
+def choice_run(project):
+    """Store a choice run on three Sport documents (one corrected, one regressed) and one on Politics (unchanged)."""
     codebook = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
-    said = {"v": ("s", "p", "s"), "x": ("s", "s", "s"), "y": ("s", "s", "p"), "z": ("p", "p", "p")}
+    labels = {"v": ("s", "p", "s"), "x": ("s", "s", "s"), "y": ("s", "s", "p"), "z": ("p", "p", "p")}
     project.store.documents.add(
-        Document(id, {"text": "t"}, gold={"gold": {"label": gold}}) for id, (gold, _, _) in said.items()
+        Document(id, {"text": "t"}, gold={"gold": {"label": gold}}) for id, (gold, _, _) in labels.items()
     )
-    run = project.store.runs.create(make_settings(codebook), list(said))
+    run = project.store.runs.create(make_settings(codebook), list(labels))
 
     async def debates():
-        for id, (_, extractor, judge) in said.items():
+        for id, (_, extractor, judge) in labels.items():
             lists = {"extractor": {"label": extractor}, "critic": None, "judge": {"label": judge}}
-            await hold_debate(project, run.run_id, id, lists, {"label": judge})
+            await store_debate(project, run.run_id, id, lists, {"label": judge})
 
     asyncio.run(debates())
     return run.run_id
 
 
 def test_steps_that_undo_each_other_are_reported(project):
-    """On y the critic errs and the judge goes back to what the extractor said."""
+    # On y the critic introduces an error and the judge returns to the answer of the extractor.
     codebook = Codebook(labels=(Label(name="Alpha", id="a"), Label(name="Beta", id="b")))
     project.store.documents.add([Document("y", {"text": "t"}, gold={"gold": sample_world.both("a")})])
     run = project.store.runs.create(make_settings(codebook), ["y"])
-    lists = {role: sample_world.both(said) for role, said in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
-    asyncio.run(hold_debate(project, run.run_id, "y", lists, sample_world.both("a")))
-    said = "".join(text for text, _ in summary(debate_effect(sample_world.session_on(project), run)))
-    assert said.startswith(
+    lists = {role: sample_world.both(own) for role, own in (("extractor", "a"), ("critic", "ab"), ("judge", "a"))}
+    asyncio.run(store_debate(project, run.run_id, "y", lists, sample_world.both("a")))
+    text = "".join(part for part, _ in summary(debate_effect(sample_world.session_on(project), run)))
+    assert text.startswith(
         "The debate changed no label from wrong to right or back: exactly as many right as the extractor alone."
     )
-    assert said.endswith("A later step reversed what one step changed.")
+    assert text.endswith("A later step reversed what one step changed.")
 
 
 def test_choice_flips_are_counted_by_true_label(project):
     session = sample_world.session_on(project)
-    flip_table = debate_effect(session, get_run(session, chosen_run(project))).flip_table
+    flip_table = debate_effect(session, get_run(session, choice_run(project))).flip_table
     assert flip_table is not None
     assert (flip_table.documents, flip_table.cells) == (4, 4)
     assert flip_table.shares == (0.75, 0.75)
@@ -347,9 +348,9 @@ def test_scores_of_a_choice(project):
     run = project.store.runs.create(settings, list(gold))
 
     async def debates():
-        await hold_debate(project, run.run_id, "x", {"annotator": {"label": "s"}}, {"label": "s"})
-        await hold_debate(project, run.run_id, "y", {"annotator": {"label": "p"}}, {"label": "p"})
-        await hold_debate(project, run.run_id, "z", {"annotator": None}, {"label": None})
+        await store_debate(project, run.run_id, "x", {"annotator": {"label": "s"}}, {"label": "s"})
+        await store_debate(project, run.run_id, "y", {"annotator": {"label": "p"}}, {"label": "p"})
+        await store_debate(project, run.run_id, "z", {"annotator": None}, {"label": None})
 
     asyncio.run(debates())
     report = report_of(sample_world.session_on(project), run.run_id)
@@ -359,7 +360,7 @@ def test_scores_of_a_choice(project):
 
 
 def rating_run(project):
-    """Four ratings, one of them a point too high."""
+    """Store a rating run on four documents with one rating a point too high."""
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     project.store.documents.add(Document(f"r{n}", {"text": "t"}, gold={"gold": {"c": n}}) for n in range(1, 5))
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
@@ -367,7 +368,7 @@ def rating_run(project):
 
     async def debates():
         for n in range(1, 5):
-            await hold_debate(project, run.run_id, f"r{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
+            await store_debate(project, run.run_id, f"r{n}", {"annotator": {"c": n}}, {"c": n + 1 if n == 4 else n})
 
     asyncio.run(debates())
     return run.run_id
@@ -385,31 +386,31 @@ def test_confusion_matrix_has_the_points_of_the_dimensions_own_scale(project):
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d"])
     values = {"c": 2, "o": 4}
-    asyncio.run(hold_debate(project, run.run_id, "d", {"annotator": values}, values))
+    asyncio.run(store_debate(project, run.run_id, "d", {"annotator": values}, values))
     session, done = sample_world.session_on(project), project.store.runs.get(run.run_id)
     assert scores.rating_confusion(session, done, "c") == ((0, 0, 1), (0, 0, 0), (0, 0, 0))
     matrix = scores.rating_confusion(session, done, "o")
     assert (len(matrix), matrix[4][3]) == (5, 1)
 
 
-def test_several_raters_of_a_dimension(project):
-    """Their mean is the truth; each of them, their median and their agreement stand beside it."""
+def test_ratings_are_scored_against_the_mean_of_several_raters(project):
+    # The mean of the raters is the reference; the report also has each rater, their median and their agreement.
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     gold = [{"ann": 1, "bob": 2, "cy": 3}, {"ann": 5, "bob": 5, "cy": 2}, {"ann": 3, "bob": 4}]
     project.store.documents.add(
-        Document(f"d{n}", {"text": "t"}, gold={rater: {"c": value} for rater, value in said.items()})
-        for n, said in enumerate(gold)
+        Document(f"d{n}", {"text": "t"}, gold={rater: {"c": value} for rater, value in ratings.items()})
+        for n, ratings in enumerate(gold)
     )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0", "d1", "d2"])
 
     async def debates():
         for n, rated in enumerate((2, 4, 3)):
-            await hold_debate(project, run.run_id, f"d{n}", {"annotator": {"c": rated}}, {"c": rated})
+            await store_debate(project, run.run_id, f"d{n}", {"annotator": {"c": rated}}, {"c": rated})
 
     asyncio.run(debates())
     report = report_of(sample_world.session_on(project), run.run_id)
-    # The means are 2, 4 and 3.5: an error of half a point on one of three.
+    # The means are 2, 4 and 3.5: an error of half a point on one of three documents.
     assert (report["n"], report["labels"]["Clarity"]["mae"]) == (3, pytest.approx(0.5 / 3))
     # The medians are 2, 5 and 3.5.
     assert report["median"]["labels"]["Clarity"]["mae"] == pytest.approx(0.5)
@@ -417,25 +418,25 @@ def test_several_raters_of_a_dimension(project):
     assert report["raters"]["ann"]["labels"]["Clarity"]["mae"] == pytest.approx((1 + 1 + 0) / 3)
     assert -1 <= report["agreement"]["Clarity"] < 1
     assert available_references(sample_world.session_on(project), run.run_id)["gold"] == 3, (
-        "raters who differ are no tie"
+        "differing ratings are averaged and not a tie"
     )
 
 
-def test_several_raters_of_a_choice(project):
+def test_tied_raters_of_a_choice_give_no_reference(project):
     labels = (Label(name="Sport", id="s"), Label(name="Politics", id="p"))
     codebook = Codebook(kind="choice", labels=labels)
-    said = {"ann": {"label": "s"}, "bob": {"label": "p"}}
-    project.store.documents.add([Document("d0", {"text": "t"}, gold=said)])
+    gold = {"ann": {"label": "s"}, "bob": {"label": "p"}}
+    project.store.documents.add([Document("d0", {"text": "t"}, gold=gold)])
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0"])
-    asyncio.run(hold_debate(project, run.run_id, "d0", {"annotator": {"label": "s"}}, {"label": "s"}))
+    asyncio.run(store_debate(project, run.run_id, "d0", {"annotator": {"label": "s"}}, {"label": "s"}))
     report = report_of(sample_world.session_on(project), run.run_id)
-    assert (report["n"], report["accuracy"]) == (0, None), "a tie is no truth"
+    assert (report["n"], report["accuracy"]) == (0, None), "a tie has no reference"
     assert {rater: scores["accuracy"] for rater, scores in report["raters"].items()} == {"ann": 1.0, "bob": 0.0}
     assert list(report["agreement"]) == ["label"]
 
 
-def test_table_of_scores(session, run_id):
+def test_table_of_scores_has_a_row_per_label_and_average(session, run_id):
     lines = to_table(scores.evaluate(session, get_run(session, run_id))).removeprefix("\ufeff").splitlines()
     assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl,accuracy_low")
     assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
@@ -448,8 +449,8 @@ def test_table_of_scores(session, run_id):
     ]
 
 
-def test_authors_are_a_reference_beside_the_gold_of_others(project):
-    """On x the author stands alone against two readers; y was labelled by its author only."""
+def test_authors_are_a_reference_in_addition_to_gold(project):
+    # On x the author disagrees with two readers; y was labelled by its author only.
     reader = {"a": False, "b": False}
     gold = {"author": sample_world.both("a"), "ann": reader, "ben": reader}
     project.store.documents.add(
@@ -462,22 +463,22 @@ def test_authors_are_a_reference_beside_the_gold_of_others(project):
         protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
     )
     run = project.store.runs.create(settings, ["x", "y"])
-    said = sample_world.both("a")
+    values = sample_world.both("a")
     for id in ("x", "y"):
-        asyncio.run(hold_debate(project, run.run_id, id, {"annotator": said}, said))
+        asyncio.run(store_debate(project, run.run_id, id, {"annotator": values}, values))
     session = sample_world.session_on(project)
-    known = available_references(session, run.run_id)
-    assert known == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 2}
-    words = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
-    assert words == ["Authors", "Authors", "Rater ann"]
+    references = available_references(session, run.run_id)
+    assert references == {"gold": 2, "gold@ann": 1, "gold@author": 2, "gold@ben": 1, "reviewed": 0, "latent": 2}
+    titles = [reference_names(name).title for name in ("gold@author", "author", "gold@ann")]
+    assert titles == ["Authors", "Authors", "Rater ann"]
     found = report_of(session, run.run_id, "author")
     assert found["labels"] == report_of(session, run.run_id, "gold@author")["labels"]
     assert (found["n"], found["labels"]["Alpha"]["tp"], found["labels"]["Beta"]["fn"]) == (2, 2, 1)
-    # The majority of three has x without Alpha.
+    # The majority of the three raters has Alpha absent on x.
     assert report_of(session, run.run_id)["labels"]["Alpha"]["fp"] == 1
 
 
-def test_authors_are_listed_when_they_alone_labelled(project):
+def test_authors_are_listed_if_only_they_labelled(project):
     project.store.documents.add([Document("x", {"text": "t"}, gold={"author": sample_world.both("a")})])
     settings = RunSettings(
         protocol="single", codebook=sample_world.CODEBOOK, role_models={"annotator": ROLE_MODEL}, templates={}
@@ -496,7 +497,7 @@ def test_author_reference_without_author_labels_is_an_error(session, run_id):
     assert caught.value.remedy == "Raters of the gold labels: gold."
 
 
-def test_the_table_of_labels_counts_verdicts_and_scores_them(session, run_id):
+def test_label_table_has_counts_and_scores_of_verdicts(session, run_id):
     headings, rows = label_table(session, get_run(session, run_id))
     assert headings == ["label", "given", "Precision", "Recall", "F1"]
     assert [row[0] for row in rows] == ["Alpha", "Beta"]
@@ -507,7 +508,7 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     session.run_name = lambda id: f"Run {id}"
     page = html_report.html_report(session, get_run(session, run_id))
     matrices = page.split("<h2>Confusion matrices</h2>")[1].split("<h2>")[0]
-    # On d0 to d3: Alpha is right once of two in both rows, Beta always.
+    # On d0 to d3, Alpha is right on one of two documents in both rows and Beta on all.
     assert re.findall(r'<td( class="same")? style="[^"]*">(.*?)</td>', matrices) == [
         (' class="same"', "1 (50%)"), ("", "1 (50%)"), ("", "1 (50%)"), (' class="same"', "1 (50%)"),
         (' class="same"', "2 (100%)"), ("", "0"), ("", "0"), (' class="same"', "2 (100%)"),

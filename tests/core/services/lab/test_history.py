@@ -1,4 +1,4 @@
-"""Versions as a tree with scores and runs, and the messages of an edited template."""
+"""Tests of version history with scores and runs, and of rendered messages of an edited template."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.core.services.sessions import until
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # folder of the sample project
     workspace = Workspace()
     try:
         yield workspace.open(projects.ensure_sample(workspace), create=False)
@@ -38,17 +38,17 @@ def test_codebook_history_lists_versions_with_scores(session):
     label = book.labels[0]
     codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
     finish(session, trials.definition_change(session), samples.project_sample(session, 20))
-    held = finish(session, trials.definition_change(session), samples.held_out_sample(session))
+    held_out = finish(session, trials.definition_change(session), samples.held_out_sample(session))
     first, draft = history.codebook_history(session)
     assert (first.name, first.is_default, first.depth, draft.parent, draft.is_draft) == ("v1", True, 0, "v1", True)
     assert first.score.n == 20
     assert first.score.value.value > draft.score.value.value
-    assert draft.held_out.n == len(held.sample["strata"])
+    assert draft.held_out.n == len(held_out.sample["strata"])
     assert draft.gap == pytest.approx(draft.score.value.value - draft.held_out.value.value)
     assert session.store.lab.looks() == 1
     version = codebooks.save(session, codebooks.codebook_status(session).codebook)
     saved = history.codebook_history(session)[-1]
-    assert (saved.name, saved.score) == (f"v{version}", draft.score)  # the same words, the same score
+    assert (saved.name, saved.score) == (f"v{version}", draft.score)  # saving does not change the score
 
 
 def test_second_child_is_a_branch_and_runs_are_listed(session):
@@ -96,8 +96,8 @@ def test_preview_renders_messages_of_an_edited_template(session):
     with_same_model = templates.render_template(settings, block, "The labels are secret.", document)
     assert len(with_same_model) == 3  # extractor, critic and judge all get the definitions
     assert all("The labels are secret." in one.messages[0].content for one in with_same_model)
-    (alone,) = templates.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
-    assert alone.messages[0].content.startswith("Again: ")
+    (single,) = templates.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
+    assert single.messages[0].content.startswith("Again: ")
     with pytest.raises(PromptError) as raised:
         templates.render_template(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
     assert raised.value.line == 3

@@ -1,4 +1,4 @@
-"""Accepted lessons: tried together in the background on labelled documents, and undone together."""
+"""Tests of accepted lessons: one trial of all of them in the background, and one undo for all."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from core.services.review import codebook_examples, review
 from core.services.review.codebook_examples import CodebookExample
 from core.services.runs import planning
 from core.services.session import ProjectSession
-from tests.core.services.sessions import BOOK, make, studio, until
+from tests.core.services.sessions import BOOK, queue_runs, studio, until
 
 CLEAN, SERVICE = (label.id for label in BOOK.labels)
 
 
-def add(session: ProjectSession, text: str, service: bool, count: int, name: str) -> None:
-    """Add documents whose gold says whether the text is about service; none is about cleanliness."""
+def add_documents(session: ProjectSession, text: str, service: bool, count: int, name: str) -> None:
+    """Add documents with this gold value of Service; Cleanliness is absent from all."""
     gold = {"gold": {SERVICE: service, CLEAN: False}}
     session.store.documents.add([Document(f"{name}{n}", {"text": f"{text}, {n}."}, gold=gold) for n in range(count)])
 
 
 def accept_keyword(session: ProjectSession, label: str, word: str) -> None:
-    """Accept a keyword as the Codebook page does."""
+    """Accept a keyword in the same way as the Codebook page."""
     before = codebooks.codebook_status(session).codebook
     after = codebooks.change_label(before, label, keywords=(*before.label(label).keywords, word))
     codebooks.save_draft(session, after)
     lessons.record(session, before, after)
 
 
-def outcome(session: ProjectSession) -> lessons.AcceptedLessons:
-    """Return the accepted lessons once their trial has ended."""
+def wait_for_trial(session: ProjectSession) -> lessons.AcceptedLessons:
+    """Wait for the trial of the accepted lessons and return them."""
     until(lambda: (found := lessons.accepted(session)) is not None and not found.is_running)
     found = lessons.accepted(session)
     assert found is not None
@@ -38,29 +38,29 @@ def outcome(session: ProjectSession) -> lessons.AcceptedLessons:
 
 def test_lessons_are_tried_together_against_known_labels(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
-        add(session, "A porter helped", True, 9, "p")
-        add(session, "Porter and stout on tap", False, 5, "s")
+        add_documents(session, "A porter helped", True, 9, "p")
+        add_documents(session, "Porter and stout on tap", False, 5, "s")
         assert lessons.accepted(session) is None
         accept_keyword(session, SERVICE, "porter")
         shown = samples.development_ids(session)
-        helped, hurt = (sum(id.startswith(name) for id in shown) for name in "ps")
-        (label,) = [one for one in outcome(session).result.labels if one.name == "Service"]
-        assert (label.fixed, label.broken) == (helped, hurt)
-        assert outcome(session).result.n == len(shown)
-        accept_keyword(session, CLEAN, "tap")  # a bad lesson: the trial of both shows what it costs
-        found = outcome(session)
+        corrected, regressed = (sum(id.startswith(name) for id in shown) for name in "ps")
+        (label,) = [one for one in wait_for_trial(session).result.labels if one.name == "Service"]
+        assert (label.fixed, label.broken) == (corrected, regressed)
+        assert wait_for_trial(session).result.n == len(shown)
+        accept_keyword(session, CLEAN, "tap")  # a harmful lesson, visible in the trial of both
+        found = wait_for_trial(session)
         assert len(found.lessons) == 2
         assert {one.name: (one.fixed, one.broken) for one in found.result.labels} == {
-            "Service": (helped, hurt), "Cleanliness": (0, hurt)
+            "Service": (corrected, regressed), "Cleanliness": (0, regressed)
         }  # fmt: skip
-        assert suggestions.latest_scored_run(session) is None, "suggestions do not follow the trial of lessons"
+        assert suggestions.latest_scored_run(session) is None, "suggestions do not use the trial of lessons"
 
 
-def test_undo_takes_out_all_lessons_and_nothing_else(tmp_path):
+def test_undo_removes_all_lessons_and_keeps_other_changes(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
-        add(session, "A porter helped", True, 6, "p")
+        add_documents(session, "A porter helped", True, 6, "p")
         accept_keyword(session, SERVICE, "porter")
-        codebooks.save(session, codebooks.codebook_status(session).codebook)  # promoted by hand: version 2
+        codebooks.save(session, codebooks.codebook_status(session).codebook)  # version 2, saved by the user
         book = codebooks.codebook_status(session).codebook
         codebooks.save_draft(session, codebooks.change_label(book, CLEAN, description="Typed by hand."))
         accept_keyword(session, CLEAN, "spotless")
@@ -74,20 +74,20 @@ def test_undo_takes_out_all_lessons_and_nothing_else(tmp_path):
         assert lessons.accepted(session) is None
 
 
-def test_a_removed_keyword_and_a_new_definition_are_undone_too(tmp_path):
+def test_removed_keyword_and_new_definition_are_undone(tmp_path):
     with studio(tmp_path) as (_, session):
         before = codebooks.codebook_status(session).codebook
         after = codebooks.change_label(before, SERVICE, keywords=("friendly",), description="How staff treat guests.")
         codebooks.save_draft(session, after)
         lessons.record(session, before, after)
-        assert len(outcome(session).lessons) == 2
-        assert outcome(session).result is None, "no document has labels"
+        assert len(wait_for_trial(session).lessons) == 2
+        assert wait_for_trial(session).result is None, "no document has labels"
         lessons.undo(session)
         service = codebooks.codebook_status(session).codebook.label(SERVICE)
         assert (service.description, set(service.keywords)) == ("", {"staff", "friendly"})
 
 
-def test_lessons_that_were_discarded_with_the_draft_are_gone(tmp_path):
+def test_discarding_the_draft_removes_its_lessons(tmp_path):
     with studio(tmp_path) as (_, session):
         accept_keyword(session, SERVICE, "porter")
         codebooks.discard(session)
@@ -98,22 +98,22 @@ def test_lessons_that_were_discarded_with_the_draft_are_gone(tmp_path):
         assert "waiter" in codebooks.codebook_status(session).codebook.label(SERVICE).keywords
 
 
-def test_examples_from_review_and_suggestions_of_the_lab_are_lessons(tmp_path):
+def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
-        add(session, "A porter helped", True, 7, "p")
-        add(session, "We slept", False, 7, "n")
-        (run,) = make(session, planning.Plan())
+        add_documents(session, "A porter helped", True, 7, "p")
+        add_documents(session, "We slept", False, 7, "n")
+        (run,) = queue_runs(session, planning.Plan())
         session.start_or_resume(run.run_id).result(30)
         review.edit(session, run.run_id, "p0", SERVICE, True)
         review.submit(session, run.run_id, ["p0"])
         codebook_examples.add_example(session, run, CodebookExample("p0", SERVICE, "include", "A porter helped"))
         assert len(lessons.accepted(session).lessons) == 1
         suggestions.accept(session, suggestions.suggest_changes(session, run.run_id)[0])
-        found = outcome(session)
+        found = wait_for_trial(session)
         assert len(found.lessons) == 2
         assert sum(label.fixed for label in found.result.labels) > 0
         trial = session.store.lab.trials(lessons.SUBJECT)[-1]
-        assert "p0" not in trial.sample["strata"], "the document that the words come from is no test"
+        assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
         assert not any(samples.holdout_split(session).is_held_out(id) for id in trial.sample["strata"])
         lessons.undo(session)
         assert codebooks.codebook_status(session).codebook.labels == BOOK.labels

@@ -1,4 +1,4 @@
-"""Effect of a change, counted by hand.
+"""Tests of trial results, with effects counted by hand.
 
 ====  =====  ======  =====  =======================
 doc   ref.   before  after  effect
@@ -7,7 +7,7 @@ d0    A      A       A B    broken on B
 d1    A B    A       A B    fixed on B
 d2    B      A       A      as wrong as before
 d3    (none) (none)  (none) same
-d4    -      A       B      changed, nobody knows
+d4    -      A       B      changed, no reference
 d5    A      (open)  A      fixed on A
 d6    A B    B       A      fixed on A, broken on B
 ====  =====  ======  =====  =======================
@@ -48,9 +48,9 @@ def test_documents_are_sorted_by_effect_regressions_first():
 
 def test_scores_exclude_documents_without_a_verdict():
     found = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
-    # After: A tp d0 d1 d5 d6, fp d2, so F1 8/9; B tp d1, fp d0, fn d2 d6, so 2/5.
+    # F1 after the change: A has TP d0 d1 d5 d6 and FP d2, so 8/9; B has TP d1, FP d0, FN d2 d6, so 2/5.
     assert found.after.value == pytest.approx((8 / 9 + 2 / 5) / 2)
-    # The difference is on the five that have a verdict in both: A 3/4 of d0..d3, d6 before: tp 2, fp 1, fn 1: 2/3.
+    # The difference uses the five documents with a verdict in both. F1 of A before: TP 2, FP 1, FN 1, so 2/3.
     assert found.labels[0].change.value == pytest.approx(6 / 7 - 2 / 3)
     assert found.few
     assert found.left_out == 1
@@ -60,9 +60,9 @@ def test_sentence_states_the_result_of_the_comparison():
     same = compare_grids(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
     assert same.sentence == "Nothing changed."
     assert compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "No significant difference."
-    nobody = compare_grids(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
-    assert nobody.sentence == "No reference labels to compare with."
-    assert nobody.after.value is None
+    unknown = compare_grids(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
+    assert unknown.sentence == "No reference labels to compare with."
+    assert unknown.after.value is None
     many = [np.tile(grid, (20, 1)) for grid in (REFERENCE[[0, 1]], BEFORE[[0, 1]] * 0, REFERENCE[[0, 1]])]
     clear = compare_grids([f"x{n}" for n in range(40)], *many, BOOK)
     assert clear.sentence == "Better on A and B."
@@ -86,7 +86,7 @@ def test_rating_is_right_if_it_equals_the_reference():
     found = compare_grids(["d0", "d1"], reference, np.array([[1, 4], [X, 2]]), np.array([[1, 5], [3, 2]]), book)
     assert [one.effect for one in found.documents] == ["fixed", "fixed"]
     assert found.after.value == 1.0
-    mean = np.array([[3.5, 3.5]])  # of two raters: less than a point away is right
+    mean = np.array([[3.5, 3.5]])  # mean of two raters: less than a point away counts as right
     assert (
         compare_grids(["d0"], mean, np.array([[4.0, 5.0]]), np.array([[4.0, 4.0]]), book).documents[0].effect == "fixed"
     )

@@ -1,4 +1,4 @@
-"""Samples for trials: strata, reproducible by seed, never held-out documents."""
+"""Tests of samples for trials: strata, reproducible by seed, never held-out documents."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from hypothesis import strategies as st
 from core.documents import Document
 from core.errors import UsageError
 from core.services.lab import samples
-from tests.core.services.sessions import make, studio
+from tests.core.services.sessions import queue_runs, studio
 
 IDS = [f"d{n}" for n in range(100)]
-STANDING = {f"d{n}": (n % 4 != 0, n % 10 == 3) for n in range(90)}
+STATUS = {f"d{n}": (n % 4 != 0, n % 10 == 3) for n in range(90)}
 
 
 def test_stratified_sample_takes_a_quarter_per_stratum():
-    drawn = samples.draw_stratified(IDS, STANDING, 20, 0)
-    assert [list(drawn.values()).count(name) for name in samples.STRATA] == [5, 5, 5, 5]
-    assert all(STANDING[id][0] is False for id, stratum in drawn.items() if stratum == "wrong")
-    assert all(STANDING[id][1] for id, stratum in drawn.items() if stratum == "contested")
+    sample = samples.draw_stratified(IDS, STATUS, 20, 0)
+    assert [list(sample.values()).count(name) for name in samples.STRATA] == [5, 5, 5, 5]
+    assert all(STATUS[id][0] is False for id, stratum in sample.items() if stratum == "wrong")
+    assert all(STATUS[id][1] for id, stratum in sample.items() if stratum == "contested")
 
 
 def test_short_stratum_is_filled_with_random_documents():
-    drawn = samples.draw_stratified(IDS, {"d1": (False, False)}, 20, 0)
-    assert [list(drawn.values()).count(name) for name in samples.STRATA] == [1, 0, 0, 19]
+    sample = samples.draw_stratified(IDS, {"d1": (False, False)}, 20, 0)
+    assert [list(sample.values()).count(name) for name in samples.STRATA] == [1, 0, 0, 19]
 
 
 @given(st.integers(1, 120), st.integers(0, 5))
 def test_sample_is_reproducible_and_without_repeats(size: int, seed: int):
-    drawn = samples.draw_stratified(IDS, STANDING, size, seed)
-    assert len(drawn) == min(size, 100)
-    assert list(drawn) == list(samples.draw_stratified(reversed(IDS), STANDING, size, seed))
+    sample = samples.draw_stratified(IDS, STATUS, size, seed)
+    assert len(sample) == min(size, 100)
+    assert list(sample) == list(samples.draw_stratified(reversed(IDS), STATUS, size, seed))
 
 
 def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
@@ -40,13 +40,13 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         made = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
         session.store.documents.add([*made, Document("free", {"text": "x"})])
         first = samples.project_sample(session, 10, seed=3)
-        split, development, held = (
+        split, development, held_out = (
             samples.holdout_split(session),
             samples.development_ids(session),
             samples.held_out_ids(session),
         )
-        assert (split.development, split.held_out) == (len(development), len(held))
-        assert [id for id in (*development, *held) if split.is_held_out(id)] == held
+        assert (split.development, split.held_out) == (len(development), len(held_out))
+        assert [id for id in (*development, *held_out) if split.is_held_out(id)] == held_out
         assert [
             samples.visible_document(session, 1).id,
             samples.visible_document(session, samples.count_visible(session)).id,
@@ -56,17 +56,17 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         ]
         assert len(first.ids) == 10
         assert set(first.ids) <= set(development)
-        assert 8 <= len(held) <= 28  # three of ten, by hash
-        (run,) = make(session)
+        assert 8 <= len(held_out) <= 28  # about three of ten, chosen by hash
+        (run,) = queue_runs(session)
         session.start_or_resume(run.run_id).result()
-        assert samples.project_sample(session, 10, seed=3) == first  # a later run does not change who is in it
+        assert samples.project_sample(session, 10, seed=3) == first  # a later run does not change the sample
         assert samples.project_sample(session, 10, seed=4).run_id == run.run_id
-        assert set(samples.held_out_sample(session).ids) == set(held)
+        assert set(samples.held_out_sample(session).ids) == set(held_out)
         with pytest.raises(UsageError, match="held out"):
-            samples.single_document(session, held[0])
+            samples.single_document(session, held_out[0])
 
 
-def test_sample_without_reference_is_random_and_without_documents_an_error(tmp_path):
+def test_sample_is_random_without_reference_and_an_error_without_documents(tmp_path):
     with studio(tmp_path, documents=12) as (_, session):
         assert len(samples.project_sample(session, 5).ids) == 5
         with pytest.raises(UsageError, match="held-out"):

@@ -1,4 +1,4 @@
-"""Suggested definitions: parsed in any reasonable form, accepted field by field, requested once."""
+"""Tests of suggested definitions: parsing, acceptance by field, caching of requests."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from core.runs import RoleModel
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, suggestions, trials
 from core.services.runs import planning
-from tests.core.services.sessions import BOOK, make, studio, until
+from tests.core.services.sessions import BOOK, queue_runs, studio, until
 from tests.servers.scripted import Scripted, reply_with
 
 LABEL = Label(name="Service", include=("kind staff",), keywords=("staff", "friendly"))
-TOLD = {
+PROPOSAL = {
     "description": "How  staff\ntreat guests.",
     "add_keywords": ["porter", "Staff"],
     "remove_include": ["Kind staff"],
@@ -25,11 +25,13 @@ TOLD = {
 }
 
 
-@pytest.mark.parametrize("text", [json.dumps(TOLD), f"Here:\n```json\n{json.dumps(TOLD, indent=1)}\n```\nDone."])
-def test_proposal_is_read_bare_or_fenced(text):
-    after, why = suggestions.parse_proposal(text, LABEL)
-    assert (after.description, after.include, why) == ("How staff treat guests.", (), "w")
-    assert after.keywords == ("staff", "friendly", "porter")  # what is there already is not added
+@pytest.mark.parametrize(
+    "text", [json.dumps(PROPOSAL), f"Here:\n```json\n{json.dumps(PROPOSAL, indent=1)}\n```\nDone."]
+)
+def test_proposal_is_read_with_and_without_a_code_fence(text):
+    after, reason = suggestions.parse_proposal(text, LABEL)
+    assert (after.description, after.include, reason) == ("How staff treat guests.", (), "w")
+    assert after.keywords == ("staff", "friendly", "porter")  # an existing keyword is not added again
 
 
 @pytest.mark.parametrize("text", ["", "no", "{}", '{"labels": []}', '{"description": '])
@@ -39,15 +41,15 @@ def test_unreadable_proposal_is_an_error(text):
 
 
 def test_fields_of_wrong_type_are_ignored():
-    after, why = suggestions.parse_proposal(
+    after, reason = suggestions.parse_proposal(
         '{"description": 7, "add_keywords": "x", "add_include": [1, "a  b"], "why": []}', LABEL
     )
-    assert (after.description, after.keywords, after.include, why) == ("", LABEL.keywords, ("kind staff", "a b"), "")
+    assert (after.description, after.keywords, after.include, reason) == ("", LABEL.keywords, ("kind staff", "a b"), "")
 
 
 def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
     with (
-        Scripted(reply_with(json.dumps(TOLD | {"remove_include": []}))) as server,
+        Scripted(reply_with(json.dumps(PROPOSAL | {"remove_include": []}))) as server,
         studio(tmp_path, documents=0) as (space, session),
     ):
         space.use_connection("mock", server.url)
@@ -63,9 +65,9 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
             suggestions.propose_rewrite(session, planning.Plan(), service.id)
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
         proposal = suggestions.propose_rewrite(session, plan, service.id)
-        asked = server.requests[0]["messages"][-1]["content"]
-        assert "A porter helped" in asked
-        assert "was not given" in asked
+        prompt = server.requests[0]["messages"][-1]["content"]
+        assert "A porter helped" in prompt
+        assert "was not given" in prompt
         assert list(proposal.changes) == ["description", "keywords"]
         proposal = suggestions.accept_field(session, proposal, "keywords")
         assert codebooks.codebook_status(session).codebook.label(service.id).keywords[-1] == "porter"
@@ -93,11 +95,11 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         assert found[0].part == "keywords"
         assert "porter" in found[0].text or "helped" in found[0].text
         example = next(one for one in found if one.part == "include")
-        (later,) = make(session, planning.Plan(limit=1))
+        (later,) = queue_runs(session, planning.Plan(limit=1))
         session.start_or_resume(later.run_id).result(30)
         assert suggestions.latest_scored_run(session) == later.run_id
         assert suggestions.suggest_changes(session) != found
-        assert suggestions.suggest_changes(session, trial.after_run) == found  # of the run that was chosen
+        assert suggestions.suggest_changes(session, trial.after_run) == found  # suggestions of the chosen run
         suggestions.dismiss(session, found[0])
         assert found[0].name not in {one.name for one in suggestions.suggest_changes(session)}
         suggestions.accept(session, example)

@@ -1,4 +1,4 @@
-"""Sweeps: the grid, halving, a whole sweep with the built-in model, and one that goes on where it was."""
+"""Tests of sweeps: grid, successive halving, a sweep with the built-in model, pausing and resuming."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ def test_rungs_grow_to_the_whole_sample_for_the_last_two_cells(count: int, size:
     sizes = rung_sizes(count, size)
     assert list(sizes) == sorted(sizes)
     assert sizes[-1] == size
-    alive = count
+    remaining = count
     for _ in sizes[:-1]:
-        alive = len(survivors(dict.fromkeys(range(alive), 0.5)))
-    assert 1 <= alive <= 2
+        remaining = len(survivors(dict.fromkeys(range(remaining), 0.5)))
+    assert 1 <= remaining <= 2
     assert count_debates(count, size) <= count * size
 
 
-def test_better_half_of_cells_is_kept_and_ties_go_to_the_earlier():
+def test_better_half_of_cells_is_kept_and_ties_favour_the_earlier_cell():
     assert survivors({0: 0.1, 1: 0.9, 2: None, 3: 0.5, 4: 0.5}) == (1, 3, 4)
     assert survivors({0: 0.5, 1: 0.5}) == (0,)
 
 
 @pytest.fixture
 def workspace(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # and the prices
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # folder of the sample project
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # folder of the prices
     made = Workspace()
     yield made
     made.close()
@@ -73,7 +73,7 @@ def two_judges(session):
     return slot.slot, [now.base.name, templates.save_version(session, slot, "ecj").name]
 
 
-def test_a_sweep_ranks_its_cells_and_stops_poor_ones_early(session):
+def test_sweep_ranks_its_cells_and_stops_poor_cells_early(session):
     slot, names = two_judges(session)
     row = sweeps.start_sweep(session, spec(versions={slot: names}, size=8))
     until(lambda: not sweeps.is_sweep_active(session, row.sweep))
@@ -82,7 +82,7 @@ def test_a_sweep_ranks_its_cells_and_stops_poor_ones_early(session):
     first, second = sweeps.rank_cells(session, done)
     assert first.documents == second.documents == 8
     assert first.score.n == 8
-    assert first.score.value == second.score.value  # the built-in model reads no prompts
+    assert first.score.value == second.score.value  # the built-in model ignores prompts
     assert session.store.runs.all() == []
 
 
@@ -101,23 +101,23 @@ def test_paused_sweep_resumes_without_repeated_requests(workspace, session, monk
         )
         sweeps.pause_sweep(session, row.sweep)
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        stood = sweeps.find_sweep(session, row.sweep)
-        assert stood.state == "paused"
-        sweeps.resume_sweep(session, stood)
+        paused = sweeps.find_sweep(session, row.sweep)
+        assert paused.state == "paused"
+        sweeps.resume_sweep(session, paused)
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
         assert sweeps.find_sweep(session, row.sweep).state == "done"
-        asked = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
-        assert len(asked) == len(set(asked)) == 5 * (2 + 2)  # extractor and critic once, the judge with each prompt
+        prompts = [body["messages"][0]["content"] + body["messages"][-1]["content"] for body in server.requests]
+        assert len(prompts) == len(set(prompts)) == 5 * (2 + 2)  # extractor and critic once, the judge per prompt
 
 
 def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, session, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
-    call, reserved = 7 * 1e-6, 2048 * 1e-6  # dollars at 1 a million: what a call costs here, and the most that it may
+    call, reserved = 7 * 1e-6, 2048 * 1e-6  # actual and maximum cost of a call in dollars, at $1 per million tokens
     with Scripted(debating()) as server:
         workspace.use_connection("mock", server.url)
         models.set_price(workspace, "mock", "m", models.Price(prompt=0, completion=1))
         slot, names = two_judges(session)
-        budget = reserved + 16.5 * call  # the first cell has 15 calls; the second asks its judge five times
+        budget = reserved + 16.5 * call  # the first cell has 15 calls, the second five judge calls
         row = sweeps.start_sweep(
             session,
             spec(
@@ -125,17 +125,17 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
             ),
         )
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        stood = sweeps.find_sweep(session, row.sweep)
-        assert (stood.state, stood.progress["spent"]) == ("paused", True)
-        assert stood.message.startswith("$0.000119 of the budget of $0.0021635 is spent; the rest may not cover")
+        paused = sweeps.find_sweep(session, row.sweep)
+        assert (paused.state, paused.progress["spent"]) == ("paused", True)
+        assert paused.message.startswith("$0.000119 of the budget of $0.0021635 is spent; the rest may not cover")
         assert len(server.requests) == 17
-        whole, part = sweeps.rank_cells(session, stood)
-        assert (whole.documents, part.documents, part.remaining) == (5, 0, True)
-        assert (whole.cost_usd, part.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
+        complete, partial = sweeps.rank_cells(session, paused)
+        assert (complete.documents, partial.documents, partial.remaining) == (5, 0, True)
+        assert (complete.cost_usd, partial.cost_usd) == (pytest.approx(15 * call), pytest.approx(2 * call))
 
-        sweeps.resume_sweep(session, stood)  # as it is, not one further call may start
+        sweeps.resume_sweep(session, paused)  # with the same budget no further call may start
         until(lambda: not sweeps.is_sweep_active(session, row.sweep))
-        assert sweeps.find_sweep(session, row.sweep).message == stood.message
+        assert sweeps.find_sweep(session, row.sweep).message == paused.message
         assert len(server.requests) == 17
 
         sweeps.resume_sweep(session, sweeps.find_sweep(session, row.sweep), budget_usd=2 * budget)
@@ -143,4 +143,4 @@ def test_spent_budget_pauses_a_sweep_and_a_larger_one_resumes_it(workspace, sess
         done = sweeps.find_sweep(session, row.sweep)
         assert (done.state, done.message, done.progress["spent"]) == ("done", "", False)
         assert [place.documents for place in sweeps.rank_cells(session, done)] == [5, 5]
-        assert len(server.requests) == 20  # nothing was asked twice
+        assert len(server.requests) == 20  # no request is repeated

@@ -1,4 +1,4 @@
-"""Trying a change: what is asked again, what comes from the store, and how long it takes with the built-in model."""
+"""Tests of trials of a change: new and reused calls, forecasts, refused drafts, results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.core.services.sessions import studio, until
 from tests.servers.scripted import Scripted, debating, role_of
 
 
-def finished(session, trial):
+def finish_trial(session, trial):
     until(lambda: not trials.is_trial_active(session, trial))
     return trials.trial_status(session, trial)
 
@@ -45,28 +45,28 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
         slot = edit_judge(session)
         sample = draws.project_sample(session, 5)
-        told = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
-        assert (told.calls, told.reused, told.cost_usd) == (20, 10, None)
-        tried = finished(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
-        assert (tried.state, tried.ended) == ("done", 5)
+        forecast = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
+        assert (forecast.calls, forecast.reused, forecast.cost_usd) == (20, 10, None)
+        trial = finish_trial(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
+        assert (trial.state, trial.ended) == ("done", 5)
         first = [role_of(body) for body in server.requests]
         assert {role: first.count(role) for role in set(first)} == {"extractor": 5, "critic": 5, "judge": 10}
-        assert (tried.calls, tried.reused) == (20, 10)
+        assert (trial.calls, trial.reused) == (20, 10)
 
         server.requests.clear()
         edit_judge(session, "Weigh it.")
-        told = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
-        assert (told.calls, told.reused) == (5, 25)  # the judge on five documents; all of what stood before is known
-        again = finished(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
+        forecast = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
+        assert (forecast.calls, forecast.reused) == (5, 25)  # the judge on five documents; all other replies are stored
+        again = finish_trial(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
         assert [role_of(body) for body in server.requests] == ["judge"] * 5
         assert (again.after.calls, again.after.cached_calls) == (5, 10)
-        assert again.trial.before_run == tried.trial.before_run  # what stood before is not run twice
+        assert again.trial.before_run == trial.trial.before_run  # the run before the change is reused
         assert "Weigh it." in server.requests[0]["messages"][-1]["content"]
 
         server.requests.clear()
         same = trials.start_trial(session, trials.prompt_change(session, slot, plan), sample)
-        assert (same, server.requests) == (again.trial, [])  # nothing changed since: nothing is asked
-        assert session.store.runs.all() == []  # and the list of runs stays clear
+        assert (same, server.requests) == (again.trial, [])  # without a change no requests are sent
+        assert session.store.runs.all() == []  # runs of trials are not listed
 
 
 def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
@@ -94,7 +94,7 @@ def test_hostile_template_is_refused_before_the_trial_starts(tmp_path):
 
 @pytest.fixture
 def session(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # where the sample project goes
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # folder of the sample project
     workspace = Workspace()
     try:
         yield workspace.open(sample_projects.ensure_sample(workspace), create=False)
@@ -107,8 +107,8 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
     book = codebooks.current(session)
     label = book.labels[0]
     codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
-    tried = finished(session, trials.start_trial(session, trials.definition_change(session), sample))
-    found = trials.trial_result(session, tried.trial)
+    trial = finish_trial(session, trials.start_trial(session, trials.definition_change(session), sample))
+    found = trials.trial_result(session, trial.trial)
     assert len(found.documents) == 20
     assert found.count("broken") > 0
     assert next(one for one in found.labels if one.name == label.name).broken == found.count("broken")
@@ -118,17 +118,17 @@ def test_trial_of_a_definition_compares_twenty_documents(session):
 
     version = codebooks.save(session, codebooks.codebook_status(session).codebook, "fewer words")
     settings = trials.base_settings(session)
-    assert (settings.codebook_version, settings.codebook.hash) == (version, tried.after.settings.codebook.hash)
+    assert (settings.codebook_version, settings.codebook.hash) == (version, trial.after.settings.codebook.hash)
 
 
 def test_added_and_removed_labels_are_not_compared(session):
     book = codebooks.current(session)
     grown, _ = codebooks.add_label(codebooks.delete_label(book, book.labels[0].id), "Parking")
     codebooks.save_draft(session, grown)
-    tried = finished(
+    trial = finish_trial(
         session, trials.start_trial(session, trials.definition_change(session), draws.project_sample(session, 5))
     )
-    found = trials.trial_result(session, tried.trial)
+    found = trials.trial_result(session, trial.trial)
     assert [label.name for label in found.labels] == list(book.names[1:])
 
 

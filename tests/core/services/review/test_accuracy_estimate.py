@@ -1,4 +1,4 @@
-"""Accuracy estimates of a run, from real decisions in a project."""
+"""Tests of accuracy estimates of a run from reviews in a project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CLEAN, STAFF = (label.id for label in BOOK.labels)
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory):
-    """48 documents: in every fourth one "clean" means nothing (a clean record), which the word lists take for dirt."""
+    """Return a run on 48 documents; in every fourth the word lists take "a clean record" for cleanliness."""
     workspace = Workspace()
     session = workspace.open(tmp_path_factory.mktemp("proof") / "p.duckdb")
     texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
@@ -35,12 +35,12 @@ def world(tmp_path_factory: pytest.TempPathFactory):
     session.start_or_resume(made.run_id).result(60)
     row = session.store.runs.get(made.run_id)
     assert row is not None
-    yield session, row.model_copy(update={"created_at": 1_763_000_000.0})  # fixes which documents are drawn
+    yield session, row.model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     workspace.close()
 
 
 def _review(session: ProjectSession, run: RunRow, count: int) -> None:
-    """Go on in the order of the queue."""
+    """Review the next documents of the queue."""
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     for line in listed.lines:
         number = int(line.document_id[1:])
@@ -53,11 +53,11 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     queue.save_review_settings(session, ReviewSettings(even=0.5))
-    nothing = accuracy_estimate.estimate_accuracy(session, run)
-    assert (nothing.documents, nothing.reviewed, nothing.drawn, nothing.known) == (48, 0, 0, False)
-    assert nothing.more() is None
-    assert nothing.missing == 5
-    assert nothing.labels[0].naive == pytest.approx(0.75)  # what the word lists say of Clean; half of them is true
+    empty = accuracy_estimate.estimate_accuracy(session, run)
+    assert (empty.documents, empty.reviewed, empty.drawn, empty.known) == (48, 0, 0, False)
+    assert empty.more() is None
+    assert empty.missing == 5
+    assert empty.labels[0].naive == pytest.approx(0.75)  # share by the word lists; the true share is 0.5
     _review(session, run, 24)
     found = accuracy_estimate.estimate_accuracy(session, run)
     assert found.reviewed == 24
@@ -70,7 +70,7 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert 0.5 in clean.powered.interval
     assert clean.naive == pytest.approx(0.75)
     scored = evaluate(session, run, "reviewed")
-    assert scored.scores["accuracy"] == found.right  # one estimator, whatever the queue sent
+    assert scored.scores["accuracy"] == found.right  # the scores use the same estimator
     assert scored.scores["macro_f1"] == found.f1
     assert scored.scores.labels[found.labels[0].name]["f1"] == found.labels[0].f1
     assert (scored.basis.design, scored.basis.units, scored.basis.population) == ("sample", found.drawn, 48)
@@ -82,14 +82,14 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
     review.undo(session, actor="ada")
     _review(session, run, 24)
-    whole = accuracy_estimate.estimate_accuracy(session, run)
-    assert (whole.reviewed, whole.right.value) == (48, pytest.approx(0.875))
-    assert whole.right.interval is not None
-    assert whole.right.interval.high - whole.right.interval.low < 1e-9
-    assert whole.labels[0].powered.value == pytest.approx(0.5)
+    complete = accuracy_estimate.estimate_accuracy(session, run)
+    assert (complete.reviewed, complete.right.value) == (48, pytest.approx(0.875))
+    assert complete.right.interval is not None
+    assert complete.right.interval.high - complete.right.interval.low < 1e-9
+    assert complete.labels[0].powered.value == pytest.approx(0.5)
 
 
-def test_documents_chosen_by_hand_do_not_count_for_the_estimate(tmp_path: Path) -> None:
+def test_documents_chosen_by_hand_are_excluded_from_the_estimate(tmp_path: Path) -> None:
     workspace = Workspace()
     try:
         session = workspace.open(tmp_path / "p.duckdb")
@@ -109,7 +109,7 @@ def test_documents_chosen_by_hand_do_not_count_for_the_estimate(tmp_path: Path) 
         workspace.close()
 
 
-def test_accuracy_of_choices_per_label_and_of_ratings_by_scale() -> None:
+def test_accuracy_of_choices_is_per_label_and_of_ratings_by_scale() -> None:
     choice = Codebook(kind="choice", labels=(Label(name="A"), Label(name="B")))
     assert accuracy_estimate._expand(choice, np.array([[1.0], [0.0]])).tolist() == [[0, 1], [1, 0]]
     rating = Codebook(kind="rating", labels=(Label(name="Fluent"), Label(name="True", scale=Scale(min=0, max=2))))

@@ -1,4 +1,4 @@
-"""Two readers of the same documents, and one before and after the verdict is shown, counted by hand."""
+"""Tests of the agreement of reviewers and of blind review, counted by hand."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from core.services.codebooks import staleness
 from core.services.review import agreement, queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
 from tests.core.services import sample_world
-from tests.core.store.helpers import hold_debate
+from tests.core.store.helpers import store_debate
 
 
-def read(session, run, actor, document, **values):
+def submit_review(session, run, actor, document, **values):
     for item, value in values.items():
         review.edit(session, run.run_id, document, item, value, actor=actor)
     review.submit(session, run.run_id, [document], actor=actor)
 
 
-def test_agreement_of_two_reviewers(session, run):
-    """On Alpha they say TT, FF, TF, FF: 3 of 4 the same; by chance 3/4 x 2/4 ... p_e = .5 x .25 + .5 x .75 = .5, so
-    kappa = (.75 - .5) / .5 = .5."""
+def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
+    # The labels of Alpha are TT, FF, TF, FF: observed agreement 3/4, chance agreement .5 x .25 + .5 x .75 = .5, so
+    # kappa = (.75 - .5) / .5 = .5.
     for document, first, second in (
         ("d0", True, True),
         ("d1", False, False),
         ("d2", True, False),
         ("d3", False, False),
     ):
-        read(session, run, "ann", document, a=first, b=True)
-        read(session, run, "bob", document, a=second, b=True)
-    read(session, run, "ann", "d5", a=True, b=True)  # one reader only
+        submit_review(session, run, "ann", document, a=first, b=True)
+        submit_review(session, run, "bob", document, a=second, b=True)
+    submit_review(session, run, "ann", "d5", a=True, b=True)  # reviewed once only
     report = agreement.agreement_report(session, run)
     assert (report.reviewers, report.documents) == ({"ann": 5, "bob": 4}, 4)
     alpha, beta = report.items
     assert (alpha.n, alpha.observed, alpha.kappa) == (4, 0.75, pytest.approx(0.5))
-    assert (beta.observed, beta.kappa, beta.alpha) == (1.0, None, None)  # a single value was ever used
+    assert (beta.observed, beta.kappa, beta.alpha) == (1.0, None, None)  # undefined, as all values are equal
     (disagreement,) = report.disagreements
     assert (disagreement.document_id, disagreement.item, disagreement.values) == (
         "d2",
@@ -48,13 +48,13 @@ def test_agreement_of_two_reviewers(session, run):
 
 
 def test_adjudication_counts_until_it_is_undone(session, run):
-    read(session, run, "ann", "d2", a=True, b=True)
-    read(session, run, "bob", "d2", a=False, b=True)
-    assert queue.review_row(session, run, "d2").values["a"] is False  # the last who submitted
+    submit_review(session, run, "ann", "d2", a=True, b=True)
+    submit_review(session, run, "bob", "d2", a=False, b=True)
+    assert queue.review_row(session, run, "d2").values["a"] is False  # the last submitted review counts
     agreement.adjudicate(session, run, "d2", "a", True, actor="cy")
     (disagreement,) = agreement.agreement_report(session, run).disagreements
     assert (disagreement.decided, disagreement.by) == (True, "cy")
-    read(session, run, "bob", "d2", a=False)
+    submit_review(session, run, "bob", "d2", a=False)
     assert queue.review_row(session, run, "d2").values["a"] is True
     review.undo(session, actor="cy")
     assert agreement.agreement_report(session, run).open
@@ -66,7 +66,7 @@ def test_adjudication_counts_until_it_is_undone(session, run):
 
 
 def test_unsubmitted_second_review_changes_nothing(session, run):
-    read(session, run, "ann", "d1", a=True)
+    submit_review(session, run, "ann", "d1", a=True)
     review.edit(session, run.run_id, "d1", "a", False, actor="bob")
     assert queue.review_row(session, run, "d1").values["a"] is True
     assert queue.review_row(session, run, "d1").status == "Submitted"
@@ -77,44 +77,44 @@ def test_unsubmitted_second_review_changes_nothing(session, run):
 
 
 def test_labels_changed_after_seeing_another_review_do_not_count(session, run):
-    """On d0 Bob adopts Ann's label after he has submitted his own; d1 and d2 are independent: A is equal on one."""
+    # On d0 Bob adopts Ann's label after submitting his own. d1 and d2 are independent; Alpha agrees on one of them.
     for document, first, second in (("d0", True, False), ("d1", True, True), ("d2", True, False)):
-        read(session, run, "ann", document, a=first, b=True)
-        read(session, run, "bob", document, a=second, b=True)
+        submit_review(session, run, "ann", document, a=first, b=True)
+        submit_review(session, run, "bob", document, a=second, b=True)
     report = agreement.agreement_report(session, run)
     assert (report.documents, report.dependent, report.items[0].n) == (3, 0, 3)
-    read(session, run, "bob", "d0", a=True)
+    submit_review(session, run, "bob", "d0", a=True)
     report = agreement.agreement_report(session, run)
     assert (report.documents, report.dependent) == (3, 1)
     assert (report.items[0].n, report.items[0].observed) == (2, 0.5)
 
 
-def test_second_review_counts_as_blind(session, run):
-    read(session, run, "ann", "d1", a=True, b=True)
+def test_second_review_is_blind(session, run):
+    submit_review(session, run, "ann", "d1", a=True, b=True)
     assert agreement.blind_report(session, run).blind.n == 0
-    read(session, run, "bob", "d1", a=False, b=True)
+    submit_review(session, run, "bob", "d1", a=False, b=True)
     assert agreement.blind_report(session, run).blind.n == 2
 
 
 def test_blind_decisions_measure_anchoring(session, run):
-    """d0 ends in A, d1 in B. Blind on d0: A B, then B is changed to absent, as the verdict has it; blind on d1: B,
-    unchanged; d2 (A B) is decided in sight of the verdict, as it has it but for B."""
+    # The verdicts are A on d0, B on d1, A B on d2. On d0 the blind review is A B and then changes to the verdict; on d1
+    # the blind review is B and stays. d2 is reviewed with the verdict shown and differs from it on B.
     queue.save_review_settings(session, ReviewSettings(blind=True))
     for document, values in (("d0", {"a": True, "b": True}), ("d1", {"a": False, "b": True})):
         for item, value in values.items():
             review.edit(session, run.run_id, document, item, value, actor="ann")
         review.reveal(session, run.run_id, document, actor="ann")
-    read(session, run, "ann", "d0", b=False)
+    submit_review(session, run, "ann", "d0", b=False)
     review.submit(session, run.run_id, ["d1"], actor="ann")
     queue.save_review_settings(session, ReviewSettings(blind=False))
-    read(session, run, "ann", "d2", b=False)
+    submit_review(session, run, "ann", "d2", b=False)
     report = agreement.blind_report(session, run)
     assert (report.changed.count, report.changed.n, report.towards) == (1, 4, 1)
     assert (report.blind.count, report.blind.n) == (3, 4)
     assert (report.shown.count, report.shown.n) == (1, 2)
     assert report.changed.share.value == 0.25
     assert report.changed.share.interval is not None
-    assert report.shown.share.interval is None  # of one document
+    assert report.shown.share.interval is None  # a single document has no interval
 
 
 def test_review_is_stale_after_definition_change_until_confirmed(session, run):
@@ -128,19 +128,19 @@ def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d0", "d1"]
     assert queue.reason_counts(session, run, actor="ann")["stale"] == 2
-    review.submit(session, run.run_id, ["d0"], actor="ann")  # looked at again
+    review.submit(session, run.run_id, ["d0"], actor="ann")  # confirmed under the new definition
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d1"]
 
 
-def test_runs_that_disagree_and_documents_by_length(session, run, project):
+def test_queue_filters_by_disagreeing_runs_and_by_length(session, run, project):
     other = session.store.runs.create(run.settings, ["d0", "d1"])
 
-    async def again():
-        await hold_debate(project, other.run_id, "d0", {"extractor": {"a": True}}, {"a": True, "b": True})
-        await hold_debate(project, other.run_id, "d1", {"extractor": {"b": True}}, {"a": False, "b": True})
+    async def debates():
+        await store_debate(project, other.run_id, "d0", {"extractor": {"a": True}}, {"a": True, "b": True})
+        await store_debate(project, other.run_id, "d1", {"extractor": {"b": True}}, {"a": False, "b": True})
 
-    asyncio.run(again())
+    asyncio.run(debates())
     found = queue.review_page(session, run, QueueFilter(reason="samples")).rows
     assert [row.document_id for row in found] == ["d0"]
     assert queue.review_page(session, run, QueueFilter(length="over 150 words")).total == 0
@@ -148,10 +148,10 @@ def test_runs_that_disagree_and_documents_by_length(session, run, project):
 
 
 def test_annotators_are_compared_with_the_latent_truth(session, run):
-    """The roles of the run and two reviewers, whose answers are the only reference."""
+    # The raters are the roles of the run and two reviewers.
     for name in ("ann", "bob"):
         for document in ("d0", "d1", "d2", "d3"):
-            read(session, run, name, document, a=document in ("d0", "d1"), b=True)
+            submit_review(session, run, name, document, a=document in ("d0", "d1"), b=True)
     found = {one.name: one for one in agreement.rater_quality(session, run, "a")}
     assert {"reviewed by ann", "reviewed by bob"} < set(found)
     assert found["reviewed by ann"].documents == 4

@@ -1,4 +1,4 @@
-"""A correction becomes an example or a keyword; the document that lent it is no test any more."""
+"""Tests of codebook examples from corrections; their documents are excluded from scores."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_correction_suggests_the_misleading_words(session: ProjectSession) -> No
     run = _run(session)
     assert _suggested(session, run, "d0") == ()
     _correct(session, run, "d0", PRICE, False)
-    (lesson,) = _suggested(session, run, "d0")
-    assert (lesson.label_id, lesson.part) == (PRICE, "exclude")
-    assert "cleaning fee" in lesson.text
+    (example,) = _suggested(session, run, "d0")
+    assert (example.label_id, example.part) == (PRICE, "exclude")
+    assert "cleaning fee" in example.text
     _correct(session, run, "d3", STAFF, True)
     (missed,) = _suggested(session, run, "d3")
     assert (missed.label_id, missed.part) == (STAFF, "include")
@@ -84,14 +84,14 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
     run = _run(session)
     for document in ("d0", "d1", "d2"):
         review.submit(session, run.run_id, [document])
-    lesson = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
-    found = codebook_examples.preview_example(session, run, lesson)
+    example = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
+    found = codebook_examples.preview_example(session, run, example)
     assert (found.version, found.matching, found.stale, found.touched) == (2, 2, 3, 3)
     assert (found.net.corrected, found.net.regressed, found.net.documents) == (0, 1, 2)
     (change,) = found.changes
     assert (change.name, [field.field for field in change.fields]) == ("Price", ["does not count"])
     assert session.store.codebooks.latest().version == 1  # type: ignore[union-attr]
-    assert codebook_examples.add_example(session, run, lesson, actor="ada") == 2
+    assert codebook_examples.add_example(session, run, example, actor="ada") == 2
     latest = session.store.codebooks.latest()
     assert latest is not None
     assert latest.codebook.label(PRICE).exclude == ("a cleaning fee",)
@@ -107,20 +107,20 @@ def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) 
     assert found is not None
     ((example, effect),) = codebook_examples.open_suggestions(session, run, found)
     assert effect is not None
-    review.submit(session, run.run_id, ["d9"])  # the same fee, as a price
+    review.submit(session, run.run_id, ["d9"])  # here the fee is a price
     assert codebook_examples.open_suggestions(session, run, found) == [(example, None)]
 
 
 def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSession) -> None:
-    """The run before knows nothing of the example and is tested on all four; the run after is tested on three. A
-    version without the example is tested on all again."""
+    # The run before the example is scored on all four documents, the run after it on three. A run with the restored
+    # codebook, which lacks the example, is scored on all four again.
     before = _run(session)
     review.submit(session, before.run_id, ["d0", "d1"])
     codebook_examples.add_example(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
     after = _run(session)
     assert sample_world.report(session, before.run_id)["n"] == 4
-    told = sample_world.report(session, after.run_id)
-    assert (told["n"], told["excluded"]) == (3, 0)
+    report = sample_world.report(session, after.run_id)
+    assert (report["n"], report["excluded"]) == (3, 0)
     estimate = accuracy_estimate.estimate_accuracy(session, before)
     assert (estimate.documents, estimate.examples) == (4, 0)
     estimate = accuracy_estimate.estimate_accuracy(session, after)

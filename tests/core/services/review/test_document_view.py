@@ -1,4 +1,4 @@
-"""What the drawer shows of a document, and what it hides from a reader who has not submitted."""
+"""Tests of the document view: its contents, and the parts hidden from a second reviewer before submission."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_reviews_replace_gold_as_reference(session):
     assert len(shown["history"]) == 3  # the value, the note, and the status Draft
 
 
-def test_a_second_reader_sees_nothing_of_others_until_submitting(session):
+def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
     review.edit(session, session.run_id, "d1", "a", False, actor="ann")
     review.mark(session, session.run_id, "d1", "note", "because", actor="ann")
     review.submit(session, session.run_id, ["d1"], actor="ann")
@@ -68,7 +68,7 @@ def test_a_second_reader_sees_nothing_of_others_until_submitting(session):
     assert hidden["fields"]["text"] == "text number 1"
     for part in ("annotations", "reference", "evidence", "debates", "notes", "history"):
         assert not hidden[part]
-    assert view(session, "d1", actor="bob", runs=[])["annotations"] == []  # nor on a page without a run
+    assert view(session, "d1", actor="bob", runs=[])["annotations"] == []  # the same on pages without a run
 
     for item in ("a", "b"):
         review.edit(session, session.run_id, "d1", item, True, actor="bob")
@@ -79,18 +79,18 @@ def test_a_second_reader_sees_nothing_of_others_until_submitting(session):
     assert {"ann", "bob", "Gold"} <= set(columns(shown))
 
 
-def test_without_a_run_there_are_text_and_gold_alone(session):
+def test_view_without_a_run_has_text_and_gold_only(session):
     shown = view(session, "d1", runs=[])
     assert columns(shown) == {"Gold": sample_world.both("ab")}
     assert (shown["debates"], shown["history"], shown["hidden"]) == ([], [], False)
 
 
-def test_two_runs_have_a_column_each_and_no_roles(session):
+def test_view_of_two_runs_has_one_column_each_and_no_roles(session):
     run = session.store.runs.get(session.run_id)
     shown = view(session, "d1", runs=[run, run])
     assert [column["by"] for column in shown["annotations"]] == ["gold", "verdict", "verdict"]
     assert len(shown["debates"]) == 2
 
 
-def test_an_unknown_document_gives_none(session):
+def test_unknown_document_has_no_view(session):
     assert view(session, "d99") is None

@@ -1,4 +1,4 @@
-"""Plans of a review: how many reviews a claim takes, and when they are enough, from real decisions in a project."""
+"""Tests of review plans: the number of reviews that a claim needs, and the status after reviews in a project."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ SHARE = Plan("share", CLEAN, 0.12, 0.1)
 
 @pytest.fixture(scope="module")
 def annotated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """200 documents; in every fourth "clean" is a clean record, which the word lists take for dirt: truth is a half."""
+    """Return a project and its run on 200 documents; in every fourth the word lists misread "a clean record".
+
+    The true share of Clean is one half.
+    """
     workspace = Workspace()
     path = tmp_path_factory.mktemp("plan") / "p.duckdb"
     session = workspace.open(path)
@@ -43,7 +46,7 @@ def annotated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 
 @pytest.fixture
 def world(annotated: tuple[Path, str], tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
-    """A copy of the annotated project and its run, of a fixed date, which fixes the draws."""
+    """Return a copy of the annotated project and its run with a fixed date, which makes the draws reproducible."""
     path, run_id = annotated
     copy_project(path, tmp_path / "p.duckdb")
     workspace = Workspace()
@@ -66,7 +69,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
         review.submit(session, run.run_id, [document], actor="ada", draw=draw)
 
 
-def test_a_share_is_planned_reviewed_and_claimed(world: tuple[ProjectSession, RunRow]) -> None:
+def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     needed = plan.plan_reviews(session, run, SHARE, 0.5)
     finer = plan.plan_reviews(session, run, Plan("share", CLEAN, 0.06, 0.1), 0.5)
@@ -91,16 +94,16 @@ def test_a_share_is_planned_reviewed_and_claimed(world: tuple[ProjectSession, Ru
     assert plan.current_plan(session, run) is None
 
 
-def test_the_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRow]) -> None:
+def test_queue_is_drawn_for_the_planned_label(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
     plan.save_plan(session, run, Plan("f1", STAFF, 0.1, 0.1, 50))
     queue.list_queue(session, run, QueueFilter(sort="queue"), actor="ada")
     before, after = (_sizes(session, run, frame) for frame in (1, 2))
-    assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "Staff counts, Clean does not"
+    assert after["d001"] / after["d000"] > before["d001"] / before["d000"], "only Staff affects the sizes"
 
 
-def test_f1_is_looked_at_once_after_the_planned_number(world: tuple[ProjectSession, RunRow]) -> None:
+def test_f1_is_tested_once_after_the_planned_number(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     needed = plan.plan_reviews(session, run, Plan("f1", CLEAN, 0.2, 0.1), 0.5)
     assert needed is not None
@@ -113,7 +116,7 @@ def test_f1_is_looked_at_once_after_the_planned_number(world: tuple[ProjectSessi
     status = plan.plan_status(session, run, made)
     assert status.enough
     assert status.estimate.interval is not None
-    assert 0.8 in status.estimate.interval  # all 100 found, 50 too many
+    assert 0.8 in status.estimate.interval  # 100 true positives and 50 false positives
     assert plan.describe_result(BOOK, status).startswith("F1 of Clean is 0.")
 
 
@@ -121,7 +124,7 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
     session, run = world
     assert plan.plan_reviews(session, run, Plan("error", "", 0.4, 0.2), 0.5) == 36
     loose = Plan("error", "", 0.45, 0.2, 120)
-    _review(session, run, 20)  # before the plan: with unequal probabilities
+    _review(session, run, 20)  # reviews before the plan are drawn with unequal probabilities
     plan.save_plan(session, run, loose)
     assert plan.plan_status(session, run, loose).drawn == 0
     _review(session, run, loose.reviews)
@@ -135,7 +138,7 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
 
 
 def _other_run(session: ProjectSession) -> RunRow:
-    """A run with worse word lists: it takes a record for staff."""
+    """Return a run with worse word lists, in which "record" is a keyword of Staff."""
     worse = Codebook(labels=(BOOK.labels[0], Label(name="Staff", keywords=("staff", "record"))))
     version = session.store.codebooks.save(worse)
     settings = planning.build_settings(planning.Plan(protocol="single"), worse, version, session.models)
@@ -144,8 +147,8 @@ def _other_run(session: ProjectSession) -> RunRow:
     return session.run(made.run_id)
 
 
-def test_two_runs_are_told_apart_on_documents_where_they_differ(world: tuple[ProjectSession, RunRow]) -> None:
-    """The first run is right on 12.5% more labels: on Staff in every fourth document."""
+def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[ProjectSession, RunRow]) -> None:
+    # The first run is right on 12.5% more labels: on Staff in every fourth document.
     session, run = world
     other = _other_run(session)
     coarse, fine = (plan.plan_reviews(session, run, Plan("better", "", points, 0, other=other.run_id), 0.5)
@@ -159,7 +162,9 @@ def test_two_runs_are_told_apart_on_documents_where_they_differ(world: tuple[Pro
     plan.save_plan(session, run, made)
     assert plan.current_plan(session, run) == made
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=20), actor="ada")
-    assert sum(int(document[1:]) % 4 == 3 for document in listed.draws) > 12, "where the runs differ"
+    assert sum(int(document[1:]) % 4 == 3 for document in listed.draws) > 12, (
+        "documents on which the runs differ come first"
+    )
     status = plan.plan_status(session, run, made)
     while not status.enough:
         _review(session, run, 15)
@@ -168,13 +173,13 @@ def test_two_runs_are_told_apart_on_documents_where_they_differ(world: tuple[Pro
     assert status.estimate.interval is not None
     assert 0.125 in status.estimate.interval
     assert status.estimate.interval.low > 0
-    told = plan.describe_result(BOOK, status)
-    assert told.startswith(f"{run.title} is better than {other.title}: +")
-    assert "points of correct labels, 95% interval" in told
+    result = plan.describe_result(BOOK, status)
+    assert result.startswith(f"{run.title} is better than {other.title}: +")
+    assert "points of correct labels, 95% interval" in result
     assert other.run_id in plan.describe_claim(BOOK, made)
 
 
-def test_a_comparison_needs_another_run_of_the_same_labels(world: tuple[ProjectSession, RunRow]) -> None:
+def test_comparison_needs_another_run_with_the_same_labels(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     with pytest.raises(UsageError, match="compares two runs"):
         plan.save_plan(session, run, Plan("better", "", 0.1, 0))
@@ -191,7 +196,7 @@ def test_a_comparison_needs_another_run_of_the_same_labels(world: tuple[ProjectS
         Plan("error", "", 0.05, 0.05),
     ],
 )
-def test_an_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: Plan) -> None:
+def test_impossible_plan_is_refused(world: tuple[ProjectSession, RunRow], bad: Plan) -> None:
     session, run = world
     with pytest.raises(UsageError):
         plan.save_plan(session, run, bad)

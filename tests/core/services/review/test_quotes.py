@@ -1,4 +1,4 @@
-"""Quotes and the labels that they speak for."""
+"""Tests of the assignment of quotes to labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames of the review queue: what is drawn, with which probability, and when a new frame follows."""
+"""Tests of sampling frames of the review queue: drawn documents, their probabilities, and new frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="St
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
-    """60 documents, of which two are about Staff."""
+    """Return a run on 60 documents, two of them about Staff."""
     workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
     texts = ["a clean bath" if n % 2 else "a bath" for n in range(58)] + ["kind staff", "rude staff"]
@@ -46,7 +46,7 @@ def _queue(session: ProjectSession, run: RunRow, actor: str = "ada", **options: 
     return queue.list_queue(session, run, QueueFilter(sort="queue", **{"size": 60, **options}), actor=actor)  # type: ignore[arg-type]
 
 
-def test_every_document_comes_once_with_the_probability_of_its_size(world: tuple[ProjectSession, RunRow]) -> None:
+def test_each_document_is_drawn_once_with_probability_by_size(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     found = _queue(session, run)
     ids = [line.document_id for line in found.lines]
@@ -61,19 +61,21 @@ def test_every_document_comes_once_with_the_probability_of_its_size(world: tuple
     assert sizes["d59"] > 2 * sizes["d01"] > 2 * sizes["d00"]
     page = _queue(session, run, number=3, size=20)
     assert [line.document_id for line in page.lines] == ids[40:], "pages continue the order"
-    assert [line.document_id for line in _queue(session, run, "ben").lines] != ids, "each reviewer has an own order"
+    assert [line.document_id for line in _queue(session, run, "ben").lines] != ids, (
+        "each reviewer has a different order"
+    )
     assert _queue(session, run, number=9, size=20).total == 60
 
 
-def test_new_frame_uses_later_information(world: tuple[ProjectSession, RunRow]) -> None:
+def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
     listed = _queue(session, run, size=20)
     for document, draw in listed.draws.items():
         review.submit(session, run.run_id, [document], actor="ada", draw=draw)
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
-    kept = session.store.sampling_frames.selections()
-    assert {(one.how, one.frame) for one in kept} == {("drawn", 1)}
+    selections = session.store.sampling_frames.selections()
+    assert {(each.how, each.frame) for each in selections} == {("drawn", 1)}
     queue.save_review_settings(session, ReviewSettings(even=1.0))
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1
@@ -86,8 +88,8 @@ def test_new_frame_uses_later_information(world: tuple[ProjectSession, RunRow]) 
     assert design.weights(60).sum() == pytest.approx(60)
 
 
-def test_the_first_document_is_drawn_as_often_as_its_size_says(world: tuple[ProjectSession, RunRow]) -> None:
-    """200 reviewers: chi-square of the documents at the top against their sizes, p > 0.001."""
+def test_first_document_is_drawn_in_proportion_to_its_size(world: tuple[ProjectSession, RunRow]) -> None:
+    # Chi-squared test of the first documents of 200 queues against their sizes, with p > 0.001.
     session, run = world
     view = queue.viewpoint(session, run, "ada")
     frame = queue.sampling_frames.current_frame(session, run, view, 0.5)
@@ -99,7 +101,7 @@ def test_the_first_document_is_drawn_as_often_as_its_size_says(world: tuple[Proj
 
 
 @pytest.mark.parametrize(
-    "told",
+    "record",
     [
         {"how": "audit", "probability": 0.1, "remaining": 3, "frame": 1},
         {"how": "drawn", "probability": 0.0, "remaining": 3, "frame": 1},
@@ -107,6 +109,6 @@ def test_the_first_document_is_drawn_as_often_as_its_size_says(world: tuple[Proj
         {"how": "drawn", "probability": 0.1, "remaining": 3, "frame": 0},
     ],
 )
-def test_an_impossible_draw_is_refused(told: dict[str, object]) -> None:
+def test_invalid_sampling_record_is_refused(record: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="draw"):
-        queue.parse_sampling_record("d", told)
+        queue.parse_sampling_record("d", record)

@@ -1,4 +1,4 @@
-"""What a run consists of in words, what differs between runs, and the names and details of runs."""
+"""Tests of run configurations: descriptions, differences between runs, names and details."""
 
 from __future__ import annotations
 
@@ -49,37 +49,37 @@ def row(settings=SETTINGS, name="", documents=10) -> RunRow:
     )
 
 
-def test_a_configuration_names_models_prompts_and_codebook():
-    words = configuration(CRITIC, 1200)
-    assert (words["Protocol"], words["Models"], words["Prompts"]) == ("ECJ", "gpt-4.1-mini", "critic v2")
-    assert (words["Codebook"], words["Documents"], words["Iteration"]) == ("v2", "1,200", "1")
-    assert (words["Judge model"], words["Critic prompt"]) == ("gpt-4.1-mini", "critic v2")
-    assert words["Parameters"] == "default"
+def test_configuration_names_models_prompts_and_codebook():
+    described = configuration(CRITIC, 1200)
+    assert (described["Protocol"], described["Models"], described["Prompts"]) == ("ECJ", "gpt-4.1-mini", "critic v2")
+    assert (described["Codebook"], described["Documents"], described["Iteration"]) == ("v2", "1,200", "1")
+    assert (described["Judge model"], described["Critic prompt"]) == ("gpt-4.1-mini", "critic v2")
+    assert described["Parameters"] == "default"
 
 
-def test_every_sampling_parameter_that_is_set_is_named():
+def test_all_configured_sampling_parameters_are_named():
     sampling = Sampling(temperature=0, top_p=0.9, max_tokens=2048, seed=3, reasoning_effort="low", json_schema="off")
-    words = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
-    assert describe_model(RoleModel(connection="local", model="m", sampling=sampling)) == words
+    description = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
+    assert describe_model(RoleModel(connection="local", model="m", sampling=sampling)) == description
 
 
-def test_a_changed_parameter_and_the_temperature_are_named():
+def test_changed_parameter_and_temperature_are_named():
     changed = SETTINGS.model_copy(
         update={"params": {**SETTINGS.params, "extra_rounds": 2}, "role_models": {"extractor": LLAMA}}
     )
-    words = configuration(changed, 1)
-    assert words["Parameters"] == "extra rounds 2"
-    assert words["Models"] == "llama3.2 at temperature 0.7"
+    described = configuration(changed, 1)
+    assert described["Parameters"] == "extra rounds 2"
+    assert described["Models"] == "llama3.2 at temperature 0.7"
 
 
-def test_differences_are_by_role_and_without_what_is_equal():
+def test_differences_are_listed_by_role_without_equal_settings():
     mixed = SETTINGS.model_copy(update={"role_models": {**SETTINGS.role_models, "judge": LLAMA}})
     assert differences([row(), row(mixed)]) == {"Judge model": ("gpt-4.1-mini", "llama3.2 at temperature 0.7")}
     assert differences([row(), row()]) == {}
     assert differences([row(), row(documents=5)]) == {"Documents": ("10", "5")}
 
 
-def test_roles_of_other_protocols_are_no_difference():
+def test_roles_of_another_protocol_are_not_a_difference():
     single = SETTINGS.model_copy(
         update={"protocol": "single", "role_models": {"annotator": MINI}, "templates": {}, "params": {}}
     )
@@ -115,41 +115,41 @@ def test_first_run_is_named_by_protocol_and_models():
     assert propose_name(CRITIC, 10, []) == "ECJ, gpt-4.1-mini, critic v2"
 
 
-def created(session: ProjectSession, **plan) -> RunRow:
-    wanted = replace(planning.Plan(), **plan)
-    settings = planning.build_settings(wanted, make_settings().codebook, 1, session.models)
+def create_run(session: ProjectSession, **fields) -> RunRow:
+    plan = replace(planning.Plan(), **fields)
+    settings = planning.build_settings(plan, make_settings().codebook, 1, session.models)
     return planning.create_runs(session, settings, ["d0", "d1"])[0]
 
 
 def test_run_names_are_unique(session):
-    titles = [created(session).title, created(session, params={"extra_rounds": 1}).title]
+    titles = [create_run(session).title, create_run(session, params={"extra_rounds": 1}).title]
     assert titles == ["ECJ, built-in lexical", "ECJ, built-in lexical, extra rounds 1"]
 
 
-def test_a_rename_is_kept_and_undone(session):
-    run = created(session)
+def test_rename_is_stored_and_can_be_undone(session):
+    run = create_run(session)
     changed = run.details.model_copy(update={"name": "Baseline", "tags": ("paper",), "pinned": True})
     change_details(session, {run.run_id: changed})
     assert session.store.runs.known(run.run_id).details == changed
     undo_details(session)
     assert session.store.runs.known(run.run_id).details == run.details
     undo_details(session)
-    assert session.store.runs.known(run.run_id).details == changed, "undone again"
+    assert session.store.runs.known(run.run_id).details == changed, "the undo is undone"
 
 
 def test_several_runs_are_deleted_and_restored_together(session):
-    one, two = created(session), created(session)
-    gone = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (one, two)}
-    change_details(session, gone)
+    one, two = create_run(session), create_run(session)
+    deleted = {run.run_id: run.details.model_copy(update={"status": "deleted"}) for run in (one, two)}
+    change_details(session, deleted)
     assert session.store.runs.all() == []
     assert session.store.runs.latest_id() is None
-    assert session.store.runs.get(one.run_id) is not None, "nothing is lost"
+    assert session.store.runs.get(one.run_id) is not None, "a deleted run stays in the store"
     undo_details(session)
     assert [run.run_id for run in session.store.runs.all()] == [one.run_id, two.run_id]
 
 
-def test_a_running_run_is_not_deleted(session, monkeypatch):
-    run = created(session)
+def test_running_run_cannot_be_deleted(session, monkeypatch):
+    run = create_run(session)
     monkeypatch.setattr(type(session), "active_runs", lambda _: (run.run_id,))
     with pytest.raises(UsageError, match="is running"):
         change_details(session, {run.run_id: RunDetails(status="deleted")})

@@ -1,4 +1,4 @@
-"""The queue, pauses, stops and budgets of real runs with the built-in model."""
+"""Tests of the queue, pauses, stops and budgets of runs with the built-in model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.services.runs import control, planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from tests.core.services.sessions import make, studio, until
+from tests.core.services.sessions import queue_runs, studio, until
 
 SLOW = planning.Plan(pace=120.0, concurrency=1)
 
@@ -24,7 +24,7 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
 
 
 def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSession) -> None:
-    first, second = make(session, replace(SLOW, iterations=2))
+    first, second = queue_runs(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
     assert session.state(second.run_id) == "queued"
@@ -41,7 +41,7 @@ def test_pausing_holds_the_queue_and_resuming_releases_it(session: ProjectSessio
 
 
 def test_stopping_holds_the_queue_until_it_is_released(session: ProjectSession) -> None:
-    first, second = make(session, replace(SLOW, iterations=2))
+    first, second = queue_runs(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
     control.stop(session, first.run_id)
@@ -54,11 +54,11 @@ def test_stopping_holds_the_queue_until_it_is_released(session: ProjectSession) 
 
 
 def test_pending_pause_is_shown_while_calls_finish(session: ProjectSession) -> None:
-    (run,) = make(session, replace(SLOW, pace=4.0))
+    (run,) = queue_runs(session, replace(SLOW, pace=4.0))
     control.start_runs(session, [run])
     until(
-        lambda: (board := session.live_run(run.run_id)) is not None and board.holds("d0")
-    )  # else nothing is in flight
+        lambda: (live := session.live_run(run.run_id)) is not None and live.holds("d0")
+    )  # otherwise no call is in flight
     control.pause(session, run.run_id)
     assert session.pending_state(run.run_id) == "paused"
     control.stop(session, run.run_id)
@@ -68,7 +68,7 @@ def test_pending_pause_is_shown_while_calls_finish(session: ProjectSession) -> N
 
 
 def test_run_is_removed_from_the_queue(session: ProjectSession) -> None:
-    first, second = make(session, replace(SLOW, iterations=2))
+    first, second = queue_runs(session, replace(SLOW, iterations=2))
     control.start_runs(session, [first, second])
     until(lambda: session.state(first.run_id) == "running")
     session.stop(second.run_id)
@@ -79,17 +79,17 @@ def test_run_is_removed_from_the_queue(session: ProjectSession) -> None:
 
 
 def test_paused_run_can_be_stopped_and_finished_run_stays_done(session: ProjectSession) -> None:
-    (run,) = make(session, SLOW)
+    (run,) = queue_runs(session, SLOW)
     control.start_runs(session, [run])
     until(lambda: session.state(run.run_id) == "running")
     control.pause(session, run.run_id)
     until(lambda: not session.active_runs())
     control.stop(session, run.run_id)
-    board = session.live_run(run.run_id)
-    assert board is not None
-    assert board.status is not None
-    assert (session.state(run.run_id), board.status.state) == ("stopped", "stopped")
-    (other,) = make(session)
+    live = session.live_run(run.run_id)
+    assert live is not None
+    assert live.status is not None
+    assert (session.state(run.run_id), live.status.state) == ("stopped", "stopped")
+    (other,) = queue_runs(session)
     session.start_or_resume(other.run_id).result(30)
     control.pause(session, other.run_id)
     control.stop(session, other.run_id)
@@ -98,13 +98,11 @@ def test_paused_run_can_be_stopped_and_finished_run_stays_done(session: ProjectS
 
 def test_interrupted_run_reports_its_progress(tmp_path: Path) -> None:
     with studio(tmp_path) as (workspace, session):
-        (run,) = make(session, SLOW)
+        (run,) = queue_runs(session, SLOW)
         control.start_runs(session, [run])
         until(
             lambda: (
-                (board := session.live_run(run.run_id)) is not None
-                and board.status is not None
-                and board.status.calls > 1
+                (live := session.live_run(run.run_id)) is not None and live.status is not None and live.status.calls > 1
             )
         )
         path = session.path
@@ -125,46 +123,46 @@ def with_again(path: Path, run_id: str) -> None:
         until(lambda: session.state(run_id) == "done", 30)
         row = session.store.runs.get(run_id)
         assert row is not None
-        assert row.calls == 3 * row.documents  # no reply was paid twice
+        assert row.calls == 3 * row.documents  # no reply is requested twice
     finally:
         workspace.close()
 
 
 def test_raised_budget_applies_from_the_next_start(session: ProjectSession) -> None:
-    (run,) = make(session, planning.Plan(budget_usd=1.0))
+    (run,) = queue_runs(session, planning.Plan(budget_usd=1.0))
     assert run.budget_usd == 1.0
     control.raise_budget(session, run.run_id, 2.5)
     row = session.store.runs.get(run.run_id)
     assert row is not None
     assert row.budget_usd == 2.5
-    assert row.settings.budget_usd == 1.0  # what the run was started with stays as it was
+    assert row.settings.budget_usd == 1.0  # the settings of the run keep the initial budget
     work = session.store.runs.work(run.run_id)
     assert work.run.settings.budget_usd == 2.5
     until(lambda: session.state(run.run_id) == "done")
 
 
 def test_budget_below_the_cost_so_far_is_refused(session: ProjectSession) -> None:
-    (run,) = make(session, planning.Plan(budget_usd=1.0))
+    (run,) = queue_runs(session, planning.Plan(budget_usd=1.0))
     with pytest.raises(UsageError, match="has already cost"):
         control.raise_budget(session, run.run_id, 0.0)
 
 
 @pytest.mark.parametrize(
     ("spent", "ended", "documents", "budget", "offer"),
-    # 914 of 1,000 for $2.99: the whole costs 3.27, a third more is 4.36; half as much again is 4.50
+    # 914 of 1,000 documents cost $2.99, so all cost 3.27; a third more is 4.36, which 4.50 (half as much again) covers.
     [(2.99, 914, 1000, 3.0, 4.5), (0.5, 10, 100, 0.5, 7.0), (0.0, 0, 10, 0.01, 0.02)],
 )
-def test_suggested_budget(
+def test_suggested_budget_depends_on_the_cost_so_far(
     session: ProjectSession, spent: float, ended: int, documents: int, budget: float, offer: float
 ) -> None:
-    (run,) = make(session)
+    (run,) = queue_runs(session)
     row = run.model_copy(update={"cost_usd": spent, "verdicts": ended, "documents": documents, "budget_usd": budget})
     assert control.suggest_budget(row) == pytest.approx(offer)
     assert control.suggest_budget(row) > budget
 
 
 def test_active_run_has_no_stop_code(session: ProjectSession) -> None:
-    (run,) = make(session)
+    (run,) = queue_runs(session)
     run = run.model_copy(update={"stop_code": "budget"})
     states = ("paused", "stopped", "failed", "queued", "running")
     assert {state: control.stop_code(run, state) for state in states} == {

@@ -1,4 +1,4 @@
-"""What a run is said to cost before it starts."""
+"""Tests of cost estimates before a run starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from core.services.request_preview import first_messages
 from core.services.runs import planning
 from core.services.runs.costs import REPLY_TOKENS, Estimate, estimate_run
 from core.services.session import ProjectSession
-from tests.core.services.sessions import BOOK, TEXTS, make, studio
+from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
 
 
 @pytest.fixture
@@ -25,63 +25,66 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         yield opened
 
 
-def of(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> Estimate:
+def estimate_plan(session: ProjectSession, plan: planning.Plan, documents: int = 4) -> Estimate:
     return estimate_run(
         session, planning.build_settings(plan, BOOK, 1, session.models), documents, iterations=plan.iterations
     )
 
 
 def test_calls_are_documents_times_requests_times_iterations(session: ProjectSession) -> None:
-    assert of(session, planning.Plan(iterations=3), documents=10).calls == 90
-    assert of(session, planning.Plan(protocol="single"), documents=10).calls == 10
+    assert estimate_plan(session, planning.Plan(iterations=3), documents=10).calls == 90
+    assert estimate_plan(session, planning.Plan(protocol="single"), documents=10).calls == 10
 
 
 def test_builtin_model_is_free(session: ProjectSession) -> None:
-    estimate = of(session, planning.Plan())
+    estimate = estimate_plan(session, planning.Plan())
     assert estimate.cost_usd == 0
     assert estimate.basis == "The built-in baseline costs nothing."
 
 
 def test_cost_is_list_price_times_rendered_prompts(session: ProjectSession) -> None:
-    estimate = of(session, planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini")))
+    estimate = estimate_plan(session, planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini")))
     extractor, critic, judge = estimate.roles
     assert extractor.completion_tokens == 4 * REPLY_TOKENS
-    # what was said before is in the prompts of the later roles
+    # Prompts of later roles contain the earlier replies.
     assert extractor.prompt_tokens + 4 * REPLY_TOKENS < critic.prompt_tokens + 2000
     assert judge.prompt_tokens > critic.prompt_tokens > 4 * REPLY_TOKENS
     assert estimate.cost_usd is not None
-    # gpt-4.1-mini: $0.40 in, $1.60 out a million tokens
-    wanted = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in estimate.roles)
-    assert estimate.cost_usd == pytest.approx(wanted, rel=1e-3)
+    # Prices of gpt-4.1-mini per million tokens: $0.40 input, $1.60 output.
+    expected = sum(role.prompt_tokens * 0.40e-6 + role.completion_tokens * 1.60e-6 for role in estimate.roles)
+    assert estimate.cost_usd == pytest.approx(expected, rel=1e-3)
     assert estimate.basis.startswith("List prices; tokens: prompts of 4 documents")
 
 
-def test_a_batch_costs_half(session: ProjectSession) -> None:
+def test_batch_costs_half(session: ProjectSession) -> None:
     plan = planning.Plan(default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
-    live, batch = of(session, plan), of(session, replace(plan, engine=EngineSettings(name="batch")))
+    live, batch = (
+        estimate_plan(session, plan),
+        estimate_plan(session, replace(plan, engine=EngineSettings(name="batch"))),
+    )
     assert live.cost_usd is not None
     assert batch.cost_usd == pytest.approx(live.cost_usd / 2)
     assert batch.basis.endswith("Batch prices are half of the list price.")
 
 
-def test_a_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) -> None:
+def test_short_output_limit_bounds_the_assumed_reply(session: ProjectSession) -> None:
     role_model = RoleModel(connection="openai", model="gpt-4.1-mini", sampling=Sampling(max_tokens=50))
-    assert of(session, planning.Plan(default_model=role_model)).roles[0].completion_tokens == 4 * 50
+    assert estimate_plan(session, planning.Plan(default_model=role_model)).roles[0].completion_tokens == 4 * 50
 
 
 def test_unknown_price_gives_no_estimate(session: ProjectSession) -> None:
     session.models.add(connection("local", "http://127.0.0.1:9/v1"))
-    estimate = of(session, planning.Plan(default_model=RoleModel(connection="local", model="tiny")))
+    estimate = estimate_plan(session, planning.Plan(default_model=RoleModel(connection="local", model="tiny")))
     assert estimate.cost_usd is None
     assert "Price unknown for local/tiny" in estimate.basis
 
 
 def test_earlier_run_with_the_same_role_models_is_used_for_the_estimate(session: ProjectSession) -> None:
-    (run,) = make(session)
+    (run,) = queue_runs(session)
     session.start_or_resume(run.run_id).result(30)
     turns = session.store.finished_debates.usage(run.run_id)
     assert turns["judge"][0] == 4
-    estimate = of(session, planning.Plan(), documents=100)
+    estimate = estimate_plan(session, planning.Plan(), documents=100)
     assert estimate.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
 
 
@@ -91,21 +94,21 @@ def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
         long = [Document(f"l{number}", {"text": "Long. " * 400}) for number in range(60)]
         session.store.documents.add([*short, *long])
         plan = planning.Plan(protocol="single", default_model=RoleModel(connection="openai", model="gpt-4.1-mini"))
-        (annotator,) = of(session, plan, documents=120).roles
+        (annotator,) = estimate_plan(session, plan, documents=120).roles
         settings = planning.build_settings(plan, BOOK, 1, session.models)
-        asked = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
-        true = sum(estimate_usage(sum(len(message.content) for message in each), 0).prompt_tokens for each in asked)
-        assert annotator.prompt_tokens == pytest.approx(true, rel=0.01)
+        prompts = [first_messages(settings, document)["annotator"] for document in (*short, *long)]
+        exact = sum(estimate_usage(sum(len(message.content) for message in each), 0).prompt_tokens for each in prompts)
+        assert annotator.prompt_tokens == pytest.approx(exact, rel=0.01)
 
 
 def test_measured_cost_is_scaled_to_the_document_length(session: ProjectSession) -> None:
-    (run,) = make(session, planning.Plan(protocol="single"))
+    (run,) = queue_runs(session, planning.Plan(protocol="single"))
     session.start_or_resume(run.run_id).result(30)
     measured = session.store.finished_debates.usage(run.run_id)["annotator"][1].prompt_tokens
-    assert of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
+    assert estimate_plan(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
     before = session.store.documents.mean_length()
     assert before == session.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4
     session.store.documents.add([Document("long", {"text": "x" * 10_000})])
     longer = session.store.documents.mean_length() - before
-    estimate = of(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
+    estimate = estimate_plan(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens
     assert estimate == measured + round(longer / 4)

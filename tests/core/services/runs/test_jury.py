@@ -1,4 +1,4 @@
-"""Weights of votes from the accuracy of each model on reviewed documents."""
+"""Tests of vote weights from the accuracy of each model on reviewed documents."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.evaluation.arrays import get_run
 from core.services.runs.jury import vote_weights
-from tests.core.services.evaluation.test_compare import compared
+from tests.core.services.evaluation.test_compare import session_with_runs
 from tests.core.services.sessions import decide
 
 
-def test_a_model_that_errs_more_has_less_weight(project):
-    """The judge of the helper has no list, so the extractor's model has all 20 labels: 16 are right."""
+def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
+    # Only the extractor of the stored debates has lists: 16 of its 20 labels are right.
     gold = {f"d{n}": "a" for n in range(10)}
-    session, runs = compared(project, gold, {f"d{n}": "ab" for n in range(4)})
+    session, runs = session_with_runs(project, gold, {f"d{n}": "ab" for n in range(4)})
     run = get_run(session, runs[0])
-    ask = run.settings.role_models["extractor"]
-    jurors = {"annotator_a": ask, "annotator_b": RoleModel(connection="other", model="unknown")}
+    model = run.settings.role_models["extractor"]
+    jurors = {"annotator_a": model, "annotator_b": RoleModel(connection="other", model="unknown")}
     settings = run.settings.model_copy(update={"role_models": jurors})
     with pytest.raises(UsageError, match="labelled a reviewed document"):
         vote_weights(session, settings)

@@ -1,4 +1,4 @@
-"""Plans: comparisons of several plans, and the pace of the built-in model."""
+"""Tests of plans: comparisons of several plans, pace of the built-in model, warnings."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         yield opened
 
 
-def put(session: ProjectSession, *plans: planning.Plan) -> planning.PlannedComparison:
+def compare_plans(session: ProjectSession, *plans: planning.Plan) -> planning.PlannedComparison:
     for plan in plans:
         planning.add_to_comparison(session, plan)
     return planning.prepare_comparison(session, 4)
 
 
 def test_comparison_members_are_kept_until_started(session: ProjectSession) -> None:
-    shown = put(session, planning.Plan(), planning.Plan(protocol="discussion", params={"annotators": 2, "rounds": 1}))
+    shown = compare_plans(
+        session, planning.Plan(), planning.Plan(protocol="discussion", params={"annotators": 2, "rounds": 1})
+    )
     assert [member.title for member in shown.members] == ["Extractor, Critic, Judge", "Peer discussion"]
     assert shown.ready
     assert shown.calls == 4 * (3 + 2 * 2)
@@ -42,9 +44,9 @@ def test_comparison_members_are_kept_until_started(session: ProjectSession) -> N
         planning.create_compared_runs(session, planning.prepare_comparison(session, 4), ["d0"])
 
 
-def test_identical_requests_of_two_members_are_paid_once(session: ProjectSession) -> None:
-    """Two that differ only in their extra rounds share the first extraction and critique."""
-    shown = put(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
+def test_identical_requests_of_two_members_are_sent_once(session: ProjectSession) -> None:
+    # The plans differ only in extra rounds and share the first extraction and critique.
+    shown = compare_plans(session, planning.Plan(), planning.Plan(params={"extra_rounds": 1}))
     assert shown.shared == 4 * 2
     assert shown.calls == 4 * (3 + 5 - 2)
     made = planning.create_compared_runs(session, shown, [f"d{n}" for n in range(4)])
@@ -58,14 +60,16 @@ def test_identical_requests_of_two_members_are_paid_once(session: ProjectSession
 
 
 def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:
-    shown = put(session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m")))
+    shown = compare_plans(
+        session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m"))
+    )
     assert not shown.ready
     assert "no connection 'gone'" in shown.members[1].problem
     with pytest.raises(UsageError, match="annotators cannot be 99"):
         planning.add_to_comparison(session, planning.Plan(protocol="discussion", params={"annotators": 99}))
 
 
-def test_builtin_model_is_not_slowed_down_after_the_first_run(session: ProjectSession) -> None:
+def test_builtin_model_has_no_pace_after_the_first_run(session: ProjectSession) -> None:
     plan = planning.load_plan(session)
     assert plan.pace == planning.FIRST_PACE
     (run,) = planning.create_runs(session, planning.project_settings(session, plan), ["d0"])
@@ -73,7 +77,7 @@ def test_builtin_model_is_not_slowed_down_after_the_first_run(session: ProjectSe
     assert planning.load_plan(session).pace == 0.0
     planning.set_pace(session, 25.0)
     planning.note_run_watched(session, run)
-    assert planning.load_plan(session).pace == 25.0, "a chosen pace stays"
+    assert planning.load_plan(session).pace == 25.0, "a chosen pace is kept"
 
 
 @pytest.mark.parametrize(

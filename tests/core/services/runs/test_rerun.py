@@ -1,4 +1,4 @@
-"""A run as the base of further tests: found from the plan, and taken over as a whole."""
+"""Tests of a run as the base of a rerun: found from the plan, and used as the new plan."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from core.runs import RoleModel
 from core.services.runs import planning, rerun
 from core.services.session import ProjectSession
-from tests.core.services.sessions import make, studio
+from tests.core.services.sessions import queue_runs, studio
 
 
 @pytest.fixture
@@ -22,22 +22,22 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
 def test_base_of_a_rerun_is_the_latest_run_of_the_plan(session: ProjectSession) -> None:
     plan = planning.Plan(params={"extra_rounds": 1})
     assert rerun.base_run(session, plan) is None
-    make(session, planning.Plan())
-    (run,) = make(session, plan)
-    make(session, planning.Plan(protocol="single"))
+    queue_runs(session, planning.Plan())
+    (run,) = queue_runs(session, plan)
+    queue_runs(session, planning.Plan(protocol="single"))
     found = rerun.base_run(session, plan)
     assert found is not None
     assert found.run_id == run.run_id
 
 
 def test_base_of_a_rerun_depends_on_the_model(session: ProjectSession) -> None:
-    make(session)
+    queue_runs(session)
     other = RoleModel(connection="openai", model="gpt-4.1-mini")
     assert rerun.base_run(session, planning.Plan().with_role_model("critic", other)) is None
 
 
 def test_models_and_parameters_of_a_run_are_used_from_now_on(session: ProjectSession) -> None:
-    (run,) = make(session, planning.Plan(params={"extra_rounds": 1}, seed=7))
+    (run,) = queue_runs(session, planning.Plan(params={"extra_rounds": 1}, seed=7))
     planning.save_plan(session, planning.Plan(protocol="single"))
     assert rerun.use_run(session, run) == 0
     plan = planning.load_plan(session)
