@@ -224,6 +224,8 @@ class Engine(ABC):
         ticker = asyncio.create_task(self._tick())
         try:
             await self._execute()
+            if self.progress.decided + len(self._held) == self.progress.documents:
+                self._pending = None  # the last calls in flight finished the run
         except ProjectError as problem:
             self._pending = ("paused", StopReason("errors", str(problem)))
         except BaseException as error:

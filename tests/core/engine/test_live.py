@@ -195,6 +195,26 @@ def test_pause_finishes_calls_in_flight_and_resuming_repeats_none() -> None:
     assert len(world.requested) == 90
 
 
+def test_run_paused_during_its_last_call_is_done() -> None:
+    world = World()
+
+    async def paused() -> RunStatus:
+        live = world.run(world.work(settings(), count=1))
+        publish = live.publish
+
+        def pause_at_judge(event: object) -> None:
+            publish(event)
+            if isinstance(event, TurnStarted) and event.turn.role == "judge":
+                live.pause(NOW)
+
+        live.publish = pause_at_judge
+        return await live.run()
+
+    status = asyncio.run(paused())
+    assert (status.state, status.verdicts, status.message) == ("done", 1, "")
+    assert world.states[-1] == ("done", NOT_STOPPED)
+
+
 def test_stop_cancels_calls_in_flight() -> None:
     world = World(delay=5.0)
 
