@@ -19,12 +19,13 @@ MOST_SIDE_BY_SIDE = 3  # references; more are in a list
 
 
 def run_words(run: RunRow) -> str:
-    """Return the name and size of a run, and its progress and state unless it is done."""
+    """Return the name and size of a run, once, and its progress and state unless it is done."""
     ended = run.verdicts + run.unresolved + run.failed
     size = format_count(run.documents, "document")
     if run.state != "done":
         size = f"{ended:,} of {run.documents:,}, {run.state}"
-    return f"{run.title if run.details.name else f'{run.run_id}, {run.settings.protocol}'}, {size}"
+    name = run.title if run.details.name else f"{run.run_id}, {run.settings.protocol}"
+    return name if size in name.split(", ") else f"{name}, {size}"
 
 
 def run_date(run: RunRow) -> str:

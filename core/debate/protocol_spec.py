@@ -69,12 +69,13 @@ def exactly(count: int) -> RequestCount:
 class DecisionRule:
     """Rule by which a protocol decides one kind of label.
 
-    ``unit`` is the unit of a consensus, ``vote`` the voting rule, ``tie`` the result of a tie; all in words.
+    ``unit`` is the unit of a consensus, ``vote`` the voting rule, ``tie`` the result of a tie; all in words. Without a
+    vote one role decides.
     """
 
     unit: str
-    vote: str
-    tie: str
+    vote: str = ""
+    tie: str = ""
 
 
 PER_LABEL = DecisionRule(

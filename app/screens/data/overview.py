@@ -192,6 +192,8 @@ def distribution_charts(
 ) -> None:
     """Draw the distribution of gold labels and of text lengths, each if there is any."""
     if gold:
+        if len({bar.rater for bar in gold}) > 1:
+            gold_caption += "; a line for each rater"
         with panel("Gold labels", gold_caption, key="gold-panel"):
             gold_chart(gold, key="gold-chart")
     if bins:

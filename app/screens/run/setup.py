@@ -104,7 +104,7 @@ def _start_buttons(
     contents = join_names(
         [
             format_count(len(ids), "document"),
-            format_count(len(settings.codebook.labels), "label"),
+            format_count(len(settings.codebook.labels), "dimension" if settings.codebook.kind == "rating" else "label"),
             format_count(len(pilot.roles), "role"),
         ]
     )
@@ -419,7 +419,7 @@ def _parameters(plan: Plan, spec: ProtocolSpec, params: Params, codebook: Codebo
             for column, param in zip(st.columns(2, wrap=False), shown[start : start + 2], strict=False):
                 _parameter(column, param, params[param.name], plan, spec.name, save)
     treatment = spec.kinds.get(codebook.kind)
-    if treatment is not None:
+    if treatment is not None and treatment.vote:
         line(f"Vote: {treatment.vote}. Tie: {treatment.tie}.", "q xs")
     if params and (temperatures := sorted(set(spec.temperatures(params).values()))):
         line(f"Temperature {', '.join(f'{one:g}' for one in temperatures)} for roles without their own.", "q xs")

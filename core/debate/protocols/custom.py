@@ -92,7 +92,7 @@ def spec(script: str = "") -> ProtocolSpec:
     """
     protocol = read(script) if script.strip() else None
     rules: dict[Kind, DecisionRule] = {"multilabel": PER_LABEL, "choice": PER_CHOICE, "rating": PER_DIMENSION}
-    one_decides = DecisionRule("the deciding role's reply", "none, as one role decides", "none can arise")
+    one_decides = DecisionRule("the deciding role's reply")
     title, summary = "Custom, from a file", "A chain or rounds of roles from a YAML file."
     roles: tuple[Role, ...] = ()
     layout: Layout = "chain"

@@ -179,8 +179,6 @@ def _check(params: Params, codebook: Codebook) -> str:
     return ""
 
 
-_NO_VOTE = "none, as the judge decides"
-
 SPEC = ProtocolSpec(
     name="ecj",
     title="Extractor, Critic, Judge",
@@ -198,9 +196,9 @@ SPEC = ProtocolSpec(
     breakdown="one each for extractor, critic and judge, two more for each extra round; times the labels if each has "
     "its own debate; 1 or 2 if an adaptive debate ends early",
     kinds={
-        "multilabel": DecisionRule("the labels that an analysis names", _NO_VOTE, "none can arise"),
-        "choice": DecisionRule("the labels that an analysis chooses", _NO_VOTE, "none can arise"),
-        "rating": DecisionRule("each dimension", _NO_VOTE, "none can arise"),
+        "multilabel": DecisionRule("the labels that an analysis names"),
+        "choice": DecisionRule("the labels that an analysis chooses"),
+        "rating": DecisionRule("each dimension"),
     },
     presets={
         "paper": Preset("ECJ-LLM, with its instructions", {"extra_rounds": 0, "scope": "all"}, templates="paper"),

@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import mean
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
@@ -253,7 +254,15 @@ def count_languages(session: ProjectSession) -> dict[str, int]:
 
 
 def format_gold(document: Document, codebook: Codebook | None) -> list[str]:
-    """Return a document's gold as text: the labels present, the label chosen, or ``name 4`` (rater)."""
+    """Return a document's gold as text: the labels present, the label chosen, or ``name 4`` (rater).
+
+    Several raters of a dimension become their mean: ``name 3.4``.
+    """
+    if codebook is not None and codebook.kind == "rating" and len(document.gold) > 1:
+        ratings = {
+            label: [own[label.id] for own in document.gold.values() if label.id in own] for label in codebook.labels
+        }
+        return [f"{label.name} {mean(map(float, own)):.2g}" for label, own in ratings.items() if own]
     labels = {label.id: label.name for label in codebook.labels} if codebook is not None else {}
     places = {label_id: place for place, label_id in enumerate(labels)}
     words = []

@@ -236,7 +236,7 @@ def test_ratings_of_several_raters_are_counted_per_rater() -> None:
     assert [(bar.rater, bar.value, bar.count) for bar in bars] == [
         ("A", "1", 1), ("A", "3", 1), ("A", "5", 0), ("B", "1", 0), ("B", "3", 0), ("B", "5", 2),
     ]  # fmt: skip
-    assert overview.format_gold(found.built.documents[0], book) == ["clear 1 (A)", "clear 5 (B)"]
+    assert overview.format_gold(found.built.documents[0], book) == ["clear 3"]
 
 
 def test_gold_of_a_deleted_label_is_shown_with_its_id(session: ProjectSession) -> None:
