@@ -50,7 +50,7 @@ export function sortRuns(runs, order) {
 
 /** @param {Cell | undefined} cell */
 function textOf(cell) {
-  return cell ? cell.parts.map(([text]) => text).join(" ") : "";
+  return cell ? cell.parts.map(([text]) => text).join(", ") : "";
 }
 
 class LeaderboardView {
@@ -303,7 +303,7 @@ class LeaderboardView {
 function valueCell(cell, { numeric }) {
   const node = el("td", numeric ? `number ${cell?.tone ?? ""}` : "wide");
   for (const [place, [text, differs]] of (cell?.parts ?? []).entries()) {
-    if (place) node.append(" ");
+    if (place) node.append(", ");
     node.append(differs ? el("b", "differs", text) : text);
   }
   if (cell?.title) node.title = cell.title;

@@ -45,6 +45,7 @@ const DWELL_AFTER_KEY_MS = 9000;
 const RELIST_MS = 4000; // Milliseconds between two updates of the list of finished debates.
 const CHAIN_AVATARS = 6;
 const SMALLEST_HEIGHT = 620;
+const BELOW = 84; // Height for the button of the next step, which is under the panels.
 const NARROW_WIDTH = 1160; // Below it, the panel of all debates is under the other two.
 
 class LiveRunView {
@@ -231,7 +232,8 @@ class LiveRunView {
     const { clientWidth: width } = this.root;
     if (this.width !== width) this.tiles.columns = 0;
     this.width = width;
-    const room = window.innerHeight - Math.max(0, this.root.getBoundingClientRect().top) - 20;
+    const scrolled = document.querySelector("[data-testid=stMain]")?.scrollTop ?? 0;
+    const room = window.innerHeight - this.root.getBoundingClientRect().top - scrolled - BELOW;
     this.root.style.height = width >= NARROW_WIDTH ? `${Math.max(room, SMALLEST_HEIGHT)}px` : "";
   }
 

@@ -620,13 +620,11 @@ def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tupl
 
 
 def _without_shared_parts(names: Sequence[str]) -> list[str]:
-    """Return names without the parts between commas that are in all of them, or whole if nothing would be left."""
+    """Return names without the parts between commas that are in all of them. The first part of a name stays."""
     parts = [re.split(r", | (?=\()", name) for name in names]
     shared = set(parts[0]).intersection(*parts[1:]) if len(names) > 1 else set()
-    return [
-        ", ".join(part for part in own if part not in shared).replace(", (", " (") or name
-        for own, name in zip(parts, names, strict=True)
-    ]
+    short = (", ".join([own[0], *(part for part in own[1:] if part not in shared)]) for own in parts)
+    return [name.replace(", (", " (") for name in short]
 
 
 def _apart(places: Sequence[float], reach: tuple[float, float], gap: float) -> list[float]:

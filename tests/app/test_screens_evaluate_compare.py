@@ -265,7 +265,7 @@ def test_chart_names_omit_shared_parts() -> None:
     assert charts._without_shared_parts(["ECJ, lexical, seed 7", "Single, lexical"]) == ["ECJ, seed 7", "Single"]
     assert charts._without_shared_parts(["ECJ, lexical", "Single, lexical (2)"]) == ["ECJ", "Single (2)"]
     assert charts._without_shared_parts(["ECJ, lexical"]) == ["ECJ, lexical"]
-    assert charts._without_shared_parts(["ECJ", "ECJ, seed 7"]) == ["ECJ", "seed 7"]
+    assert charts._without_shared_parts(["ECJ, lexical (2)", "ECJ, lexical, seed 7"]) == ["ECJ (2)", "ECJ, seed 7"]
 
 
 def test_axes_of_recall_and_precision_are_limited_to_the_points():
