@@ -59,7 +59,9 @@ def panel(title: str, sub: str = "", *, note: str = "", counted: str = "", key: 
                 f'<span class="end">{escape(note)}</span>{_counted(counted)}</div>',
                 width="stretch",
             )
-            head = st.container(horizontal=True, width="content", horizontal_alignment="right", gap="small")
+            head = st.container(
+                horizontal=True, width="content", horizontal_alignment="right", vertical_alignment="center", gap="small"
+            )
         yield head
 
 

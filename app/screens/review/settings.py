@@ -28,7 +28,7 @@ def popover(session: ProjectSession, run: RunRow) -> None:
         )  # fmt: skip
         settings = queue.review_settings(session)
         even = st.slider(
-            "Evenly drawn part of the queue, %", round(MIN_EVEN * 100), 100, round(settings.even * 100), 5, key=EVEN,
+            "Uniform random draws, %", round(MIN_EVEN * 100), 100, round(settings.even * 100), 5, key=EVEN,
             help="The queue draws documents at random. In this part of the draws every document has the same chance. "
             "The others favour documents with a review reason and rare labels. Estimates take both into account.",
         )  # fmt: skip
