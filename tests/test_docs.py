@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,18 @@ def test_every_picture_is_shown_on_a_page() -> None:
 
 def test_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 150
+
+
+def test_protocol_in_the_documentation_is_complete() -> None:
+    page = (DOCS / "development.md").read_text(encoding="utf-8")
+    (code,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "SPEC =" in block)
+    module: dict[str, Any] = {}
+    exec(code, module)
+    spec = module["SPEC"]
+    assert spec.kinds.keys() | spec.unsupported.keys() == {"multilabel", "choice", "rating"}
+    roles = [role.name for role in spec.roles({})]
+    assert list(spec.request_counts({}, None)) == roles
+    assert all(f"`{role}.v1.md`" in page for role in roles)
 
 
 @pytest.fixture(scope="module")
