@@ -1,9 +1,8 @@
-"""Loading of slow libraries around the first page, and prefetching of the evaluation.
+"""Loading of slow libraries after the first page, and prefetching of the evaluation.
 
-Libraries that the first page needs are loaded before the server starts. The others are loaded in a thread once the
-first page is drawn, so that neither the start nor a later click waits for them. A page that imports one of them
-meanwhile waits for Python's lock on that library. So that no thread sees a half initialised library, the thread imports
-each under the name that the rest of the code uses, one after the other.
+A thread loads the libraries once the first page is drawn, so that neither the start nor a later click waits for them. A
+page that imports one of them meanwhile waits for Python's lock on that library. So that no thread sees a half
+initialised library, the thread imports each under the name that the rest of the code uses, one after the other.
 """
 
 from __future__ import annotations
@@ -16,10 +15,12 @@ from importlib import import_module
 
 from core.services.session import ProjectSession
 
-AT_START = ("pandas", "keyring", "genai_prices")
-"""Libraries of tables, keys and prices."""
-AFTER_FIRST_PAGE = ("altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text")
-"""Libraries of charts, metrics and the classifier: more than half of the time of all imports."""
+LIBRARIES = (
+    "pandas", "keyring", "genai_prices", "altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text",
+)  # fmt: skip
+"""Libraries of tables, keys, prices, charts, metrics and the classifier: more than half of the time of all imports."""
+DELAY_SECONDS = 2.0
+"""Seconds in which the browser draws the first page, for which it needs a processor as well."""
 
 _page_drawn = threading.Event()
 _stopping = threading.Event()
@@ -27,10 +28,8 @@ _stopping = threading.Event()
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Load what the first page needs. Meanwhile, a thread loads the rest after ``note_page``."""
-    for name in AT_START:
-        import_module(name)
-    thread = threading.Thread(target=_load_rest, name="preload", daemon=True)
+    """Load the libraries in a thread, ``DELAY_SECONDS`` after ``note_page``."""
+    thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     try:
         yield
@@ -45,9 +44,10 @@ def note_page() -> None:
     _page_drawn.set()
 
 
-def _load_rest() -> None:
+def _load() -> None:
     _page_drawn.wait()
-    for name in AFTER_FIRST_PAGE:
+    _stopping.wait(DELAY_SECONDS)
+    for name in LIBRARIES:
         if _stopping.is_set():
             return
         import_module(name)

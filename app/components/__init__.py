@@ -11,9 +11,10 @@ of this app. The address contains a hash of all modules, so the browser can cach
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 from starlette.responses import PlainTextResponse, Response
@@ -21,14 +22,14 @@ from starlette.routing import BaseRoute, Route
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from streamlit.components.v2.types import ComponentRenderer
+    from streamlit.components.v2.bidi_component import ComponentResult
 
 FOLDER = Path(__file__).parent
 APP = FOLDER.parent
 ADDRESS = "/moot/components"
 _LOADER = """
 const address = new URL({address!r}, location.origin).href;
-export default async (component) => (await import(address)).default(component);
+export default async (component) => (await import(address)).default({{ ...component, data: component.data?.[0] }});
 """
 
 
@@ -43,18 +44,24 @@ def tokens() -> str:
     return read(APP / "static" / "tokens.css")
 
 
-def component(name: str) -> ComponentRenderer:
+def component(name: str) -> Callable[..., ComponentResult]:
     """Declare the component ``name``, which consists of ``NAME.js`` and, if it has a style, ``NAME.css``.
 
-    The component draws into an element with the class ``name``, in which dashes replace the underscores.
+    The component draws into an element with the class ``name``, in which dashes replace the underscores. ``data`` is
+    JSON. Streamlit looks for data frames in a dictionary, for which it imports pandas, but not in a list.
     """
     css = FOLDER / f"{name}.css"
-    return st.components.v2.component(
+    mount = st.components.v2.component(
         f"moot_{name}",
         html=f'<div class="moot {name.replace("_", "-")}"></div>',
         css="\n".join([tokens(), read(FOLDER / "common.css"), read(css) if css.exists() else ""]),
         js=_LOADER.format(address=module_address(name)),
     )
+
+    def draw(*, data: object = None, **options: Any) -> ComponentResult:
+        return mount(data=[data], **options)
+
+    return draw
 
 
 def module_address(name: str) -> str:

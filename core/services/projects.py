@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from core.errors import ProjectError, ProjectLocked, UsageError
 from core.runs import RunRow, State
-from core.services import bundle, preferences
+from core.services import preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.guided_path import last_run, reviewed_documents
 from core.services.sample_data import SUFFIX
@@ -102,6 +102,8 @@ def create_project(workspace: Workspace, name: str) -> ProjectSession:
 
 def project_from_bundle(workspace: Workspace, file: BinaryIO, file_name: str) -> ProjectSession:
     """Create a project from a bundle, named after its file, and open it. Raises InputError and ProjectError."""
+    from core.services import bundle
+
     path = project_path(free_name(file_name))
     make_folder()
     return workspace.open(bundle.open_bundle(file, path))

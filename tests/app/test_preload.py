@@ -9,16 +9,14 @@ ASK = """
 import sys, threading
 from app import preload
 def loaded(names): return [name for name in names if name in sys.modules]
-assert not loaded((*preload.AT_START, *preload.AFTER_FIRST_PAGE)), "the import loads no slow library"
 with preload.running():
-    assert loaded(preload.AT_START) == list(preload.AT_START)
-    assert not loaded(preload.AFTER_FIRST_PAGE), "the first page does not wait for the others"
+    assert not loaded(preload.LIBRARIES), "the first page does not wait for them"
     preload.note_page()
     from scipy.stats import binom  # modules that a page imports meanwhile are complete
     from sklearn.feature_extraction.text import TfidfVectorizer
     (thread,) = (each for each in threading.enumerate() if each.name == "preload")
     thread.join(60)
-assert loaded(preload.AFTER_FIRST_PAGE) == list(preload.AFTER_FIRST_PAGE)
+assert loaded(preload.LIBRARIES) == list(preload.LIBRARIES)
 """
 
 
@@ -31,7 +29,7 @@ def test_nothing_is_loaded_when_the_studio_stops_before_the_first_page() -> None
 import sys, threading
 from app import preload
 with preload.running(): pass
-assert not [name for name in preload.AFTER_FIRST_PAGE if name in sys.modules]
+assert not [name for name in preload.LIBRARIES if name in sys.modules]
 assert threading.active_count() == 1
 """
     subprocess.run([sys.executable, "-c", ask], check=True, timeout=120)

@@ -215,7 +215,7 @@ def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -
 def test_reload_keeps_the_pending_import(session: ProjectSession) -> None:
     at = upload(CSV)
     at.segmented_control(key="rows-duplicates").set_value("first").run()
-    sent = [json.loads(each.proto.json) for each in at.get("bidi_component") if "url" in each.proto.component_name]
+    sent = [json.loads(each.proto.json)[0] for each in at.get("bidi_component") if "url" in each.proto.component_name]
     (id,) = [each["parameters"]["import_id"] for each in sent if "import_id" in each["parameters"]]
 
     again = open_page("data")  # another tab shows the pending file

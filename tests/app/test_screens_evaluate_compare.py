@@ -122,7 +122,7 @@ def test_key_metrics_equal_those_of_the_report(session, project):
     run_id, _ = two_runs(project)
     app = draw(session, "evaluate", run_id=run_id)
     strip = next(
-        json.loads(element.proto.json)
+        json.loads(element.proto.json)[0]
         for element in app.get("bidi_component")
         if element.proto.component_name == "moot_metrics"
     )
@@ -160,7 +160,7 @@ def test_compare_lists_corrected_and_regressed_documents(session, project):
     for head in ("Scores", "Cost and quality", "Documents", "Significance"):
         assert head in shown
     listed = next(
-        json.loads(element.proto.json)
+        json.loads(element.proto.json)[0]
         for element in app.get("bidi_component")
         if element.proto.component_name == "moot_document_list"
     )
@@ -172,7 +172,7 @@ def test_the_drawer_of_compare_shows_both_runs(session, project):
     first, second = two_runs(project)
     app = draw(session, "compare", compare_runs=(first, second))
     (drawer,) = (
-        json.loads(element.proto.json)
+        json.loads(element.proto.json)[0]
         for element in app.get("bidi_component")
         if element.proto.component_name == "moot_document_drawer"
     )

@@ -104,7 +104,7 @@ def test_evaluate_shows_all_sections(screen, project):
     shown = texts(app)
     for head in ("Scores per label", "Effect of the debate", "Confusion matrix"):
         assert head in shown
-    drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
+    drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
     assert [figure["name"] for figure in drawn["moot_metrics"]["metrics"]] == [
         "Macro F1", "Micro F1", "Label accuracy", "Exact match", "Left out",
     ]  # fmt: skip
@@ -128,7 +128,7 @@ def components(app):
 def test_evaluate_lists_the_documents_of_a_cell_for_the_drawer(screen, project):
     run_id = sample_world.build(project)
     app = screen("evaluate", evaluate_cell=("a", "fp"))
-    drawn = {element.proto.component_name: json.loads(element.proto.json) for element in components(app)}
+    drawn = {element.proto.component_name: json.loads(element.proto.json)[0] for element in components(app)}
     assert [row["id"] for row in drawn["moot_document_list"]["rows"]] == ["d2"]
     assert drawn["moot_document_list"]["note"] == "1 document where gold says absent and the verdict says present"
     drawer = drawn["moot_document_drawer"]
@@ -195,7 +195,7 @@ def test_document_requested_by_another_page_is_opened(screen, project):
     sample_world.build(project)
     app = screen("review", review_requested_document="d2")
     (drawn,) = [
-        json.loads(one.proto.json) for one in components(app) if one.proto.component_name == "moot_review_focus"
+        json.loads(one.proto.json)[0] for one in components(app) if one.proto.component_name == "moot_review_focus"
     ]
     assert drawn["document"] == "d2"
     app = screen("review", review_requested_document="d2", review_view="Grid")
