@@ -15,6 +15,8 @@ from importlib import import_module
 
 from core.services.session import ProjectSession
 
+CIRCULAR = "narwhals.stable.v1"
+"""Part of Altair and scikit-learn, 0.06 s. Its modules import each other: two threads would wait for each other."""
 LIBRARIES = (
     "pandas", "keyring", "genai_prices", "altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text",
 )  # fmt: skip
@@ -29,6 +31,7 @@ _stopping = threading.Event()
 @contextmanager
 def running() -> Iterator[None]:
     """Load the libraries in a thread, ``DELAY_SECONDS`` after ``note_page``."""
+    import_module(CIRCULAR)
     thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     try:
