@@ -30,9 +30,12 @@ def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Pat
     project, port = tmp_path / "p.duckdb", free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(port)]
-    own = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     process = subprocess.Popen(
-        [*command, "--project", str(project)], env=os.environ | own, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        [*command, "--project", str(project)],
+        env=os.environ | folders,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
     )
     try:
         wait_for(f"{url}/_stcore/health", process, 60)
@@ -41,36 +44,38 @@ def test_second_studio_shows_the_open_url_and_ctrl_c_exits_cleanly(tmp_path: Pat
         second = moot("studio", "--no-browser", "--project", project).stderr
         assert f"already open at {url}" in second
         process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=30)[1].decode()
+        output = process.communicate(timeout=30)[1].decode()
     finally:
         process.kill()
         process.wait()
-    assert process.returncode == 0, said
-    assert "interrupted" not in said
-    assert "Traceback" not in said
+    assert process.returncode == 0, output
+    assert "interrupted" not in output
+    assert "Traceback" not in output
     assert moot("runs", "--project", project, "--json").json == {"runs": []}
 
 
-def opened(tmp_path: Path, *options: object) -> tuple[subprocess.Popen[bytes], Path]:
-    """Start a studio whose browser is a script that only notes the page, and return the page's content in a file."""
-    noted = tmp_path / "page.html"
+def start_studio(tmp_path: Path, *options: object) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start a studio with a script as its browser that saves the content of the opened page to a file."""
+    saved_page = tmp_path / "page.html"
     browser = tmp_path / "browser"
-    browser.write_text(f'#!/bin/sh\ncp "${{1#file://}}" {noted}.part && mv {noted}.part {noted}\n', encoding="utf-8")
+    browser.write_text(
+        f'#!/bin/sh\ncp "${{1#file://}}" {saved_page}.part && mv {saved_page}.part {saved_page}\n', encoding="utf-8"
+    )
     browser.chmod(0o700)
-    own = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     process = subprocess.Popen(
         [sys.executable, "-m", "core.cli", *map(str, options)],
-        env=os.environ | own | {"BROWSER": f"{browser} %s"}, cwd=ROOT, stdout=subprocess.DEVNULL,
+        env=os.environ | folders | {"BROWSER": f"{browser} %s"}, cwd=ROOT, stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )  # fmt: skip
-    while not noted.exists():
+    while not saved_page.exists():
         assert process.poll() is None
         time.sleep(0.01)
-    return process, noted
+    return process, saved_page
 
 
 def submit(page: str) -> str:
-    """Send the form of the page that the browser was given, once, and return what the studio answers."""
+    """Send the form of the opened page and return the answer of the studio."""
     address, token = re.search(r'action="([^"]+)".*value="([^"]+)"', page).groups()  # type: ignore[union-attr]
     with urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(
         address, f"token={token}".encode(), timeout=60
@@ -79,10 +84,10 @@ def submit(page: str) -> str:
 
 
 def test_the_browsers_request_waits_until_the_studio_is_started(tmp_path: Path) -> None:
-    process, noted = opened(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+    process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
     try:
-        assert "Opening Moot" in noted.read_text()
-        assert '<div id="root">' in submit(noted.read_text())
+        assert "Opening Moot" in saved_page.read_text()
+        assert '<div id="root">' in submit(saved_page.read_text())
     finally:
         process.kill()
         process.communicate()
@@ -90,33 +95,33 @@ def test_the_browsers_request_waits_until_the_studio_is_started(tmp_path: Path) 
 
 def test_the_browser_shows_why_the_studio_did_not_start(tmp_path: Path) -> None:
     (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
-    process, noted = opened(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
-    shown = submit(noted.read_text())
-    said = process.communicate(timeout=60)[1].decode()
+    process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+    shown = submit(saved_page.read_text())
+    output = process.communicate(timeout=60)[1].decode()
     assert process.returncode == 2
     assert "Moot did not start" in shown
     assert "p.duckdb is not a" in shown
-    assert "p.duckdb is not a" in said
+    assert "p.duckdb is not a" in output
 
 
 def test_a_request_without_the_token_gets_no_answer_from_a_studio_that_did_not_start(tmp_path: Path) -> None:
     (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
-    process, noted = opened(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
+    process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
     with pytest.raises(urllib.error.HTTPError, match="403"):
-        submit(re.sub(r'value="[^"]+"', 'value="guess"', noted.read_text()))
-    assert "did not start" in submit(noted.read_text())
+        submit(re.sub(r'value="[^"]+"', 'value="guess"', saved_page.read_text()))
+    assert "did not start" in submit(saved_page.read_text())
     process.communicate(timeout=60)
 
 
 def test_a_second_studio_leads_the_browser_to_the_first(tmp_path: Path) -> None:
     project = tmp_path / "p.duckdb"
-    first, noted = opened(tmp_path, "--port", free_port(), "--project", project)
+    first, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", project)
     try:
-        page = noted.read_text()
+        page = saved_page.read_text()
         submit(page)
-        noted.unlink()
-        second, noted = opened(tmp_path, "--port", free_port(), "--project", project)
-        assert submit(noted.read_text()) == page
+        saved_page.unlink()
+        second, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", project)
+        assert submit(saved_page.read_text()) == page
         assert b"already open at" in second.communicate(timeout=60)[1]
         assert second.returncode == 0
     finally:
@@ -124,7 +129,7 @@ def test_a_second_studio_leads_the_browser_to_the_first(tmp_path: Path) -> None:
         first.communicate()
 
 
-def test_nothing_slow_is_imported_before_the_browser_is_opened() -> None:
+def test_slow_libraries_are_imported_after_the_browser_is_opened() -> None:
     slow = ("streamlit", "pydantic", "numpy", "duckdb", "aiohttp", "pandas", "asyncio")
     ask = f"import sys, core.cli, app.api.access; print([name for name in {slow} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", ask], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -153,13 +158,13 @@ def start(gui):
 
 def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:
     (tmp_path / "webview.py").write_text(WEBVIEW, encoding="utf-8")
-    own = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
+    folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     done = subprocess.run(
         [
             sys.executable, "-m", "core.cli", "--window", "--port", str(free_port()),
             "--project", str(tmp_path / "p.duckdb"),
         ],
-        env=os.environ | own | {"PYTHONPATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True, timeout=120,
+        env=os.environ | folders | {"PYTHONPATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "window shown and closed" in done.stdout

@@ -1,4 +1,4 @@
-"""Import of Label Studio's JSON export, as a real server (1.23) writes it."""
+"""Tests of the import of JSON exports of Label Studio (1.23)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def task(number: int, *annotations: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def chosen(*choices: str, person: int = 1, cancelled: bool = False) -> dict[str, Any]:
+def choice_annotation(*choices: str, person: int = 1, cancelled: bool = False) -> dict[str, Any]:
     spans = {"start": 4, "end": 8, "text": "room", "labels": ["Price"]}
     result = [
         {"from_name": "aspect", "to_name": "text", "type": "choices", "value": {"choices": list(choices)}},
@@ -28,7 +28,7 @@ def chosen(*choices: str, person: int = 1, cancelled: bool = False) -> dict[str,
     return {"completed_by": person, "was_cancelled": cancelled, "result": result if choices else []}
 
 
-def rated(value: int, person: int) -> dict[str, Any]:
+def rating_annotation(value: int, person: int) -> dict[str, Any]:
     result = {"from_name": "Fluency", "to_name": "text", "type": "number", "value": {"number": value}}
     return {"completed_by": {"id": person, "email": "a@example.org"}, "result": [result]}
 
@@ -38,7 +38,12 @@ def read(*tasks: dict[str, Any]):
 
 
 def test_multiple_choices_become_columns_of_one_and_zero():
-    table = read(task(1, chosen("Price", "Food")), task(2, chosen()), task(3), task(4, chosen("Food", cancelled=True)))
+    table = read(
+        task(1, choice_annotation("Price", "Food")),
+        task(2, choice_annotation()),
+        task(3),
+        task(4, choice_annotation("Food", cancelled=True)),
+    )
     assert table.columns == ("text", "document_id", "Price", "Food")
     assert table.data[2:] == ((1, 0, None, None), (1, 0, None, None))
     mapping = suggest_mapping(table)
@@ -49,18 +54,18 @@ def test_multiple_choices_become_columns_of_one_and_zero():
 
 
 def test_single_choices_become_one_label_column():
-    table = read(task(1, chosen("Price")), task(2, chosen("Food")))
+    table = read(task(1, choice_annotation("Price")), task(2, choice_annotation("Food")))
     assert table.columns == ("text", "document_id", "aspect")
     assert table.data[2] == ("Price", "Food")
 
 
-def test_annotations_of_several_people_become_columns_by_person():
-    table = read(task(1, rated(4, 7), rated(5, 9)), task(2, rated(2, 7)))
+def test_annotations_become_one_column_per_person():
+    table = read(task(1, rating_annotation(4, 7), rating_annotation(5, 9)), task(2, rating_annotation(2, 7)))
     assert table.columns == ("text", "document_id", "Fluency_r7", "Fluency_r9")
     mapping = suggest_mapping(table)
     assert {source.rater for source in mapping.gold} == {"r7", "r9"}
 
 
-def test_elements_that_are_not_tasks_are_rejected_as_before():
-    table = read_table(json.dumps([task(1, chosen("Price")), 3]).encode(), name="export.json")
+def test_elements_that_are_not_tasks_are_rejected():
+    table = read_table(json.dumps([task(1, choice_annotation("Price")), 3]).encode(), name="export.json")
     assert (len(table), len(table.rejected)) == (1, 1)

@@ -128,7 +128,7 @@ def test_schema_is_dropped_for_a_server_that_fails_on_it(dialect: Any) -> None:
 
     outcome = ask(failing, dialect=dialect, times=2, json_schema="on")
     assert [reply.text for reply in outcome.replies] == ["none", "none"]
-    assert len(outcome.sent) == 3  # the second call has no schema at once
+    assert len(outcome.sent) == 3  # the second call omits the schema
     assert outcome.capabilities.schema == "none"
     assert outcome.reply.usage.estimated
 

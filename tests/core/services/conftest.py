@@ -9,7 +9,7 @@ from tests.core.services.sessions import copy_project
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """The file of the sample world and its run."""
+    """Return the project file of the sample world and the id of its run."""
     path = tmp_path_factory.mktemp("sample_world") / "small.duckdb"
     with Project.open(path) as project:
         run_id = sample_world.build(project)
@@ -18,7 +18,7 @@ def built(tmp_path_factory):
 
 @pytest.fixture
 def project(tmp_path, request):
-    """A new project, or a copy of the sample world for a test of its run."""
+    """Yield a new project, or a copy of the sample world if the test uses its run."""
     path = tmp_path / "small.duckdb"
     if "run_id" in request.fixturenames:
         copy_project(request.getfixturevalue("built")[0], path)

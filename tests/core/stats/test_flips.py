@@ -27,7 +27,7 @@ def test_flip_table_of_a_worked_example() -> None:
     assert critic.labels == {"a": Tally(1, 1, 2, 0), "b": Tally(1, 0, 0, 2)}
     assert critic.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)
     assert critic.carried == 2
-    # the judge mends (3, b), breaks (4, a)
+    # The judge corrects (3, b) and introduces an error on (4, a).
     assert judge.total == Tally(corrected=1, regressed=1, kept_right=3, kept_wrong=2)
     assert judge.carried == 0
     assert table.whole.total == Tally(corrected=2, regressed=1, kept_right=2, kept_wrong=2)

@@ -1,4 +1,4 @@
-"""Markers: the search in single lines finds what a search in the whole reply finds."""
+"""Tests of decision markers: searching line by line finds the same matches as searching the complete reply."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ PIECES = (
 
 
 @given(st.lists(st.one_of(st.sampled_from((*PIECES, "\n", "\n")), st.text(max_size=5)), max_size=14).map("".join))
-def test_search_in_lines_finds_what_a_search_in_the_reply_finds(reply: str) -> None:
+def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str) -> None:
     page = markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
     folded = page.lines.casefold()
     for _, pattern, words in markers._markers(UNIT):
-        whole = [match.span() for match in re.finditer(pattern, page.lines)]
-        assert sorted(match.span() for match in markers._matches(pattern, words, page.lines, folded)) == whole
+        expected = [match.span() for match in re.finditer(pattern, page.lines)]
+        assert sorted(match.span() for match in markers._matches(pattern, words, page.lines, folded)) == expected

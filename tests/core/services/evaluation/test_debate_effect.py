@@ -73,7 +73,7 @@ def test_flip_table_has_a_step_for_each_discussion_round(project):
         return [(role, round, {"label": letter}) for role, letter in zip(roles, letters, strict=True)]
 
     async def debates():
-        # d0: two of three right, unanimous after one round. d1: one right, changed to wrong. d2: unanimous at once.
+        # d0: two of three right, unanimous after one round. d1: one right, changed to wrong. d2: unanimous at first.
         await store_rounds(project, run_id, "d0", answers("yyn", 0) + answers("yyy", 1), {"label": "y"})
         await store_rounds(project, run_id, "d1", answers("ynn", 0) + answers("nnn", 1), {"label": "n"})
         await store_rounds(project, run_id, "d2", answers("nnn", 0), {"label": "n"})

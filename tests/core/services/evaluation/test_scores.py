@@ -241,7 +241,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert found.coverage.count("no_reference") == 7
     report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
-    assert report["macro"]["f1"] == 1.0  # of Beta alone
+    assert report["macro"]["f1"] == 1.0  # only Beta has a score
     review.undo(session, actor="ann")
     assert available_references(session, run_id)["reviewed"] == 0
 
