@@ -136,8 +136,9 @@ def _cells(values: Sequence[tuple[Metric, str, Estimate]]) -> dict[str, float | 
 _STYLE = """
 @page { size: A4; margin: 14mm; }
 body { font: 12px/1.45 Inter, system-ui, sans-serif; color: #1a1f28; max-width: 190mm; margin: 24px auto; }
-h1 { font-size: 20px; margin: 0; } h2 { font-size: 13px; margin: 18px 0 4px; }
-p { margin: 4px 0; } .q { color: #4a5361; }
+h1 { font-size: 20px; margin: 0; } h2 { font-size: 13px; margin: 18px 0 4px; break-after: avoid; }
+p { margin: 4px 0; } .q { color: #4a5361; } tr { break-inside: avoid; }
+@media print { body { margin: 0; max-width: none; } }
 table { border-collapse: collapse; width: 100%; font-size: 11px; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 2px 6px; white-space: pre; border-bottom: 1px solid #e1e4e9; }
 th { color: #4a5361; font-weight: 500; }
@@ -149,6 +150,9 @@ svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-u
 .matrix caption { text-align: left; font-weight: 600; padding: 4px 0; } .matrix td { padding: 4px 8px; }
 .matrix .same { outline: 1.5px solid #1a1f28; outline-offset: -1.5px; }
 """
+PRINTED_METRICS = 4
+"""Metrics with intervals that fit beside the counts on a page of A4."""
+
 # The label colours of the light theme, in the order of their numbers.
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
 
@@ -318,14 +322,23 @@ def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -
 
 
 def _labels(scores: Scores) -> str:
+    """Return the scores of each label as tables of at most ``PRINTED_METRICS`` metrics, the width of a page."""
     each = metrics.metrics(scores.kind, per_label=True)
-    rows = []
+    counted = []
     for name, label in scores.labels.items():
         counts = label.counts
         cells = [] if counts is None else [f"{count:,}" for count in (counts.tp, counts.fp, counts.fn, counts.tn)]
-        rows.append([name, f"{label.n:,}", *cells, *(_cell(metric, label[metric.key]) for metric in each)])
-    names = ["tp", "fp", "fn", "tn"] if scores.counts else []
-    return _table(["", "n", *names, *(metric.name for metric in each)], rows)
+        counted.append([name, f"{label.n:,}", *cells])
+    names = ["", "n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
+    tables = []
+    for start in range(0, len(each), PRINTED_METRICS):
+        part = each[start : start + PRINTED_METRICS]
+        rows = [
+            [*own, *(_cell(metric, scores.labels[own[0]][metric.key]) for metric in part)]
+            for own in (counted if not start else [row[:1] for row in counted])
+        ]
+        tables.append(_table([*(names if not start else names[:1]), *(metric.name for metric in part)], rows))
+    return "".join(tables)
 
 
 def _overall(scores: Scores) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
@@ -297,6 +299,9 @@ def test_html_report_escapes_its_values(world):
     assert page.startswith("<!doctype html>")
     assert "Effect of the debate" in page
     assert "2 iterations" in page
+    rows = re.findall("<tr>.*?</tr>", page)
+    assert max(row.count("<th") for row in rows) <= 10  # a page of A4 cuts off wider tables
+    assert all(f"<th>{metric.name}</th>" in unescape(page) for metric in metrics.metrics("multilabel", per_label=True))
     hostile = sample_world.CODEBOOK.model_copy(update={"name": "<script>alert(1)</script>"})
     run = session.store.runs.create(make_settings(hostile), ["d0"]).run_id
     assert "<script>" not in html_report.html_report(session, get_run(session, run))
