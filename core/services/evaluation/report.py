@@ -150,9 +150,6 @@ svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-u
 .matrix caption { text-align: left; font-weight: 600; padding: 4px 0; } .matrix td { padding: 4px 8px; }
 .matrix .same { outline: 1.5px solid #1a1f28; outline-offset: -1.5px; }
 """
-PRINTED_METRICS = 4
-"""Metrics with intervals that fit beside the counts on a page of A4."""
-
 # The label colours of the light theme, in the order of their numbers.
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
 
@@ -322,7 +319,7 @@ def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -
 
 
 def _labels(scores: Scores) -> str:
-    """Return the scores of each label as tables of at most ``PRINTED_METRICS`` metrics, the width of a page."""
+    """Return the scores of each label in tables of the width of a page; the counts are in the first one."""
     each = metrics.metrics(scores.kind, per_label=True)
     counted = []
     for name, label in scores.labels.items():
@@ -331,8 +328,9 @@ def _labels(scores: Scores) -> str:
         counted.append([name, f"{label.n:,}", *cells])
     names = ["", "n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
     tables = []
-    for start in range(0, len(each), PRINTED_METRICS):
-        part = each[start : start + PRINTED_METRICS]
+    for start, end in ((0, 4), (4, 9), (9, len(each))):
+        if not (part := each[start:end]):
+            continue
         rows = [
             [*own, *(_cell(metric, scores.labels[own[0]][metric.key]) for metric in part)]
             for own in (counted if not start else [row[:1] for row in counted])
