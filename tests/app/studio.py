@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from app import context
 from core.services.workspace import Workspace
@@ -32,9 +33,11 @@ def studio(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]
 
 
 def open_page(name: str) -> AppTest:
-    """Open a page in a new browser tab."""
-    at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
-    return at if name == "home" else at.switch_page(f"screens/{name}/page.py").run()
+    """Open a page in a new browser tab by its address, without a visit to Home before."""
+    at = AppTest.from_file(NAVIGATION, default_timeout=30)
+    if name != "home":
+        at._page_hash = calc_hash(name)  # of the URL path; switch_page needs a first run to know it
+    return at.run()
 
 
 def html(at: AppTest) -> str:

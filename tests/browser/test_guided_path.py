@@ -45,11 +45,13 @@ def review_all(page: Page, key: str, next_step: str) -> None:
     for _ in range(SIZE):
         if next_step in card.inner_text():
             break
+        document = focus.locator(".middle .mono")
+        before = re.compile(f"^{re.escape(document.inner_text())}$")
         for _ in range(2):
             page.keyboard.press(key)
             page.keyboard.press("ArrowDown")
         page.keyboard.press("Enter")
-        page.wait_for_timeout(700)
+        document.filter(has_not_text=before).or_(card.filter(has_text=next_step)).first.wait_for()
     expect(card).to_contain_text(next_step)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.store.project import Project
-from tests.browser.studios import studio
+from tests.browser.studios import settle, studio
 from tests.core.services import sample_world
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def test_quick_clicks_are_all_stored(page):
     expect_value(page, "d3", "a", "absent")
     expect_value(page, "d3", "b", "present")
     expect_status(page, "d0", "Draft")
-    page.wait_for_timeout(2500)  # later answers of the server do not change the cells
+    page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
+    settle(page)  # the last answers of the server do not change the cells
     expect_value(page, "d3", "a", "absent")
     expect_value(page, "d3", "b", "present")
     expect_value(page, "d0", "b", "present")

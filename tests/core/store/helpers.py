@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from typing import Any
 
 from core.annotations import Evidence
 from core.codebook import Codebook, Label
@@ -112,14 +113,26 @@ async def store_debate(
     served_model: str = "",
 ) -> None:
     """Store a debate through the ports: a turn for each role with its own values, then the verdict."""
+    keys = {role: f"{run_id}/{document_id}/{role}/{retry}" for role in lists}
+    replies = (
+        make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served_model=served_model)
+        for role, key in keys.items()
+    )
+    await asyncio.gather(*map(project.turn_store.commit, replies))
     for number, (role, own) in enumerate(lists.items()):
-        key = f"{run_id}/{document_id}/{role}/{retry}"
-        await project.turn_store.commit(
-            make_reply(key, text=f"{role} on {document_id}", run_id=run_id, served_model=served_model)
+        project.sink.turn(
+            make_turn(run_id, document_id, number, role, keys[role], values=own, quotes=(quotes or {}).get(role, ()))
         )
-        row = make_turn(run_id, document_id, number, role, key, values=own, quotes=(quotes or {}).get(role, ()))
-        project.sink.turn(row)
     await project.sink.verdict(make_verdict(run_id, document_id, values, error=error))
+
+
+def store_debates(debates: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Store debates concurrently, in a few transactions."""
+
+    async def gather() -> None:
+        await asyncio.gather(*debates)
+
+    asyncio.run(gather())
 
 
 def fill_randomly(project: Project, seed: int, count: int = 40) -> tuple[str, Codebook]:
@@ -138,12 +151,13 @@ def fill_randomly(project: Project, seed: int, count: int = 40) -> tuple[str, Co
     project.store.documents.add(make_documents(count, gold))
     run = project.store.runs.create(make_settings(codebook), project.store.documents.ids()[: count - 3])
 
-    async def debates() -> None:
-        for document_id in project.store.runs.document_ids(run.run_id):
-            if rng.random() < 0.1:
-                continue
-            error = ReplyError("stalled", "silence") if rng.random() < 0.1 else None
-            await store_debate(
+    debates = []
+    for document_id in project.store.runs.document_ids(run.run_id):
+        if rng.random() < 0.1:
+            continue
+        error = ReplyError("stalled", "silence") if rng.random() < 0.1 else None
+        debates.append(
+            store_debate(
                 project,
                 run.run_id,
                 document_id,
@@ -152,6 +166,6 @@ def fill_randomly(project: Project, seed: int, count: int = 40) -> tuple[str, Co
                 quotes={"extractor": [rng.choice(["exact", "missing"]) for _ in range(rng.randrange(3))]},
                 error=error,
             )
-
-    asyncio.run(debates())
+        )
+    store_debates(debates)
     return run.run_id, codebook

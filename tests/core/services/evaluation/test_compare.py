@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 
 import pytest
@@ -15,7 +14,7 @@ from core.services.evaluation.report import full_report
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 
 def session_with_runs(
@@ -30,12 +29,11 @@ def session_with_runs(
     for verdict in verdicts:
         run = project.store.runs.create(make_settings(sample_world.CODEBOOK), list(gold)).run_id
 
-        async def debates(run=run, verdict=verdict):
-            for id in gold:
-                lists = {"extractor": both(verdict.get(id, gold[id])), "critic": None, "judge": None}
-                await store_debate(project, run, id, lists, both(verdict.get(id, gold[id])))
-
-        asyncio.run(debates())
+        said = {id: both(verdict.get(id, gold[id])) for id in gold}
+        store_debates(
+            store_debate(project, run, id, {"extractor": values, "critic": None, "judge": None}, values)
+            for id, values in said.items()
+        )
         runs.append(run)
     return sample_world.session_on(project), runs
 

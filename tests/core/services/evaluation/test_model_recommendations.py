@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,7 +19,7 @@ from core.services.runs.planning import Plan
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 ROLES = ("extractor", "critic", "judge")
 GOLD = {f"d{number:02}": ("a", "ab", "b", "")[number % 4] for number in range(40)}
@@ -40,12 +39,14 @@ def world(project: Project) -> tuple[Any, MakeRun]:
         settings = make_settings(sample_world.CODEBOOK).model_copy(update={"role_models": role_models, **changes})
         run = project.store.runs.create(settings, list(GOLD))
 
-        async def debates() -> None:
-            for place, (id, present) in enumerate(GOLD.items()):
-                verdict = both("" if present else "ab") if place < wrong else both(present)
-                await store_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
-
-        asyncio.run(debates())
+        verdicts = {
+            id: both("" if present else "ab") if place < wrong else both(present)
+            for place, (id, present) in enumerate(GOLD.items())
+        }
+        store_debates(
+            store_debate(project, run.run_id, id, {"extractor": both("ab"), "critic": verdict}, verdict)
+            for id, verdict in verdicts.items()
+        )
         return project.store.runs.known(run.run_id)
 
     return sample_world.session_on(project), make_run

@@ -23,7 +23,7 @@ from core.stats.intervals import Estimate
 from core.store.reviews import Decision, ReviewChange
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
-from tests.core.store.helpers import make_settings, store_debate
+from tests.core.store.helpers import make_settings, store_debate, store_debates
 
 GOLD = {"d0": "a", "d1": "ab", "d2": "b", "d3": ""}
 FIRST = {"d0": "a", "d1": "b", "d2": "ab", "d3": ""}  # errors: false negative A on d1, false positive A on d2
@@ -42,12 +42,12 @@ def world(project):
         settings = make_settings(sample_world.CODEBOOK, iteration=iteration)
         run = project.store.runs.create(settings, list(GOLD), experiment_id="e1").run_id
 
-        async def debates(run=run, verdicts=verdicts):
-            for id, present in verdicts.items():
-                lists = {"extractor": both("ab"), "critic": both(present), "judge": None}
-                await store_debate(project, run, id, lists, both(present))
-
-        asyncio.run(debates())
+        store_debates(
+            store_debate(
+                project, run, id, {"extractor": both("ab"), "critic": both(present), "judge": None}, both(present)
+            )
+            for id, present in verdicts.items()
+        )
         runs.append(run)
     session = sample_world.session_on(project)
     session.run_name = lambda id: f"Run {id}"
