@@ -16,7 +16,7 @@ settings.load_profile("moot")
 
 
 BROWSER = "tests/browser/"
-SLOW = (BROWSER, "tests/core/cli/", "tests/test_packaging.py", "tests/core/llm/", "tests/app/")
+SLOW = (BROWSER, "tests/core/cli/", "tests/test_", "tests/core/llm/", "tests/app/", "tests/core/services/")
 """Files with slow tests, which run first so that no worker waits for another at the end."""
 
 

@@ -74,6 +74,7 @@ def main():
     ap.add_argument("--layers", type=int, default=2)
     ap.add_argument("--context", type=int, default=32768)
     ap.add_argument("--length", type=float, default=40, help="mean tokens of a free answer")
+    ap.add_argument("--quote", type=float, default=4, help="weight of a quotation mark; 7 ends JSON strings soon")
     args = ap.parse_args()
     dim, ffn, heads, kv_heads = args.dim, args.dim * 2, 4, 2
     head_dim = dim // heads
@@ -124,7 +125,7 @@ def main():
     for t in words:
         bias[tid[t]] = 4.0
     bias[tid["."]] = bias[tid[","]] = 4.0
-    bias[tid['"']] = 7.0  # so JSON strings end soon
+    bias[tid['"']] = args.quote
     bias[n_plain:] = -30.0
     others = np.exp(bias).sum()
     bias[tid["<|im_end|>"]] = np.log(others / (args.length - 1))
