@@ -124,6 +124,11 @@ class Exclusion:
 
     text: str
     words: tuple[frozenset[str], ...]
+    forms: frozenset[str] = field(init=False, repr=False, compare=False)
+    """All forms of all words."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forms", frozenset().union(*self.words))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -452,6 +457,8 @@ class Evidence:
 
     def score(self, label: int, *, doubts: bool = True) -> float:
         """Return the score of a label; from ``THRESHOLD`` on it is present. Without ``doubts``, no hit is doubted."""
+        if not self.hits[label]:
+            return 0.0
         carrying = [hit for hit in self.hits[label] if hit.carries and not (doubts and hit.doubt)]
         return max(_combine(carrying, doubts), min(SUPPORT_LIMIT, _combine(self.hits[label], doubts)))
 
@@ -585,6 +592,8 @@ def _is_like(exclusion: Exclusion, term: Term, words: frozenset[str]) -> bool:
     For a hit on a word of the example, at least half of its other words must occur. For another hit on a derived word,
     at least three quarters of two or more words must occur.
     """
+    if term.listed and all(exclusion.forms.isdisjoint(step) for step in term.pattern):
+        return False
     others = [forms for forms in exclusion.words if all(forms.isdisjoint(step) for step in term.pattern)]
     shared = sum(not forms.isdisjoint(words) for forms in others)
     if len(others) < len(exclusion.words):

@@ -85,7 +85,10 @@ def environment() -> ImmutableSandboxedEnvironment:
 @lru_cache(maxsize=256)
 def _compiled(text: str, parts: bool) -> list[tuple[str, Template]]:
     pieces = split(text) if parts else [("", text)]
-    return [(role, environment().from_string(body)) for role, body in pieces]
+    compiled = [(role, environment().from_string(body)) for role, body in pieces]
+    for _, template in compiled:
+        template.globals = dict(template.globals)  # Jinja copies them for every rendering, and a ChainMap slowly
+    return compiled
 
 
 def _length(value: Any) -> int:

@@ -79,6 +79,8 @@ def names_of(codebook: Codebook) -> Names:
 
 
 def _visible(key: str) -> str:
+    if key.isascii():
+        return key
     return "".join(character for character in key if character not in INVISIBLE).strip() or key
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
@@ -126,7 +126,7 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
         ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
         ("sentence", plainly, (" is ",)), ("heading", led, (":", "=")),
         ("heading", answered, ("antwo", "répon", "respuesta", "risposta", "resposta", "答", "标签")),
-        ("aspects", elsewhere, (" s", " zijn")),
+        ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn")),
     )  # fmt: skip
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
 
@@ -346,6 +346,8 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
     for kind, pattern, words in _markers(rules.unit):
         if (kind in _WEAK) != weak:
             continue
+        if not any(map(folded.__contains__, words)):
+            continue
         for match in _matches(pattern, words, lines, folded):
             groups = match.groupdict()
             plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
@@ -371,8 +373,7 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
 def _matches(pattern: re.Pattern[str], words: Sequence[str], lines: str, folded: str) -> Iterator[re.Match[str]]:
     """Yield the matches of a pattern, which are inside one line and contain one of ``words``."""
     if len(folded) != len(lines):  # casefolding moved the lines: "ß" is "ss"
-        if any(word in folded for word in words):
-            yield from pattern.finditer(lines)
+        yield from pattern.finditer(lines)
         return
     starts = set()
     for word in words:
@@ -392,7 +393,7 @@ def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
         end = lines.find("\n", marker.end)
         end = len(lines) if end < 0 else end
         following = markers[index + 1].start if index + 1 < len(markers) else end
-        limited.append(replace(marker, limit=min(end, following)))
+        limited.append(Marker(marker.kind, marker.start, marker.end, marker.plain, min(end, following)))
     return tuple(limited)
 
 

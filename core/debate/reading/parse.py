@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook
@@ -102,7 +102,8 @@ def read(text: str, form: ReplyForm, codebook: Codebook, *, finish_reason: str =
     except Unreadable as failure:
         return Reading(unknown=_storable(failure.unknown), problem=failure.problem)
     if reading is not None:
-        return replace(reading, start=len(text) - len(page.text) + reader.start)
+        start = len(text) - len(page.text) + reader.start
+        return Reading(reading.values, reading.undecided, reading.unknown, start=start)
     return reader.undecided() or Reading(problem=CUT if cut else NO_DECISION)
 
 
