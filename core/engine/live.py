@@ -16,7 +16,7 @@ from core.runs import BUILTIN
 
 DEBATES_PER_SLOT = 2
 """Open debates per call in flight, so that a debate whose verdict is being written holds no slot."""
-BUILTIN_DEBATES = 128
+BUILTIN_DEBATES = 256
 """Open debates of a run with built-in models only, which mostly wait for commits. A paced run is there to be watched
 and opens no more than others."""
 

@@ -47,7 +47,10 @@ class _Call:
 _Item: TypeAlias = _Rows | _Call
 
 LINGER_SECONDS = 0.1
-"""Longest time that rows wait for more rows. A transaction costs the same for one row as for twenty."""
+"""Time that rows wait for more rows. A transaction costs the same for one row as for twenty."""
+REST_FACTOR, LONGEST_REST_SECONDS = 3.0, 0.5
+"""Rows wait for this multiple of the last transaction's time if that is longer, so that a busy machine writes less
+often. The second number is the longest such wait."""
 
 
 class Writer:
@@ -108,15 +111,17 @@ class Writer:
         return item.future
 
     def _work(self) -> None:
-        open_ = True
+        open_, rest = True, 0.0
         while open_:
             with self._changed:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
-                self._changed.wait_for(lambda: self._pressing, LINGER_SECONDS)
+                self._changed.wait_for(lambda: self._pressing, max(LINGER_SECONDS, rest))
                 group, self._waiting = self._waiting, []
                 open_, self._pressing = not self._closed, False
+            began = time.monotonic()
             if group:
                 self._write(group)
+            rest = min(LONGEST_REST_SECONDS, REST_FACTOR * (time.monotonic() - began))
         self._cursor.close()
 
     def _write(self, group: list[_Item], *, careful: bool = False) -> None:

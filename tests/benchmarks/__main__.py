@@ -9,6 +9,7 @@ BENCHMARKS = (
     ("throughput", "--rounds", "2"),
     ("throughput", "--watch"),
     ("throughput", "--faults", "--documents", "300"),
+    ("throughput", "--builtin", "--rounds", "3"),
     ("kills",),
     ("scale",),
     ("review",),

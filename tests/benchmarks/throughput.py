@@ -5,14 +5,18 @@ machine and the mock, and with the openai package's AsyncOpenAI; both without de
 ratios within one round, because machines and their load differ.
 
     python -m tests.benchmarks.throughput [--documents 1000] [--slots 64] [--rounds 1] [--watch] [--faults]
+    python -m tests.benchmarks.throughput --builtin [--documents 1000] [--rounds 1]
 
-``--watch`` follows the run over the studio's live route in the same process, as an open Run page does.
+``--watch`` follows the run over the studio's live route in the same process, as an open Run page does. ``--builtin``
+compares processor time: a run of the built-in model on variants of the sample hotels, as a multiple of a bare loop that
+only writes the three replies about each document.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import csv
 import json
 import resource
 import subprocess
@@ -23,12 +27,15 @@ import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle, islice
 from pathlib import Path
 
 import aiohttp
 import orjson
 
-from core.codebook import Codebook, Label
+from core import baseline, resources
+from core.codebook import Codebook, Label, load_yaml
+from core.debate.turns import Reading, Reply, Request
 from core.documents import Document
 from core.engine.preflight import probe_role_models
 from core.llm.connections import connection
@@ -179,6 +186,52 @@ def moot(url: str, documents: int, slots: int, folder: Path, ideal: float, *, wa
     return ratio
 
 
+def hotels(documents: int) -> list[Document]:
+    """Return sample hotel reviews in the order of the file, repeated with a number that makes each text unique."""
+    with (resources.folder("sample_data") / "hotel_reviews.csv").open(encoding="utf-8", newline="") as file:
+        texts = [row["text"] for row in csv.DictReader(file)]
+    return [
+        Document(str(i), {"text": f"Stay {i}. {text}"}, i) for i, text in enumerate(islice(cycle(texts), documents))
+    ]
+
+
+def bare_baseline(codebook: Codebook, documents: list[Document]) -> None:
+    """Write extractor's, critic's and judge's reply about each document.
+
+    Each sees the decision of the role before it. Without prompts, reading and a store.
+    """
+    for document in documents:
+        inputs: dict[str, Reply] = {}
+        named = baseline.select(codebook, document.text)
+        reading = Reading({item: item in named for item in codebook.items})
+        for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "ruling")):
+            text = baseline.write_reply(Request(role, (), dict(inputs), form="labels"), codebook, document)
+            inputs[name] = Reply(text, reading=reading)
+
+
+def builtin(documents: int, folder: Path) -> None:
+    """Compare a run of the built-in model with the bare loop."""
+    codebook = load_yaml((resources.folder("sample_data") / "hotel_aspects.yaml").read_text(encoding="utf-8"))
+    texts = hotels(documents)
+    workspace = Workspace()
+    session = workspace.open(folder / "builtin.duckdb")
+    session.store.documents.add(texts)
+    settings = planning.build_settings(planning.Plan(), codebook, 1, workspace.models)
+    row = planning.create_runs(session, settings, session.store.documents.ids())[0]
+    before = cpu()
+    session.start_or_resume(row.run_id).result()
+    run = cpu() - before
+    workspace.close()
+    before = cpu()
+    bare_baseline(codebook, texts)
+    bare = cpu() - before
+    print(
+        f"  built-in model: {run / bare:.1f} times the processor time of the bare loop; {documents / run:.0f} and "
+        f"{documents / bare:.0f} documents per processor second",
+        flush=True,
+    )
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -187,7 +240,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--watch", action="store_true")
     parser.add_argument("--faults", action="store_true", help="3%% 429, 2%% 500, 2%% drops, 1%% malformed")
+    parser.add_argument("--builtin", action="store_true", help="the built-in model instead of the mock server")
     options = parser.parse_args()
+    if options.builtin:
+        for _ in range(options.rounds):
+            with tempfile.TemporaryDirectory() as folder:
+                builtin(options.documents, Path(folder))
+        return
     flags: dict[str, object] = {"slots": options.slots, "ttft": TTFT, "tpt": TPT, "tokens": TOKENS}
     ideal = options.documents * 3 * (TTFT + TOKENS * TPT) / options.slots
     faults = {"p-429": 0.03, "p-500": 0.02, "p-drop": 0.02, "p-malformed": 0.01, "retry-after": 0.2}
