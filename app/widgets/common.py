@@ -53,9 +53,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     Columns with numbers are aligned right, except the first.
     """
-    sides = [
-        "" if any(any(map(str.isdigit, row[place])) for row in rows) else ' class="l"' for place in range(len(heads))
-    ]
+    numeric = [any(any(map(str.isdigit, row[place])) for row in rows) for place in range(len(heads))]
+    sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
     head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, heads, strict=True))
     body = "".join(
         f"<tr>{''.join(f'<td{side}>{escape(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>"

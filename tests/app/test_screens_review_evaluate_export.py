@@ -93,7 +93,7 @@ def test_evaluate_without_a_reference(screen, project, session):
     project.store.documents.replace_gold({})
     app = screen("evaluate")
     assert "No reference to compare with" in texts(app)
-    assert [button.label for button in app.button] == ["Review 30", "Map a gold column"]
+    assert [button.label for button in app.button] == ["Review 25", "Map a gold column"]
     review.submit(session, run_id, ["d0"])
     assert "No reference to compare with" not in texts(screen("evaluate"))
 

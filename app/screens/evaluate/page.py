@@ -98,8 +98,8 @@ def _no_reference(known: dict[Reference, int]) -> None:
     other = "nothing is reviewed yet" if not known["reviewed"] else "none of this run's documents is reviewed"
     empty(
         "No reference to compare with",
-        f"The file has no gold column for these documents and {other}. About 30 reviewed documents give first scores.",
-        {"Review 30": "review", "Map a gold column": "data"},
+        f"The file has no gold column for these documents and {other}. About 25 reviewed documents give first scores.",
+        {"Review 25": "review", "Map a gold column": "data"},
         sign="bars",
         key="evaluate-no-reference",
     )
