@@ -45,8 +45,9 @@ def to_csv(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = No
     if columns is None:
         columns = list(dict.fromkeys(key for row in rows for key in row))
     out = io.StringIO(newline="")
-    writer = csv.DictWriter(out, columns, lineterminator="\r\n")
-    writer.writeheader()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(map(escape_formula, columns))
     for row in rows:
-        writer.writerow({key: escape_formula(value) if isinstance(value, str) else value for key, value in row.items()})
+        cells = (row.get(name) for name in columns)
+        writer.writerow([escape_formula(cell) if isinstance(cell, str) else cell for cell in cells])
     return "\ufeff" + out.getvalue()

@@ -1,10 +1,11 @@
-"""Numbers, money, times and lists as text: the one place that decides how a value reads.
+"""Numbers, money, times, lists and names as text: the one place that decides how a value reads.
 
 All functions are pure. A negative number has a real minus sign, and an undefined value is an en dash.
 """
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from typing import Literal
@@ -172,6 +173,11 @@ def format_timestamp(at: float) -> str:
     """Return a Unix time as a full local date: "3 Mar 2025, 14:05"."""
     then = time.localtime(at)
     return f"{then.tm_mday} {time.strftime('%b %Y, %H:%M', then)}"
+
+
+def escape_markdown(text: str) -> str:
+    """Return a text as one line of Markdown that is shown as it is: names come from files, versions from servers."""
+    return re.sub(r"[\\`*_\[\]<>|$~&]|^(?=[#+-])", r"\\\g<0>", " ".join(text.split()))
 
 
 def _nonzero(shown: str) -> bool:

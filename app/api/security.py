@@ -96,6 +96,8 @@ class Guard:
                 headers.setdefault("X-Frame-Options", "SAMEORIGIN")
                 headers.setdefault("X-Content-Type-Options", "nosniff")
                 headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
+                # A page that opens the studio in a window cannot send messages to it or count its frames.
+                headers.setdefault("Cross-Origin-Opener-Policy", "same-origin")
                 headers.setdefault("Referrer-Policy", "no-referrer")
             await send(message)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from core.codebook import Codebook
 from core.export.rows import REVIEW, TEXT, ExportRow, text_fields
-from core.formatting import format_count
+from core.formatting import escape_markdown, format_count
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def observed(rows: Iterable[ExportRow], summary: Summary, codebook: Codebook) ->
 def origin(summary: Summary) -> list[str]:
     """Return sentences on the origin of the labels. They claim a review only for documents that have one."""
     many = len(summary.runs) > 1
-    lines = [f"- Run {run}: {how}" for run, how in summary.runs.items()]
+    lines = [f"- Run {run}: {escape_markdown(how)}" for run, how in summary.runs.items()]
     baseline = any("builtin/lexical" in how for how in summary.runs.values())
     counted = format_count(summary.rows, "row") if many else format_count(summary.rows, "document")
     if summary.reviewed:
@@ -81,8 +81,10 @@ def columns_guide(codebook: Codebook, roles: Sequence[str], raters: int = 0) -> 
 
 
 def _scales(codebook: Codebook) -> list[str]:
+    if not codebook.mixes_scales:
+        return [str(codebook.scale)]
     named = zip(codebook.names, codebook.scales, strict=True)
-    return [f"{name} {scale}" for name, scale in named] if codebook.mixes_scales else [str(codebook.scale)]
+    return [f"{escape_markdown(name)} {scale}" for name, scale in named]
 
 
 def table_guide(codebook: Codebook, summary: Summary) -> bytes:
@@ -94,7 +96,7 @@ def table_guide(codebook: Codebook, summary: Summary) -> bytes:
     }[codebook.kind]
     columns = columns_guide(codebook, summary.role_columns, len(summary.raters))
     lines = [
-        f"# {codebook.name or 'Labels'}",
+        f"# {escape_markdown(codebook.name) or 'Labels'}",
         "",
         *origin(summary),
         "",

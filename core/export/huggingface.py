@@ -20,6 +20,7 @@ from core.export.rows import (
     peek_text_fields,
     text_fields,
 )
+from core.formatting import escape_markdown
 from core.ingest.table import clean_value, unique_names
 
 DATA = "data/train.parquet"
@@ -73,20 +74,16 @@ def readme(codebook: Codebook, summary: Summary) -> bytes:
         yaml.safe_dump(front, sort_keys=False, allow_unicode=True).rstrip(),
         "---",
         "",
-        f"# {codebook.name}",
+        f"# {escape_markdown(codebook.name)}",
     ]
-    lines += ["", f"One row is one {codebook.unit}.", "", *origin(summary)]
+    lines += ["", f"One row is one {escape_markdown(codebook.unit)}.", "", *origin(summary)]
     if summary.reviewed:
         lines += ["", "A label is a person's decision where `reviewed` names it, otherwise the verdict of the run."]
     if codebook.guideline:
-        lines += ["", codebook.guideline]
+        lines += ["", "\n\n".join(map(escape_markdown, codebook.guideline.split("\n\n")))]
     lines += ["", "| label | meaning |", "| --- | --- |"]
-    lines += [f"| {_cell(label.name)} | {_cell(label.description)} |" for label in codebook.labels]
+    lines += [f"| {escape_markdown(label.name)} | {escape_markdown(label.description)} |" for label in codebook.labels]
     return ("\n".join(lines) + "\n").encode()
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.replace("|", "\\|").replace("<", "&lt;").split())
 
 
 class _Columns:

@@ -30,6 +30,7 @@ from core.documents import Value
 from core.errors import InputError
 from core.export import debate_pages, replacing
 from core.export.rows import named_values
+from core.formatting import escape_markdown
 from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
@@ -217,7 +218,7 @@ def _batches(
 
 def _readme(session: ProjectSession, runs: list[RunRow]) -> str:
     lines = [
-        f"# {session.name}",
+        f"# {escape_markdown(session.name)}",
         "",
         "A complete Moot project. `moot import THIS.zip --project FILE` creates a project from it.",
         "",

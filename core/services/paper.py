@@ -21,7 +21,14 @@ from core.csv_text import to_csv
 from core.debate import protocols
 from core.documents import Value
 from core.errors import MootError
-from core.formatting import format_count, format_interval, format_percent, format_timestamp, join_names
+from core.formatting import (
+    escape_markdown,
+    format_count,
+    format_interval,
+    format_percent,
+    format_timestamp,
+    join_names,
+)
 from core.runs import RunRow
 from core.services.evaluation import arrays, coverage, regression
 from core.services.evaluation.reference import reference_names
@@ -411,28 +418,23 @@ def _bibliography(
 
 
 def _markdown(found: Paper, base: str) -> Iterable[str]:
-    yield f"# {_md(found.title)}"
+    yield f"# {escape_markdown(found.title)}"
     for title, blocks in found.sections.items():
-        yield f"## {_md(title)}"
+        yield f"## {escape_markdown(title)}"
         for block in blocks:
             match block:
                 case str():
-                    yield "\n\n".join(map(_md, block.split("\n\n")))
+                    yield "\n\n".join(map(escape_markdown, block.split("\n\n")))
                 case Listing():
                     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", block.text)), default=0))
-                    yield f"### {_md(block.title)}\n\n{fence}text\n{block.text}\n{fence}"
+                    yield f"### {escape_markdown(block.title)}\n\n{fence}text\n{block.text}\n{fence}"
                 case Table():
                     rule = "|" + " --- |" * len(block.head)
-                    head, *rows = ("| " + " | ".join(map(_md, row)) + " |" for row in (block.head, *block.rows))
-                    lines = [head, rule, *rows]
+                    lines = ["| " + " | ".join(map(escape_markdown, row)) + " |" for row in (block.head, *block.rows)]
+                    lines.insert(1, rule)
                     link = f" ([view]({base}{block.view}))" if block.view else ""
-                    yield f"{_md(block.caption)}{link}:\n\n" + "\n".join(lines)
+                    yield f"{escape_markdown(block.caption)}{link}:\n\n" + "\n".join(lines)
     yield f"## References\n\n```bibtex\n{found.bibtex}```"
-
-
-def _md(text: str) -> str:
-    """Return a text as one line of Markdown that is shown as it is: names come from files, versions from servers."""
-    return re.sub(r"[\\`*_\[\]<>|$~&]|^(?=[#+-])", r"\\\g<0>", " ".join(text.split()))
 
 
 def _html(found: Paper, base: str) -> Iterable[str]:

@@ -163,6 +163,7 @@ def test_pages_may_not_load_anything_from_other_hosts(inside: TestClient) -> Non
     assert headers["x-frame-options"] == "SAMEORIGIN"
     assert headers["referrer-policy"] == "no-referrer"
     assert headers["cross-origin-resource-policy"] == "same-origin"
+    assert headers["cross-origin-opener-policy"] == "same-origin"
 
 
 def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows(inside: TestClient) -> None:

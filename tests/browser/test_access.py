@@ -110,6 +110,25 @@ def test_page_of_another_port_cannot_read_or_change_anything(
     context.close()
 
 
+def test_page_of_another_port_gets_no_handle_on_the_studio_that_it_opens(
+    browser: Browser, running: Studio, foreign_page: int
+) -> None:
+    """Streamlit obeys messages of other pages (``client.allowedOrigins``), and a handle counts the frames of a page."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(running.entrance)
+    page.get_by_test_id("stSidebar").wait_for()
+    allowed = page.evaluate("fetch('/_stcore/host-config').then((answer) => answer.json())")["allowedOrigins"]
+    page.goto(f"http://127.0.0.1:{foreign_page}/")
+    with context.expect_page() as opened:
+        page.evaluate("address => { window.opened = window.open(address); }", running.address)
+    opened.value.get_by_test_id("stSidebar").wait_for()
+    assert page.evaluate("opened.closed")
+    assert opened.value.evaluate("window.opener") is None
+    assert allowed == []
+    context.close()
+
+
 INJECTED = """() => {
   window.owned = [];
   const place = document.createElement('div');

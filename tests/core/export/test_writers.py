@@ -6,6 +6,7 @@ import csv
 import errno
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 
 from core.annotations import Evidence
 from core.codebook import Codebook, parse_codebook
-from core.csv_text import escape_formula, unescape_formula
+from core.csv_text import escape_formula, to_csv, unescape_formula
 from core.documents import Document
 from core.errors import ExportError, UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, replacing, write
@@ -391,3 +392,22 @@ def test_readme_of_an_unreviewed_export_does_not_mention_reviews(format: str, tm
     reviewer = AnnotatorValues("ann", {PRICE: True})
     write(format, [plain, row({"text": "b"}, 2, reviewers=(reviewer,))], ASPECTS, tmp_path / "out.x")
     assert "1 of 2 documents have labels decided by 1 person" in (tmp_path / "out.README.md").read_text()
+
+
+HOSTILE = "[a](http://owned.example)![b](http://owned.example/b.png)<script>alert(1)</script>|\n# c"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "huggingface"])
+def test_names_in_a_readme_are_shown_as_they_are(format: str, tmp_path: Path) -> None:
+    codebook = ASPECTS.model_copy(update={"name": HOSTILE, "unit": HOSTILE, "guideline": f"{HOSTILE}\n\n{HOSTILE}"})
+    written = row({"text": "a"}, run_name=HOSTILE, roles={"judge": HOSTILE})
+    write(format, [written], codebook, tmp_path / "out.x")
+    (readme,) = tmp_path.rglob("*README.md")
+    shown = readme.read_text()
+    assert "owned.example" in shown
+    assert not re.search(r"(?<!\\)[\]<]\(?(http|script)|^# c", shown, re.M)
+
+
+def test_names_of_columns_are_no_formulas() -> None:
+    text = to_csv([{"=cmd|' /C calc'!A0": 1, "plain": "@SUM(1)"}])
+    assert text.splitlines() == ["\ufeff'=cmd|' /C calc'!A0,plain", "1,'@SUM(1)"]
