@@ -7,6 +7,7 @@ from html import escape
 
 import streamlit as st
 
+from app.widgets.common import literal
 from app.widgets.palette import colours, role_token
 from core.codebook import COLOURS, Codebook, Label
 
@@ -38,7 +39,7 @@ def pick(codebook: Codebook, *, key: str) -> str:
         "dimension" if codebook.kind == "rating" else "label",
         list(names),
         default=next(iter(names)),
-        format_func=names.__getitem__,
+        format_func=lambda id: literal(names[id]),
         required=True,
         label_visibility="collapsed",
         key=key,

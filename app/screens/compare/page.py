@@ -12,6 +12,7 @@ from app import context
 from app.screens.compare import sections
 from app.state import state
 from app.widgets import confusion, layout
+from app.widgets.common import literal
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
@@ -147,7 +148,7 @@ def _select_pair(session: ProjectSession, chosen: Sequence[RunRow], found: Compa
             "against the first",
             [run.run_id for run in chosen[1:]],
             default=second,
-            format_func=lambda id: f"{session.run_name(id)} against {chosen[0].title}",
+            format_func=lambda id: literal(f"{session.run_name(id)} against {chosen[0].title}"),
             required=True,
             label_visibility="collapsed",
             key="compare-second",

@@ -204,11 +204,11 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         label_id = st.selectbox("Label", list(names), format_func=names.__getitem__, key="lab-rewrite-label", width=220)
         asked = st.button(
-            "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {role_model.spec}"
+            "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {literal(role_model.spec)}"
         )
     if asked and label_id is not None:
         state.lab.proposal = None
-        with error_boxes(), st.spinner(f"{role_model.spec} is writing"):
+        with error_boxes(), st.spinner(f"{literal(role_model.spec)} is writing"):
             try:
                 state.lab.proposal = suggesting.propose_rewrite(session, plan, label_id, run_id=run_id)
             except TimeoutError:

@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.state import LabState, state
 from app.widgets.alerts import error_boxes, notice
+from app.widgets.common import literal
 from core.debate import protocols
 from core.errors import UsageError
 from core.formatting import format_interval, format_number, format_price
@@ -49,7 +50,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         if len(known) > 1:
             labels = {version.name: version.label for version in known}
             chosen = st.multiselect(
-                f"{slot.title}, versions", list(labels), default=list(labels), format_func=labels.__getitem__,
+                f"{literal(slot.title)}, versions", list(labels), default=list(labels), format_func=labels.__getitem__,
                 key=f"sweep-{slot.slot}-{len(known)}",
             )  # fmt: skip
             if chosen:

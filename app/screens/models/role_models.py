@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.state import bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.common import heading, line
+from app.widgets.common import heading, line, literal
 from app.widgets.common import table as text_table
 from app.widgets.labels import role_html
 from core.debate.turns import Role
@@ -202,13 +202,19 @@ def presets(plan: Plan, save: Save) -> None:
             line("No presets yet. A preset saves the model and settings of each role for all projects.", "q")
         for name, preset in known.items():
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                if st.button(name, key=f"preset-{name}", help=f"Use the models of {name}", width="stretch"):
+                if st.button(
+                    literal(name), key=f"preset-{name}", help=f"Use the models of {literal(name)}", width="stretch"
+                ):
                     save(models.apply_preset(plan, preset))
                     specs = dict.fromkeys(one.spec for one in (preset.default_model, *preset.role_models.values()))
                     state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
                     st.rerun()
                 if st.button(
-                    "", icon=":material/delete:", key=f"unpreset-{name}", help=f"Delete {name}", type="tertiary"
+                    "",
+                    icon=":material/delete:",
+                    key=f"unpreset-{name}",
+                    help=f"Delete {literal(name)}",
+                    type="tertiary",
                 ):
                     models.delete_preset(name)
                     st.rerun()

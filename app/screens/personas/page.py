@@ -14,7 +14,7 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import when
-from app.widgets.common import saved
+from app.widgets.common import literal, saved
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote
 from core.errors import MootError
@@ -230,7 +230,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
                 st.html(f'<div class="moot-why">{escape(group.characteristics)}</div>')
             for persona in group.personas:
                 st.button(
-                    persona.name, key=f"persona-{persona.name}", width="stretch",
+                    literal(persona.name), key=f"persona-{persona.name}", width="stretch",
                     type="primary" if persona.name == chosen else "secondary",
                     on_click=PersonasState.persona.set, args=(persona.name,),
                 )  # fmt: skip

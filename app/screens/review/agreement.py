@@ -8,6 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import highlighted_text, layout
+from app.widgets.common import literal
 from app.widgets.empty_state import empty
 from core.codebook import Codebook
 from core.errors import MootError
@@ -136,7 +137,7 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
             for value in dict.fromkeys(disagreement.values.values()):
                 who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
                 st.button(
-                    f"{review.value_name(codebook, value)} ({who})",
+                    literal(f"{review.value_name(codebook, value)} ({who})"),
                     key=f"{key}-{value}",
                     type="primary" if value == disagreement.decided else "secondary",
                     on_click=_decide,

@@ -1,0 +1,104 @@
+"""Names with markup, of everything that a file or another person can name, on every page in a real browser."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from app.pages import PAGES
+from core.runs import RunDetails
+from core.services.runs import configuration
+from core.services.workspace import Workspace
+from tests.browser.studios import settle, studio
+from tests.core.cli.invoking import moot
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+FOUND = """() => {
+  const found = [];
+  const walk = (root) => {
+    for (const node of root.querySelectorAll('*')) {
+      const isOwned = node.dataset?.owned || (node.tagName === 'STRONG' && node.textContent === 'owned');
+      const leads = (node.getAttribute('src') || node.getAttribute('href') || '').startsWith('http://owned.example');
+      if (isOwned || leads || node.classList.contains('katex')) found.push(node.parentElement.outerHTML.slice(0, 300));
+      if (node.shadowRoot) walk(node.shadowRoot);
+      if (node.tagName === 'IFRAME' && node.contentDocument) walk(node.contentDocument);
+    }
+  };
+  walk(document);
+  return found;
+}"""
+
+
+def _name(of: str) -> str:
+    return f'<b data-owned="1">{of}</b>**owned**[x](http://owned.example)![x](http://owned.example/x.png)$x^2$'
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Create a project with two runs on a file and a codebook whose names are all markup."""
+    folder = tmp_path_factory.mktemp("hostile")
+    labels = [_name("Service"), _name("Food")]
+    codebook = {
+        "name": _name("codebook"), "unit": _name("review"), "guideline": _name("guideline"),
+        "labels": [{"name": name, "description": name, "keywords": [word, name]}
+                   for name, word in zip(labels, ("staff", "breakfast"), strict=True)],
+    }  # fmt: skip
+    (folder / "codebook.yaml").write_text(yaml.safe_dump(codebook))
+    columns = [_name(name) for name in ("id", "text", "context", "gold", "group")]
+    with (folder / "documents.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(columns)
+        for number in range(16):
+            text = ("The staff were kind. ", "Breakfast was cold. ")[number % 2] + _name(f"text {number}")
+            rows.writerow([_name(f"id {number}"), text, _name("context"), number // 2 % 2, _name("group")])
+    path = folder / "hostile.duckdb"
+    for limit in (12, 16):
+        moot(
+            "annotate", folder / "documents.csv", "--codebook", folder / "codebook.yaml", "--project", path,
+            "--id", columns[0], "--text", columns[1], "--context", columns[2], "--group", columns[4],
+            *(f"--gold={label}={columns[3]}@{_name(rater)}" for label in labels for rater in ("Ann", "Bob")),
+            "--limit", limit,
+        )  # fmt: skip
+    workspace = Workspace()
+    session = workspace.open(path)
+    details = RunDetails(name=_name("run"), note=_name("note"), tags=(_name("tag"),))
+    configuration.change_details(session, {run.run_id: details for run in session.runs()}, actor=_name("actor"))
+    workspace.close()
+    return path
+
+
+def test_names_are_shown_as_text_on_every_page(browser: Browser, project: Path, tmp_path: Path) -> None:
+    with studio(tmp_path, "--project", str(project)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 1000})
+        context.set_default_timeout(60_000)
+        page = context.new_page()
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto(running.entrance)
+        for screen in PAGES.values():
+            page.get_by_test_id("stSidebar").get_by_role("link", name=screen.title, exact=True).click()
+            page.locator(".st-key-current-page", has_text=screen.title).wait_for()
+            _look(page)
+            views = page.get_by_test_id("stMain").get_by_role("radio")
+            for number in range(10):
+                settle(page)
+                if number < views.count():
+                    views.nth(number).click(force=True)
+                    _look(page)
+        assert not [url for url in requests if url.startswith("http://owned.example")]
+        assert "Traceback" not in running.log
+        context.close()
+
+
+def _look(page: Page) -> None:
+    settle(page)
+    assert page.evaluate(FOUND) == []
+    assert page.get_by_test_id("stException").count() == 0
