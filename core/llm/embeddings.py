@@ -72,9 +72,21 @@ def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
                     f"{place.name} sent {len(found)} vectors for {len(chunk)} texts.", "Is it a model for embeddings?"
                 )
             rows += found
-        return np.asarray(rows, dtype=np.float32)
+        return _vectors(rows, place.name)
 
     return embed
+
+
+def _vectors(rows: Sequence[Sequence[float]], name: str) -> npt.NDArray[np.float32]:
+    """Return the rows of a server's response. MalformedStream unless they are finite vectors of one length."""
+    try:
+        with np.errstate(over="ignore"):
+            vectors = np.asarray(rows, dtype=np.float32)
+    except (TypeError, ValueError):
+        vectors = np.full((1, 1), np.nan, np.float32)
+    if rows and (vectors.ndim != 2 or not vectors.size or not np.isfinite(vectors).all()):
+        raise errors.MalformedStream(f"{name} sent no usable vectors.", "Is it a model for embeddings?")
+    return vectors
 
 
 def _openai(place: Connection, model: str, texts: list[str]) -> list[Sequence[float]]:

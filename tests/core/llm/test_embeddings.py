@@ -10,22 +10,40 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from core.errors import NoSuchModel, Unreachable, UsageError
+from core.errors import MalformedStream, NoSuchModel, Unreachable, UsageError
 from core.llm import embeddings
 from core.llm.connections import PRESETS, Connection, connection
 from tests.servers.running import free_port
 
+MALFORMED = {
+    "different lengths": [[1, 2], [1]],
+    "no numbers": [[], []],
+    "not a number": [[1, float("nan")]] * 2,
+    "infinite": [[1, float("inf")]] * 2,
+    "too large": [[1, 1e300]] * 2,
+    "words": [["a", "b"]] * 2,
+    "nothing": [[1, None]] * 2,
+    "nested": [[[1], [2]]] * 2,
+    "one number": [1, 2],
+    "object": [{"a": 1}] * 2,
+}
+
 
 class _Endpoint(BaseHTTPRequestHandler):
-    """Endpoint with one model; the vector of a text is its length and 1, and results are in reverse order."""
+    """Endpoint with one model, whose vectors are the length of a text and 1, and one for each of ``MALFORMED``.
+
+    Results are in reverse order.
+    """
 
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        known = request["model"] == "tiny"
+        known = request["model"] == "tiny" or request["model"] in MALFORMED
         rows = [
             {"object": "embedding", "index": index, "embedding": [float(len(text)), 1.0]}
             for index, text in enumerate(request["input"])
         ]
+        for row, vector in zip(rows, MALFORMED.get(request["model"], ()), strict=False):
+            row["embedding"] = vector
         usage = {"prompt_tokens": 1, "total_tokens": 1}
         reply = {"object": "list", "model": "tiny", "data": rows[::-1], "usage": usage}
         body = json.dumps(reply if known else {"error": {"message": "no such model"}}).encode()
@@ -58,6 +76,14 @@ def test_embeddings_are_in_the_order_of_the_texts(places: dict[str, Connection])
     texts = ["x" * (number % 5 + 1) for number in range(embeddings.BATCH + 3)]
     assert embed(texts).tolist() == [[len(text), 1.0] for text in texts]
     assert embed([""]).tolist() == [[1.0, 1.0]], "servers refuse an empty text, so a placeholder is sent"
+
+
+@pytest.mark.parametrize("model", MALFORMED)
+def test_vectors_that_cannot_be_compared_are_refused(places: dict[str, Connection], model: str) -> None:
+    embed = embeddings.embedder(f"near/{model}", places)
+    assert embed is not None
+    with pytest.raises(MalformedStream, match="near sent no usable vectors"):
+        embed(["a", "b"])
 
 
 def test_missing_model_and_unreachable_server_are_distinguished(places: dict[str, Connection]) -> None:
