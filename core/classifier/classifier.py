@@ -12,7 +12,9 @@ classification*, section 2), starting from the share of each rating so far.
 
 from __future__ import annotations
 
+import io
 import warnings
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -20,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import Kind
+from core.codebook import MAX_LABELS, MAX_STEPS, Kind
 from core.errors import InputError
 
 VERSION = "3"
@@ -42,6 +44,8 @@ The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan and Nar
 classifiers to maximize F1 measure*, section 4), so 0.4 at an F1 of 0.8.
 """
 FOLDS = 5
+MAX_UNPACKED = 200_000_000
+"""Most bytes of an unpacked classifier file; a vocabulary of a million words with five labels has about 60 MB."""
 MAX_EXPLAINED_WORDS = 3
 """Words in an explanation."""
 
@@ -221,13 +225,16 @@ def cross_val_predict(
     return predicted
 
 
-def _fit_tfidf(texts: Sequence[str]) -> Any:
-    """Fit TF-IDF on the words of the texts; None when no text contains a word."""
+def _new_tfidf() -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    tfidf = TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
+    return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
+
+
+def _fit_tfidf(texts: Sequence[str]) -> Any:
+    """Fit TF-IDF on the words of the texts; None when no text contains a word."""
     try:
-        return tfidf.fit(texts)
+        return _new_tfidf().fit(texts)
     except ValueError:  # scikit-learn's "empty vocabulary"
         return None
 
@@ -374,11 +381,16 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
 def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
     """Return the classifier and the facts that ``dumps`` wrote.
 
-    InputError for anything else. Other types are refused without being opened, and nothing in the file is executed.
+    InputError for anything else, and for more than ``MAX_UNPACKED`` bytes. Other types are refused without being
+    opened, and nothing in the file is executed. Only vocabulary and weights are taken from the vectorizer: its other
+    settings could open files that a text names, or search with a pattern that takes hours.
     """
     import skops.io
 
     try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED:
+                raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
         if skops.io.get_untrusted_types(data=data):
             raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
         with warnings.catch_warnings():
@@ -391,11 +403,27 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
         raise InputError(f"{name} is not a classifier file.", "Choose a .skops file that Moot exported.") from error
 
 
+def _load_tfidf(held: Any) -> Any:
+    """Return a vectorizer with the vocabulary and the weights of ``held``, None for None."""
+    if held is None:
+        return None
+    vocabulary = {str(word): int(place) for word, place in held.vocabulary_.items()}
+    weights = np.asarray(held.idf_, dtype=np.float64)
+    if sorted(vocabulary.values()) != list(range(len(weights))) or not np.isfinite(weights).all():
+        raise InputError("The classifier's vocabulary has gaps.", "It was not loaded.")
+    tfidf = _new_tfidf()
+    tfidf.vocabulary_ = vocabulary
+    tfidf.idf_ = weights
+    return tfidf
+
+
 def _load_classifier(held: dict[str, Any]) -> Classifier:
     labels = int(held["task"]["labels"])
     scales = tuple((int(low), int(high)) for low, high in held["task"]["scales"])
+    if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
+        raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
     task = Task(held["task"]["kind"], labels, scales)
-    tfidf, words, width = held["tfidf"], tuple(map(str, held["words"])), int(held["width"])
+    tfidf, words, width = _load_tfidf(held["tfidf"]), tuple(map(str, held["words"])), int(held["width"])
     evidence = task.labels if task.kind == "choice" else 1
     size = (len(tfidf.vocabulary_) if tfidf is not None else 0) + len(words) + width + evidence + 1
     if len(held["models"]) != task.items:
@@ -408,5 +436,7 @@ def _load_classifier(held: dict[str, Any]) -> Classifier:
         shape = (size, 2 if task.kind == "rating" else values)
         if any(each.shape != shape for each in weights) or shares.shape != (values,):
             raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
+        if not all(np.isfinite(each).all() for each in (*weights, shares)):
+            raise InputError("The classifier's weights are not numbers.", "It was not loaded.")
         models.append(ItemModel(int(model["decisions"]), weights, shares))
     return Classifier(task, tfidf, words, width, tuple(models))

@@ -7,6 +7,8 @@ import io
 import pickle
 import zipfile
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -285,3 +287,60 @@ def _foreign() -> bytes:
 
     data: bytes = skops.io.dumps({"facts": functools.partial(print, "ran")})
     return data
+
+
+def _held(**changes: Any) -> bytes:
+    """Return a classifier file with changed contents."""
+    import skops.io
+
+    texts = ["red apple", "green pear", "red plum", "green leaf"]
+    task = classifier.Task("multilabel", 1)
+    trained = classifier.train(task, _examples(texts, np.zeros((4, 1))), [[1.0], [0.0], [1.0], [0.0]])
+    held = skops.io.loads(classifier.dumps(trained, {}), trusted=[])
+    data: bytes = skops.io.dumps({**held, **changes})
+    return data
+
+
+def _vectorizer(**settings: Any) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", **settings)
+
+
+def test_settings_of_a_foreign_vectorizer_are_not_used(tmp_path: Path) -> None:
+    """It would open the files that texts name, or search with a pattern whose time doubles with each letter."""
+    texts = ["red apple", "green pear", "red plum", "green leaf"]
+    expected, _ = classifier.loads(_held())
+    secret = tmp_path / "secret.txt"
+    secret.write_text("red")
+    asked = _examples([str(secret), "a" * 60 + "!"], [[0.0], [0.0]])
+    for name, value in (("input", "filename"), ("token_pattern", r"(?:\w+\w+)+$"), ("ngram_range", (1, 10**6))):
+        fitted = _vectorizer(token_pattern=r"\b\w+\b").fit(texts)
+        setattr(fitted, name, value)
+        found, _ = classifier.loads(_held(tfidf=fitted))
+        assert (found.predict_proba(asked) == expected.predict_proba(asked)).all()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"task": {"kind": "rating", "labels": 1, "scales": [[0, 10**9]]}},
+        {"task": {"kind": "choice", "labels": 10**9, "scales": []}},
+        {"models": [{"decisions": 4, "weights": [np.full((9, 2), np.nan)], "shares": np.ones(2)}]},
+        {"models": [{"decisions": 4, "weights": [], "shares": np.array([np.inf, 1.0])}]},
+        {"facts": 3}, {"words": 5}, {"width": -3}, {"tfidf": "words"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_refuses_impossible_contents(changes: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        classifier.loads(_held(**changes))
+
+
+def test_refuses_a_file_that_unpacks_to_too_much() -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as file:
+        for _ in range(classifier.MAX_UNPACKED // 10**7 + 1):
+            file.write(bytes(10**7))
+    with pytest.raises(InputError, match="larger than"):
+        classifier.loads(packed.getvalue(), name="a.skops")
