@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 Choices: TypeAlias = dict[tuple[str, str], list[str]]
@@ -21,8 +21,9 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
 
     A control in which some annotation has several choices or none becomes one column of 1 and 0 per choice; any other
     control becomes one column with its choice. Numbers and stars become a column of numbers. If several people
-    annotated, the names of the columns end in ``_r`` and the id of the person. Cancelled annotations and marked spans
-    are left out. Elements that are not tasks stay unchanged.
+    annotated, the names of the columns end in ``_r`` and the id of the person. A name that the data of some task uses
+    gets ``_annotated``. Cancelled annotations and marked spans are left out. Elements that are not tasks stay
+    unchanged.
     """
     answers = [[*_annotations(task)] if is_task(task) else [] for task in tasks]
     given = [answer for own in answers for _, answer in own]
@@ -33,8 +34,9 @@ def task_rows(tasks: Sequence[Any]) -> list[Any]:
         if control[1] == "choices" and any(len(answer.get(control, [])) != 1 for answer in given)
     }
     people = {person for own in answers for person, _ in own}
+    taken = {name for task in tasks if is_task(task) for name in task["data"]}
     return [
-        _row(task, own, several, numbered=len(people) > 1) if is_task(task) else task
+        _row(task, own, several, taken, numbered=len(people) > 1) if is_task(task) else task
         for task, own in zip(tasks, answers, strict=True)
     ]
 
@@ -47,11 +49,17 @@ def _annotations(task: Mapping[str, Any]) -> Iterator[tuple[str, Choices]]:
         person = annotation.get("completed_by")
         person = person.get("id") if isinstance(person, dict) else person
         answers: Choices = {}
-        for result in annotation.get("result") or []:
+        results = annotation.get("result")
+        for result in results if isinstance(results, list) else ():
+            if not isinstance(result, dict):
+                continue
             kind, value = str(result.get("type", "")), result.get("value")
             if isinstance(value, dict) and kind in ("choices", "number", "rating") and kind in value:
                 given = value[kind]
-                answers[str(result.get("from_name", kind)), kind] = given if isinstance(given, list) else [given]
+                answers[str(result.get("from_name", kind)), kind] = [
+                    one if isinstance(one, int | float) else str(one)
+                    for one in (given if isinstance(given, list) else [given])
+                ]
         yield str(number if person is None else person), answers
 
 
@@ -59,13 +67,18 @@ def _row(
     task: Mapping[str, Any],
     answers: Sequence[tuple[str, Choices]],
     several: Mapping[tuple[str, str], Sequence[str]],
+    taken: Set[str],
     *,
     numbered: bool,
 ) -> dict[str, Any]:
     row: dict[str, Any] = dict(task["data"])
     for person, answer in answers:
         end = f"_r{person}" if numbered else ""
+        gold: dict[str, Any] = {}
         for control, choices in several.items():
-            row |= {f"{choice}{end}": int(choice in answer.get(control, [])) for choice in choices}
-        row |= {f"{control[0]}{end}": given[0] for control, given in answer.items() if control not in several and given}
+            gold |= {f"{choice}{end}": int(choice in answer.get(control, [])) for choice in choices}
+        gold |= {
+            f"{control[0]}{end}": given[0] for control, given in answer.items() if control not in several and given
+        }
+        row |= {f"{name}_annotated" if name in taken else name: value for name, value in gold.items()}
     return row

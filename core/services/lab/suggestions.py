@@ -89,7 +89,9 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
         if one.name not in dismissed and not _already_applied(now, one)
         if (tried := _with_net_effect(now, one, known)) is not None
     ]
-    return tuple(sorted(found, key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
+    # Of equal changes, such as the same sentence of two documents, the best supported one is kept.
+    unique = {one.name: one for one in sorted(found, key=lambda one: len(one.documents))}
+    return tuple(sorted(unique.values(), key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
 
 
 def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") -> None:

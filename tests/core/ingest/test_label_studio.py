@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from core.ingest.document_builder import codebook_from_gold
 from core.ingest.mapping import suggest_mapping
 from core.ingest.read import read_table
@@ -69,3 +71,27 @@ def test_annotations_become_one_column_per_person():
 def test_elements_that_are_not_tasks_are_rejected():
     table = read_table(json.dumps([task(1, choice_annotation("Price")), 3]).encode(), name="export.json")
     assert (len(table), len(table.rejected)) == (1, 1)
+
+
+def test_an_annotation_does_not_replace_the_text() -> None:
+    foreign = {"from_name": "text", "type": "choices", "value": {"choices": ["Replaced"]}}
+    table = read(task(1, {"result": [foreign]}), task(2, {"result": [foreign]}))
+    assert table.columns == ("text", "document_id", "text_annotated")
+    assert table.data[2] == ("Replaced", "Replaced")
+    assert all("was cold" in text for text in table.data[0])
+
+
+CHOICES = {"from_name": "a", "type": "choices"}
+
+
+@pytest.mark.parametrize(
+    "result",
+    ["words", 5, {"a": 1}, [None, "a", 5], [{**CHOICES, "value": {"choices": [{"b": 1}, ["c"]]}}],
+     [{**CHOICES, "value": {"choices": {"b": 1}}}], [{**CHOICES, "value": {"choices": None}}],
+     [{**CHOICES, "value": 3}]],
+    ids=str,
+)  # fmt: skip
+def test_malformed_annotations_do_not_stop_the_import(result: Any) -> None:
+    table = read(task(1, {"result": result}), task(2, chosen("Room")))
+    assert len(table) == 2
+    assert not table.rejected
