@@ -92,6 +92,6 @@ CHOICES = {"from_name": "a", "type": "choices"}
     ids=str,
 )  # fmt: skip
 def test_malformed_annotations_do_not_stop_the_import(result: Any) -> None:
-    table = read(task(1, {"result": result}), task(2, chosen("Room")))
+    table = read(task(1, {"result": result}), task(2, choice_annotation("Room")))
     assert len(table) == 2
     assert not table.rejected
