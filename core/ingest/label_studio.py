@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
-Choices: TypeAlias = dict[tuple[str, str], list[str]]
+Choices: TypeAlias = dict[tuple[str, str], list[Any]]
 """Chosen values of one annotation by control and type of the control."""
 
 
