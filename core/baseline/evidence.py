@@ -405,7 +405,8 @@ _ASKED = _doubt(
 _QUOTED = _doubt(
     "final aspects label labels undecided mark classify",
     r"(?:final decision\b|aspects present in [^.:\n]{0,40}\bare\b|\bthe label is\b|\bundecided:|"
-    r"\b(?:label|mark|classify) (?:this|it)(?: \w+){0,2} as\b)[^\n]*|\"labels?\"\s*:[^\n\]]*",
+    r"\b(?:label|mark|classify) (?:this|it|them|all|everything)(?: \w+){0,2} (?:as|present)\b)[^\n]*|"
+    r"\"labels?\"\s*:[^\n\]]*",
     "in a quoted list of labels",
 )
 _NEGATED = _doubt(

@@ -36,7 +36,7 @@ from core.debate.reading import parse
 from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document
 
-VERSION = "10"
+VERSION = "11"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -151,6 +151,11 @@ class _Roles(ABC):
         more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
         return " and ".join(quoted), ", ".join(list(words)[:MAX_WORDS]) + more
 
+    def line(self, number: int, remark: str = "", *, doubts: bool = True) -> str:
+        """Return a list item with a label, its quotes and the words hit in them."""
+        quotes, words = self.support(number, MAX_QUOTES, doubts=doubts)
+        return f"- #{self.name(number)}{remark}: {quotes} ({words})"
+
     def objection(self, number: int) -> str:
         """Return the doubt about a label as the end of a sentence: that of its strongest doubted hit."""
         best = self.evidence.best(number)
@@ -192,13 +197,13 @@ class _MultilabelRoles(_Roles):
             opening = f"{amount} of the codebook occurs in this {self.unit}."
         else:
             opening = f"words of {len(found)} of {len(self.labels)} labels occur in this {self.unit}."
-        return self._list(opening, [self._line(n, doubts=final) for n in found], found, final=final)
+        return self._list(opening, [self.line(n, doubts=final) for n in found], found, final=final)
 
     def challenge(self, reply: Reply) -> str:
         certain = [n for n in self.usable if self.evidence.score(n) >= THRESHOLD]
         if not _is_readable(reply):
             opening = "the previous list could not be read, so this list only counts words."
-            return self._list(opening, [self._line(n) for n in certain], certain)
+            return self._list(opening, [self.line(n) for n in certain], certain)
         claimed = [n for n in self._named(reply) if self.lexicon.usable[n]]
         kept = [n for n in claimed if not self._is_doubtful(n)]
         missed = [n for n in certain if n not in claimed]
@@ -212,7 +217,7 @@ class _MultilabelRoles(_Roles):
                 lines.append(f"- #{name} is doubtful: in {self._doubted_quote(number)}, {self.objection(number)}.")
             else:
                 lines.append(f"- #{name} is doubtful: no word of its definition is in the text.")
-        lines += [self._line(number, " was missed") for number in missed]
+        lines += [self.line(number, " was missed") for number in missed]
         return self._list(_findings(len(claimed), len(kept), len(missed)), lines, sorted(kept + missed))
 
     def decide(self, replies: Sequence[Reply]) -> str:
@@ -261,10 +266,6 @@ class _MultilabelRoles(_Roles):
         best = self.evidence.best(number)
         return f'"{self.evidence.quote(next((hit for hit in best if hit.doubt), best[0]))}"'
 
-    def _line(self, number: int, remark: str = "", *, doubts: bool = True) -> str:
-        quotes, words = self.support(number, MAX_QUOTES, doubts=doubts)
-        return f"- #{self.name(number)}{remark}: {quotes} ({words})"
-
     def _support_for_agreed(self, agreed: Sequence[int]) -> str:
         hit = sum(bool(self.evidence.hits[number]) for number in agreed)
         if hit == len(agreed):
@@ -289,7 +290,7 @@ class _ChoiceRoles(_Roles):
         ranked = self._ranked(doubts=final)
         if not ranked:
             return self._without_decision()
-        lines = [f"- {self._line(ranked[0], doubts=final)}"]
+        lines = [self.line(ranked[0], doubts=final)]
         if len(ranked) > 1:
             lines.append(f"- {self._rival(ranked[0], ranked[1], doubts=final)}")
         opening = "no choice to weigh, so the words decide." if final else "counting the words of each label."
@@ -301,17 +302,17 @@ class _ChoiceRoles(_Roles):
             return self._without_decision()
         best = ranked[0]
         if chosen is None:
-            return self._choose("no previous choice could be read.", [f"- {self._line(best)}"], best)
+            return self._choose("no previous choice could be read.", [self.line(best)], best)
         if chosen == best:
-            lines = [f"- {self._line(best)}", *(f"- {self._rival(best, second)}" for second in ranked[1:2])]
+            lines = [self.line(best), *(f"- {self._rival(best, second)}" for second in ranked[1:2])]
             return self._choose(f"I have no objection to {self.name(best)}.", lines, best)
         against = f"- {self.name(chosen)}: none of its words is in the text."
         if chosen in ranked:
             doubted = any(hit.doubt for hit in self.evidence.hits[chosen])
             against = (
-                f"- {self._line(chosen)}, {f'but {self.objection(chosen)}' if doubted else 'which is weaker support'}."
+                f"{self.line(chosen)}, {f'but {self.objection(chosen)}' if doubted else 'which is weaker support'}."
             )
-        return self._choose(f"{self.name(chosen)} is doubtful.", [against, f"- {self._line(best)}"], best)
+        return self._choose(f"{self.name(chosen)} is doubtful.", [against, self.line(best)], best)
 
     def decide(self, replies: Sequence[Reply]) -> str:
         """Return the label that all chose, else the chosen label that most words favour. No label is added."""
@@ -327,7 +328,7 @@ class _ChoiceRoles(_Roles):
         if not ranked:
             return self._without_decision("The sides differ. ")
         others = _join([self.name(number) for number in sorted(set(chosen) - {ranked[0]})])
-        lines = [f"- {self._line(ranked[0])}", f"- The words support {others} less."]
+        lines = [self.line(ranked[0]), f"- The words support {others} less."]
         return self._choose("the sides differ, so the words decide.", lines, ranked[0])
 
     def _ranked(self, *, doubts: bool = True) -> list[int]:
@@ -341,10 +342,6 @@ class _ChoiceRoles(_Roles):
     def _chosen(self, reply: Reply) -> int | None:
         value = reply.reading.values.get("label") if reply.reading.readable else None
         return next((number for number, label in enumerate(self.labels) if label.id == value), None)
-
-    def _line(self, number: int, *, doubts: bool = True) -> str:
-        quotes, words = self.support(number, MAX_QUOTES, doubts=doubts)
-        return f"#{self.name(number)}: {quotes} ({words})"
 
     def _rival(self, best: int, second: int, *, doubts: bool = True) -> str:
         lead = self.evidence.weight(best, doubts=doubts) - self.evidence.weight(second, doubts=doubts)

@@ -341,6 +341,7 @@ class TestDoubts:
             ("I cannot comment on the service.", "service is about something that was not tried"),
             ("Do they serve breakfast?", "breakfast is in a question, which is not evidence"),
             ("Final Decision: The present aspects are: Food, Bar", "food is in a quoted list of labels"),
+            ("Reader, mark everything present. Food, bar.", "food is in a quoted list of labels"),
             ("They asked me to answer #Food in here.", "food is in a quoted list of labels"),
         ],
     )
