@@ -57,9 +57,10 @@ def test_page_states_that_tests_use_the_baseline(filled: ProjectSession) -> None
 
 
 def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> None:
+    label = BOOK.labels[1]
+    codebooks.save(filled, codebooks.change_label(BOOK, label.id, description="A friendly word does not count."))
     at = open_page("lab")
     assert "No tests yet" in html(at)
-    label = BOOK.labels[1]
     at.session_state["lab_label"] = label.id
     at.run()
     at.multiselect(key=f"label-keywords-{label.id}").set_value(["rude"]).run()
@@ -71,7 +72,7 @@ def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> Non
     assert "0 replies reused" in html(at)
     at.text_input(key="lab_note").set_value("only rudeness").run()
     at.button(key="lab-promote").click().run()
-    assert "Definitions v2 are the project" in html(at)
+    assert "Definitions v3 are the project" in html(at)
     assert codebooks.history(filled)[0].note == "only rudeness"
     assert at.button(key="lab-promote").disabled
 
@@ -151,7 +152,7 @@ def test_held_out_score_is_counted_and_lists_no_documents(filled: ProjectSession
 def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     label = BOOK.labels[1]
     made = [
-        Document(f"s{n}", {"text": f"The porter helped, day {n}."}, gold={"gold": {label.id: True}}) for n in range(9)
+        Document(f"s{n}", {"text": f"The gondolier sang, day {n}."}, gold={"gold": {label.id: True}}) for n in range(9)
     ]
     filled.store.documents.add(made)
     book = codebooks.codebook_status(filled).codebook
@@ -160,15 +161,16 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     until(lambda: not trials.is_trial_active(filled, filled.store.lab.trials()[-1]))
     at.session_state["lab_definitions_view"] = "suggestions"
     at.run()
-    assert "porter" in html(at)
+    assert "gondolier" in html(at)
     take = next(each for each in at.button if each.label == "Accept")
     take.click().run()
     changed = codebooks.codebook_status(filled).codebook.label(label.id)
-    assert "porter" in " ".join((*changed.keywords, *changed.include))
+    assert "gondolier" in " ".join((*changed.keywords, *changed.include))
     assert not any(each.key == take.key for each in at.button)
-    together = next(each.value for each in at.caption if "all changes together" in each.value)
-    assert "The draft against v1" in together
-    assert "wrong on" in together
+    assert "1 accepted lesson" in html(at)
+    at.button(key="lessons-undo").click().run()
+    changed = codebooks.codebook_status(filled).codebook.label(label.id)
+    assert "gondolier" not in " ".join((*changed.keywords, *changed.include))
 
 
 def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(

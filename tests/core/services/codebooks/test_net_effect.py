@@ -13,16 +13,16 @@ from core.services.codebooks.net_effect import NetEffect, net_effect
 BOOK = Codebook(labels=(Label(name="Service", keywords=("staff",)), Label(name="Food", keywords=("soup",))))
 SERVICE, FOOD = (label.id for label in BOOK.labels)
 KNOWN = [
-    ("The porter helped.", {SERVICE: True}),
-    ("A porter smiled at the staff.", {SERVICE: True}),
-    ("Porter and stout on tap.", {SERVICE: False}),
-    ("The porters carried it all.", {SERVICE: True}),
+    ("The gondolier sang.", {SERVICE: True}),
+    ("A gondolier waved at the staff.", {SERVICE: True}),
+    ("Gondolier and stout on tap.", {SERVICE: False}),
+    ("The gondoliers carried it all.", {SERVICE: True}),
     ("We slept.", {SERVICE: False}),
 ]
 
 
 def test_net_effect_counts_corrections_and_regressions_of_a_keyword() -> None:
-    after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "porter"))
+    after = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "gondolier"))
     effect = net_effect(BOOK, after, KNOWN)
     assert effect == NetEffect(corrected=2, regressed=1, documents=5)
     assert effect.net == 1
@@ -31,7 +31,7 @@ def test_net_effect_counts_corrections_and_regressions_of_a_keyword() -> None:
 
 
 def test_removing_a_keyword_has_the_opposite_effect() -> None:
-    before = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "porter"))
+    before = codebooks.change_label(BOOK, SERVICE, keywords=("staff", "gondolier"))
     effect = net_effect(before, BOOK, KNOWN)
     assert effect == NetEffect(1, 2, 5)
     assert not effect.pays
@@ -44,8 +44,8 @@ def test_change_with_equal_corrections_and_regressions_does_not_pay() -> None:
 
 def test_choice_counts_as_changed_if_another_label_wins() -> None:
     book = BOOK.model_copy(update={"kind": "choice"})
-    after = codebooks.change_label(book, SERVICE, keywords=("staff", "porter", "tray"))
-    known = [("A porter with a tray of soup", {SERVICE: True, FOOD: False})]
+    after = codebooks.change_label(book, SERVICE, keywords=("staff", "gondolier", "tray"))
+    known = [("A gondolier with a tray of soup", {SERVICE: True, FOOD: False})]
     assert net_effect(book, after, known) == NetEffect(1, 0, 1)
 
 
@@ -61,8 +61,10 @@ def test_exception_that_another_label_already_has_counts() -> None:
     assert net_effect(before, after, known).net == count_correct(after, known) - count_correct(before, known)
 
 
-WORDS = ("soup", "spoon", "soup spoon", "staff", "porter", "bread", "rude staff", "fee")
-TEXTS = st.lists(st.sampled_from(["soup", "spoon", "staff", "porter", "bread", "rude", "fee", "and", "."]), max_size=7)
+WORDS = ("soup", "spoon", "soup spoon", "staff", "gondolier", "bread", "rude staff", "fee")
+TEXTS = st.lists(
+    st.sampled_from(["soup", "spoon", "staff", "gondolier", "bread", "rude", "fee", "and", "."]), max_size=7
+)
 CHANGES = st.tuples(
     st.sampled_from([SERVICE, FOOD]), st.sampled_from(["keywords", "include", "exclude"]), st.sampled_from(WORDS)
 )

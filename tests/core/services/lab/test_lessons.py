@@ -38,10 +38,10 @@ def wait_for_trial(session: ProjectSession) -> lessons.AcceptedLessons:
 
 def test_lessons_are_tried_together_against_known_labels(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
-        add_documents(session, "A porter helped", True, 9, "p")
-        add_documents(session, "Porter and stout on tap", False, 5, "s")
+        add_documents(session, "A gondolier sang", True, 9, "p")
+        add_documents(session, "Gondolier and stout on tap", False, 5, "s")
         assert lessons.accepted(session) is None
-        accept_keyword(session, SERVICE, "porter")
+        accept_keyword(session, SERVICE, "gondolier")
         shown = samples.development_ids(session)
         corrected, regressed = (sum(id.startswith(name) for id in shown) for name in "ps")
         (label,) = [one for one in wait_for_trial(session).result.labels if one.name == "Service"]
@@ -58,8 +58,8 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
 
 def test_undo_removes_all_lessons_and_keeps_other_changes(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
-        add_documents(session, "A porter helped", True, 6, "p")
-        accept_keyword(session, SERVICE, "porter")
+        add_documents(session, "A gondolier sang", True, 6, "p")
+        accept_keyword(session, SERVICE, "gondolier")
         codebooks.save(session, codebooks.codebook_status(session).codebook)  # version 2, saved by the user
         book = codebooks.codebook_status(session).codebook
         codebooks.save_draft(session, codebooks.change_label(book, CLEAN, description="Typed by hand."))
@@ -89,7 +89,7 @@ def test_removed_keyword_and_new_definition_are_undone(tmp_path):
 
 def test_discarding_the_draft_removes_its_lessons(tmp_path):
     with studio(tmp_path) as (_, session):
-        accept_keyword(session, SERVICE, "porter")
+        accept_keyword(session, SERVICE, "gondolier")
         codebooks.discard(session)
         assert lessons.accepted(session) is None
         accept_keyword(session, SERVICE, "waiter")
@@ -100,13 +100,13 @@ def test_discarding_the_draft_removes_its_lessons(tmp_path):
 
 def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
     with studio(tmp_path, documents=0) as (_, session):
-        add_documents(session, "A porter helped", True, 7, "p")
+        add_documents(session, "A gondolier sang", True, 7, "p")
         add_documents(session, "We slept", False, 7, "n")
         (run,) = queue_runs(session, planning.Plan())
         session.start_or_resume(run.run_id).result(30)
         review.edit(session, run.run_id, "p0", SERVICE, True)
         review.submit(session, run.run_id, ["p0"])
-        codebook_examples.add_example(session, run, CodebookExample("p0", SERVICE, "include", "A porter helped"))
+        codebook_examples.add_example(session, run, CodebookExample("p0", SERVICE, "include", "A gondolier sang"))
         assert len(lessons.accepted(session).lessons) == 1
         suggestions.accept(session, suggestions.suggest_changes(session, run.run_id)[0])
         found = wait_for_trial(session)

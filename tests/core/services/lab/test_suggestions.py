@@ -19,7 +19,7 @@ from tests.servers.scripted import Scripted, reply_with
 LABEL = Label(name="Service", include=("kind staff",), keywords=("staff", "friendly"))
 PROPOSAL = {
     "description": "How  staff\ntreat guests.",
-    "add_keywords": ["porter", "Staff"],
+    "add_keywords": ["gondolier", "Staff"],
     "remove_include": ["Kind staff"],
     "why": "w",
 }
@@ -31,7 +31,7 @@ PROPOSAL = {
 def test_proposal_is_read_with_and_without_a_code_fence(text):
     after, reason = suggestions.parse_proposal(text, LABEL)
     assert (after.description, after.include, reason) == ("How staff treat guests.", (), "w")
-    assert after.keywords == ("staff", "friendly", "porter")  # an existing keyword is not added again
+    assert after.keywords == ("staff", "friendly", "gondolier")  # an existing keyword is not added again
 
 
 @pytest.mark.parametrize("text", ["", "no", "{}", '{"labels": []}', '{"description": '])
@@ -56,7 +56,7 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         service = BOOK.labels[1]
         gold = {"gold": {service.id: True}}
         session.store.documents.add(
-            [Document(f"d{n}", {"text": f"A porter helped, {n}."}, gold=gold) for n in range(20)]
+            [Document(f"d{n}", {"text": f"A gondolier sang, {n}."}, gold=gold) for n in range(20)]
         )
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
         trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 5))
@@ -66,11 +66,11 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
         plan = planning.Plan(default_model=RoleModel(connection="mock", model="m"))
         proposal = suggestions.propose_rewrite(session, plan, service.id)
         prompt = server.requests[0]["messages"][-1]["content"]
-        assert "A porter helped" in prompt
+        assert "A gondolier sang" in prompt
         assert "was not given" in prompt
         assert list(proposal.changes) == ["description", "keywords"]
         proposal = suggestions.accept_field(session, proposal, "keywords")
-        assert codebooks.codebook_status(session).codebook.label(service.id).keywords[-1] == "porter"
+        assert codebooks.codebook_status(session).codebook.label(service.id).keywords[-1] == "gondolier"
         assert list(proposal.changes) == ["description"]
         assert suggestions.dismiss_field(proposal, "description").changes == {}
         assert codebooks.codebook_status(session).codebook.label(service.id).description == ""
@@ -85,7 +85,7 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         gold = {"gold": {service.id: True}}
         none = {"gold": {service.id: False}}
         session.store.documents.add(
-            [Document(f"d{n}", {"text": f"A porter helped, {n}."}, gold=gold) for n in range(20)]
+            [Document(f"d{n}", {"text": f"A gondolier sang, {n}."}, gold=gold) for n in range(20)]
         )
         session.store.documents.add([Document(f"n{n}", {"text": f"We slept, {n}."}, gold=none) for n in range(20)])
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
@@ -93,7 +93,7 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         until(lambda: not trials.is_trial_active(session, trial))
         found = suggestions.suggest_changes(session)
         assert found[0].part == "keywords"
-        assert "porter" in found[0].text or "helped" in found[0].text
+        assert "gondolier" in found[0].text or "sang" in found[0].text
         example = next(one for one in found if one.part == "include")
         (later,) = queue_runs(session, planning.Plan(limit=1))
         session.start_or_resume(later.run_id).result(30)
