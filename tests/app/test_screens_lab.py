@@ -169,8 +169,9 @@ def test_suggestions_are_accepted_one_by_one(filled: ProjectSession) -> None:
     assert not any(each.key == take.key for each in at.button)
     assert "1 accepted lesson" in html(at)
     at.button(key="lessons-undo").click().run()
-    changed = codebooks.codebook_status(filled).codebook.label(label.id)
-    assert "gondolier" not in " ".join((*changed.keywords, *changed.include))
+    draft = codebooks.codebook_status(filled).codebook
+    assert "gondolier" not in draft.label(label.id).model_dump_json().lower()
+    assert draft.guideline == "Only the hotel.", "other edits stay"
 
 
 def test_unchanged_test_is_explained_and_suggestions_use_the_opened_run(
