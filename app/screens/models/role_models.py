@@ -244,7 +244,9 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
         if known := model_scores(session, runs):
             _scores_table(known)
         found = recommend_models(session, runs, tuple(role.name for role in roles))
-        st.html("".join(f'<div class="moot-line"><b>{escape(e.title)}:</b> {escape(e.sentence)}</div>' for e in found))
+        if found:
+            lines = (f'<div class="moot-line"><b>{escape(e.title)}:</b> {escape(e.sentence)}</div>' for e in found)
+            st.html("".join(lines))
         useful = [one for one in found if one.model is not None]
         if not useful:
             return
