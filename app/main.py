@@ -9,7 +9,7 @@ from streamlit import config
 from streamlit.web import bootstrap
 
 from app import components, context, preload
-from app.api import live, review, security
+from app.api import live, middleware, review
 from app.pages import PAGES
 
 PING_SECONDS = 30.0
@@ -34,9 +34,9 @@ asgi = st.App(
         *live.routes(context.find_run),
         *review.routes(context.find_run),
         *components.routes(),
-        *security.page_routes(PAGES),
+        *middleware.page_routes(PAGES),
     ],
-    middleware=[Middleware(security.Guard, access=context.access())],
+    middleware=[Middleware(middleware.Guard, access=context.access())],
     on_script_error=show_error,
 )
 

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.api.security import POLICY_VIOLATION
+from app.api.middleware import POLICY_VIOLATION
 from core.services.live_run import (
     ClientCursor,
     Cursor,

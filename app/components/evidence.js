@@ -1,4 +1,4 @@
-// Show quotes in the texts that they come from. The studio located the quotes (core/debate/evidence.py).
+// Show quotes in the texts that they come from. The studio located the quotes (core/debate/quote_location.py).
 
 import { el } from "./dom.js";
 import { findLabel, labelName } from "./labels.js";

@@ -34,7 +34,7 @@ from core.authors.questions import (
     Submission,
     loss,
 )
-from core.classifier.keyword_mining import cues
+from core.classifier.error_keywords import cues
 from core.codebook import normalise
 
 RATE = 0.5

@@ -2,6 +2,6 @@
 
 from core.baseline.evidence import describe, example, keyword_spans, select
 from core.baseline.roles import VERSION, write_reply
-from core.baseline.words import starters
+from core.baseline.word_forms import starters
 
 __all__ = ["VERSION", "describe", "example", "keyword_spans", "select", "starters", "write_reply"]

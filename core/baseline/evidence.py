@@ -23,7 +23,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from core.baseline.words import (
+from core.baseline.word_forms import (
     CATCH_ALL_NAMES,
     FOREIGN_WORDS,
     FUNCTION_WORDS,

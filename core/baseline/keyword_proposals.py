@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core.baseline.evidence import THRESHOLD, Lexicon, Source, Term, find_evidence, lexicon_of
-from core.baseline.words import FUNCTION_WORDS, GENERIC_WORDS, forms, tokens
-from core.classifier.keyword_mining import log_odds_z, sentence_with
+from core.baseline.word_forms import FUNCTION_WORDS, GENERIC_WORDS, forms, tokens
+from core.classifier.error_keywords import log_odds_z, sentence_with
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from core.baseline.words import words
+from core.baseline.word_forms import words
 from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, FoundDimension
 from core.debate.turns import Request
 

@@ -29,7 +29,7 @@ from typing import Any
 from core.baseline import author_labelling, persona_extraction
 from core.baseline.evidence import THRESHOLD, Evidence, Lexicon, find_evidence, lexicon_of
 from core.baseline.prototypes import Similarities
-from core.baseline.words import FUNCTION_WORDS, forms, tokens
+from core.baseline.word_forms import FUNCTION_WORDS, forms, tokens
 from core.codebook import Codebook, Label
 from core.debate.personas import FAMILY
 from core.debate.reading import parse

@@ -34,7 +34,7 @@ from core.debate.events import RunStatus
 from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
-from core.services import engines, few_shot_examples, personas, pipeline
+from core.services import engines, few_shot_examples, headless, personas
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity, report
@@ -60,14 +60,14 @@ class Outcome:
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
     engine, params = engines.parse_engine(
-        options["engine"] or "live", pipeline.parse_pairs(options["params"], "--param")
+        options["engine"] or "live", headless.parse_pairs(options["params"], "--param")
     )
     handling, params = planning.split_handling(params)
     limits, params = ambiguity.split_params(params)
     sampling, params = planning.split_params(params, options["seed"])
     role_models = {
         role: RoleModel.parse(spec, sampling=sampling)
-        for role, spec in pipeline.parse_pairs(options["roles"], "--role").items()
+        for role, spec in headless.parse_pairs(options["roles"], "--role").items()
     }
     protocol, described = planning.load_protocol(options["protocol"])
     return planning.Plan(
@@ -88,7 +88,7 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
 
 
 def _read_prompts(given: Sequence[str]) -> dict[str, str]:
-    return {role: rerun.read_prompt(Path(file)) for role, file in pipeline.parse_pairs(given, "--prompt").items()}
+    return {role: rerun.read_prompt(Path(file)) for role, file in headless.parse_pairs(given, "--prompt").items()}
 
 
 def annotate_file(
@@ -102,7 +102,7 @@ def annotate_file(
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    pipeline.check_templates_on(built.documents, settings)
+    headless.check_templates_on(built.documents, settings)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
@@ -123,7 +123,7 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         print_message(f"moot: {message}")
-    rows = pipeline.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
+    rows = headless.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
@@ -139,7 +139,7 @@ def resume_run(
     ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
     """
     session = workspace.open(path, create=False)
-    row = pipeline.known_run(session, run_id)
+    row = headless.known_run(session, run_id)
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
@@ -154,7 +154,7 @@ def warn_ignored_options(
     workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]
 ) -> None:
     """Warn about ``given`` options that do not apply to a resumed run, whose settings are frozen."""
-    before = pipeline.known_run(workspace.open(path, create=False), run_id).settings
+    before = headless.known_run(workspace.open(path, create=False), run_id).settings
     try:
         wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
@@ -171,23 +171,23 @@ def warn_ignored_options(
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
-    row = pipeline.known_run(session, run_id)
-    added = pipeline.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
+    row = headless.known_run(session, run_id)
+    added = headless.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
     print_message(f"moot: {run_id}: added {format_count(added, 'document')}")
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
     """Create a run like another one, with the models and prompts in the options changed, and drive it."""
     session = workspace.open(path, create=False)
-    before = pipeline.known_run(session, run_id)
+    before = headless.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
-    engine, params = engines.parse_engine(name, pipeline.parse_pairs(options["params"], "--param"))
+    engine, params = engines.parse_engine(name, headless.parse_pairs(options["params"], "--param"))
     sampling, unknown = planning.split_params(params, None)
     if unknown:
         raise UsageError(
             f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
         )
-    role_models = pipeline.parse_pairs(options["roles"], "--role")
+    role_models = headless.parse_pairs(options["roles"], "--role")
     changes = rerun.RunChanges(
         role_models={role: RoleModel.parse(spec, sampling=sampling) for role, spec in role_models.items()},
         prompts=_read_prompts(options["prompts"]),
@@ -264,11 +264,11 @@ def _drive(
     try:
         found = [session.store.runs.known(run_id) for run_id in run_ids]
     except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
-        known = [pipeline.with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
+        known = [headless.with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
         if not known:
             raise
         print_error(error)
-        return Outcome(session, (), pipeline.totals(known, {}), INCOMPLETE)
+        return Outcome(session, (), headless.totals(known, {}), INCOMPLETE)
     states = {run_id: status.state for run_id, status in reported.items()}
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
@@ -277,7 +277,7 @@ def _drive(
         for why, count in session.store.finished_debates.errors(row.run_id) if row.failed else ():
             print_message(f"moot: {row.run_id}: {count} failed: {why}")
     code = INCOMPLETE if problem else _exit_code(rows)
-    return Outcome(session, rows, pipeline.result(session, rows), code)
+    return Outcome(session, rows, headless.result(session, rows), code)
 
 
 def _print_stop(status: RunStatus) -> None:
@@ -385,10 +385,10 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
     The rows of several files are put together, with the column file for the name of each row's file.
     """
     with open_workspace(options["connections"]) as workspace:
-        path = project or pipeline.default_project(options["inputs"][0])
+        path = project or headless.default_project(options["inputs"][0])
         if project is None:
             print_message(f"moot: the project is {path}")
-        for spec, price in pipeline.parse_pairs(options["prices"], "--price").items():
+        for spec, price in headless.parse_pairs(options["prices"], "--price").items():
             workspace.models.prices.own[spec] = Price.parse(price)
         source = ImportOptions(
             paths=options["inputs"],

@@ -230,7 +230,7 @@ def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
     A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log. So is a
     project file that is gone: a copy was saved.
     """
-    from core.services.pipeline import parse_pairs
+    from core.services.headless import parse_pairs
     from core.services.workspace import Workspace
 
     urls = parse_pairs(connections, "--connection")

@@ -85,7 +85,7 @@ def evaluate_command(
     from core.services.evaluation import ambiguity
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
-    from core.services.pipeline import known_run
+    from core.services.headless import known_run
 
     with open_session(project) as session:
         chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
@@ -201,7 +201,7 @@ def regress_command(
 ) -> None:
     """Regress on labels of a run, corrected by its reviewed documents and their selection probabilities."""
     from core.services.evaluation import regression
-    from core.services.pipeline import known_run
+    from core.services.headless import known_run
 
     with open_session(project) as session:
         formula = regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")

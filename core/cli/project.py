@@ -23,7 +23,7 @@ from core.cli.console import (
 @json_option
 def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
-    from core.services.pipeline import listing
+    from core.services.headless import listing
 
     with open_session(project) as session:
         rows = [listing(row) for row in session.store.runs.all()]
@@ -54,7 +54,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
     """Export runs, the whole project (bundle), the codebook or the trained classifier to a file."""
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
-    from core.services.pipeline import known_run
+    from core.services.headless import known_run
 
     with open_session(project) as session:
         if form.strip().lower() == bundle.NAME:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from core import prompts
 from core.annotations import Precedent, Precedents
 from core.codebook import CHOICE_ITEM, Codebook, Kind
-from core.debate import evidence
+from core.debate import quote_location
 from core.debate.certainty import certainties
 from core.debate.reading import parse
 from core.debate.reading.markers import without_reasoning
@@ -326,7 +326,7 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)
-    quotes = evidence.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
+    quotes = quote_location.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
 
 

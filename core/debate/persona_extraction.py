@@ -21,8 +21,8 @@ from typing import Any
 from core import prompts
 from core.codebook import normalise
 from core.debate.context import ask_with_retry
-from core.debate.evidence import Haystack
 from core.debate.personas import Group, Persona, PersonaSet, Quote
+from core.debate.quote_location import Haystack
 from core.debate.reading.json_blocks import find_json_blocks, lookup
 from core.debate.reading.markers import without_reasoning
 from core.debate.turns import Reply, Request, Step

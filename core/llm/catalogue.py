@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.baseline import classifier_model
+from core.baseline import classifier_replies
 from core.llm.connections import Connection
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 
@@ -40,7 +40,7 @@ def list_models(place: Connection) -> tuple[ModelCard, ...]:
     if place.dialect == "builtin":
         return (
             ModelCard("lexical", family="word lists"),
-            ModelCard(classifier_model.NAME, family="learns from your review"),
+            ModelCard(classifier_replies.NAME, family="learns from your review"),
         )
     listed = _from_ollama if place.dialect == "ollama" else _from_openai
     with translated_errors(place, "list its models", "its models", "Type the model's name yourself."):

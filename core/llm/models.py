@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 
 from core import baseline
-from core.baseline import classifier_model
+from core.baseline import classifier_replies
 from core.baseline.prototypes import Similarities, prototype_similarities
 from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
@@ -29,7 +29,7 @@ from core.runs import BUILTIN, RoleModel, RunSettings, Sampling
 
 PLAIN = ("lexical",)
 """Built-in models that are the same in every project. ``lexical@SPEC`` uses the vectors of ``embeddings.embedder``."""
-BUILTIN_MODELS = (*PLAIN, classifier_model.NAME)
+BUILTIN_MODELS = (*PLAIN, classifier_replies.NAME)
 LEXICAL = (BUILTIN, PLAIN[0])
 LONG_TEXT = 20_000
 """Characters from which the built-in model reads a text in a thread, so that the event loop goes on."""
@@ -51,7 +51,7 @@ class ModelLibrary:
         self.prices = Prices()
         self.own_limits: dict[str, Limits] = {}
         """The user's rate limits by name of the connection."""
-        self.classifiers: list[classifier_model.Lookup] = []
+        self.classifiers: list[classifier_replies.Lookup] = []
         """Lookups of trained classifiers, one for each open project."""
         self.vectors = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
@@ -242,7 +242,7 @@ class ModelLibrary:
         name, _, suffix = role_model.model.partition("@")
         if name in PLAIN:
             return {**salt, "vectors": suffix} if suffix else salt
-        return {**salt, classifier_model.NAME: suffix}
+        return {**salt, classifier_replies.NAME: suffix}
 
     def _similarities_of(self, spec: str) -> Similarities | None:
         """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
@@ -256,7 +256,7 @@ class ModelLibrary:
             self._similarities[spec] = prototype_similarities(embed)
         return self._similarities.get(spec)
 
-    def _classifier(self, model: str) -> classifier_model.ClassifierModel:
+    def _classifier(self, model: str) -> classifier_replies.ClassifierModel:
         """Return the classifier of a role. Raises NoSuchModel, which prevents the start of a run, if none exists."""
         wanted = model.partition("@")[2]
         for find in tuple(self.classifiers):
@@ -305,12 +305,12 @@ async def _ask_builtin(
     settings: RunSettings,
     document: Document,
     on_delta: OnDelta,
-    classifier: classifier_model.ClassifierModel | None,
+    classifier: classifier_replies.ClassifierModel | None,
     similarities: Similarities | None = None,
 ) -> Reply:
     codebook = ask.narrow(settings.codebook)
     if classifier is not None:
-        text = await asyncio.to_thread(classifier_model.write_reply, ask, codebook, document, classifier)
+        text = await asyncio.to_thread(classifier_replies.write_reply, ask, codebook, document, classifier)
     elif similarities is not None or len(document.text) > LONG_TEXT:
         text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, similarities)
     else:  # the words of a short text are found sooner than a thread is started

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.baseline.classifier_model import NAME
+from core.baseline.classifier_replies import NAME
 from core.classifier import classifier
 from core.codebook import Codebook, normalise
 from core.errors import CodebookError, InputError, UsageError

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core import baseline
-from core.baseline.classifier_model import NAME, ClassifierModel, Prediction
+from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
 from core.classifier import classifier
 from core.classifier.similarity import Embed, Neighbourhood, normalised
 from core.codebook import Codebook

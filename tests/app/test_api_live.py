@@ -12,7 +12,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
 from app.api import live
-from app.api.security import POLICY_VIOLATION
+from app.api.middleware import POLICY_VIOLATION
 from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Turn, Verdict
 from core.runs import RoleModel

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from app.api import review, security
+from app.api import middleware, review
 from app.api.access import Access
 from core.errors import StorageFull
 from core.services.review import focus, queue
@@ -47,7 +47,7 @@ def project(session):
 def client(session):
     access = Access("secret")
     routes = review.routes(lambda name: (session, name) if name == RUN else (None, name))
-    guard = Middleware(security.Guard, access=access)
+    guard = Middleware(middleware.Guard, access=access)
     with TestClient(Starlette(routes=routes, middleware=[guard]), base_url=BASE) as client:
         client.headers["origin"] = BASE
         client.cookies["moot_session_8501"] = access.cookie

@@ -11,7 +11,7 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from app import components
-from app.api import security
+from app.api import middleware
 from app.api.access import Access
 
 MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
@@ -20,7 +20,7 @@ MODULES = sorted(path.name for path in components.FOLDER.glob("*.js"))
 @pytest.fixture
 def client() -> Iterator[TestClient]:
     access = Access()
-    app = Starlette(routes=components.routes(), middleware=[Middleware(security.Guard, access=access)])
+    app = Starlette(routes=components.routes(), middleware=[Middleware(middleware.Guard, access=access)])
     with TestClient(app, base_url="http://127.0.0.1:8501") as client:
         client.cookies["moot_session_8501"] = access.cookie
         yield client

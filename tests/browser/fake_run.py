@@ -336,7 +336,7 @@ def main() -> None:
 
     import app
     from app import components, context
-    from app.api import live, security
+    from app.api import live, middleware
     from app.api.access import Access
 
     session = FakeSession(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
@@ -364,7 +364,7 @@ def main() -> None:
             # Streamlit serves files next to the script, which is not in app/
             Mount("/app/static", StaticFiles(directory=folder / "static")),
         ],
-        middleware=[Middleware(security.Guard, access=access)],
+        middleware=[Middleware(middleware.Guard, access=access)],
     )
     session.start()
     print(f"http://127.0.0.1:{chosen.port}{access.entrance}", flush=True)

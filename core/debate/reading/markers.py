@@ -13,7 +13,7 @@ from core.codebook import Codebook
 from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
-from core.debate.reading.quotations import Span, double_quoted, outermost
+from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 
 Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
 """A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""

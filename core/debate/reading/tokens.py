@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from core.debate.reading.label_names import Names
 from core.debate.reading.normalise import Folded, fold
-from core.debate.reading.quotations import double_quoted, outermost, single_quoted
+from core.debate.reading.quotation_marks import double_quoted, outermost, single_quoted
 
 Value: TypeAlias = bool | None
 """Present, absent, or left open by the agent."""

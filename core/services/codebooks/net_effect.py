@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from core import baseline
 from core.baseline.evidence import changed_words, lexicon_of
-from core.baseline.words import tokens
+from core.baseline.word_forms import tokens
 from core.codebook import Codebook
 from core.formatting import format_count
 

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from core.annotations import VERDICT, Reference
-from core.baseline.classifier_model import NAME
+from core.baseline.classifier_replies import NAME
 from core.runs import BUILTIN, RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import arrays, coverage, debate_steps, repeated_runs

@@ -14,7 +14,7 @@ import numpy as np
 
 from core import prompts
 from core.annotations import VERDICT
-from core.classifier.keyword_mining import cues, sentence_with
+from core.classifier.error_keywords import cues, sentence_with
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import find_json_blocks
 from core.debate.turns import Reply, Request, Step

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from core import errors
 from core.codebook import Codebook, Label, Scale
-from core.debate.evidence import locate_evidence
+from core.debate.quote_location import locate_evidence
 from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
 from core.engine.debate import request_hash

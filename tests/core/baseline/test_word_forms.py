@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.baseline.evidence import FULL_LIST, SHORT_LIST, clauses_of, lexicon_of
-from core.baseline.words import forms, tokens
+from core.baseline.word_forms import forms, tokens
 from core.codebook import Codebook, Label
 
 

@@ -13,7 +13,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from app.api import security
+from app.api import middleware
 from app.api.access import Access, is_local
 
 BASE = "http://127.0.0.1:8501"
@@ -41,7 +41,7 @@ def outside(access: Access) -> Iterator[TestClient]:
 
     methods = ["GET", "POST", "PUT", "DELETE"]
     routes = [WebSocketRoute("/{path:path}", echo), Route("/{path:path}", page, methods=methods)]
-    app = Starlette(routes=routes, middleware=[Middleware(security.Guard, access=access)])
+    app = Starlette(routes=routes, middleware=[Middleware(middleware.Guard, access=access)])
     with TestClient(app, base_url=BASE) as client:
         yield client
 
@@ -72,7 +72,7 @@ def test_exchanges_the_token_for_a_cookie_that_scripts_cannot_read(outside: Test
 
 def test_exchanges_a_posted_token(outside: TestClient, access: Access) -> None:
     answer = outside.post(
-        security.ENTER, data={"token": access.token}, headers={"origin": "null"}, follow_redirects=False
+        middleware.ENTER, data={"token": access.token}, headers={"origin": "null"}, follow_redirects=False
     )
     assert answer.status_code == 303
     assert outside.get("/").text == "page"
@@ -81,9 +81,9 @@ def test_exchanges_a_posted_token(outside: TestClient, access: Access) -> None:
 @pytest.mark.parametrize("token", ["", "guess", "secre", "secret2", "SECRET", "%00", "é"])
 def test_a_wrong_token_gives_no_cookie(outside: TestClient, token: str) -> None:
     for answer in (
-        outside.get(f"{security.ENTER}?token={token}"),
-        outside.post(security.ENTER, data={"token": token}),
-        outside.post(security.ENTER, content=b"token=" + b"x" * 1_000_000),
+        outside.get(f"{middleware.ENTER}?token={token}"),
+        outside.post(middleware.ENTER, data={"token": token}),
+        outside.post(middleware.ENTER, content=b"token=" + b"x" * 1_000_000),
     ):
         assert answer.status_code == 403
         assert "set-cookie" not in answer.headers
@@ -170,7 +170,7 @@ def test_pages_name_the_address_of_the_server_in_a_script_that_the_policy_allows
     from base64 import b64encode
     from hashlib import sha256
 
-    app = Starlette(routes=security.page_routes(["home", "compare"]))
+    app = Starlette(routes=middleware.page_routes(["home", "compare"]))
     page = TestClient(app).get("/compare").text
     assert TestClient(app, follow_redirects=False).get("/home").headers["location"] == "/"
     script = page.partition("<head><script>")[2].partition("</script>")[0]

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from core.classifier.keyword_mining import LONGEST_SENTENCE, cues, sentence_with
+from core.classifier.error_keywords import LONGEST_SENTENCE, cues, sentence_with
 
 MISSED = ["The lift was broken all week.", "A broken lift again!", "Broken lift, ninth floor.", "We left early."]
 RIGHT = ["Nice pool.", "The week was fine.", "Quiet floor.", "Good food.", "We liked the pool.", "Fine."]

@@ -19,7 +19,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.markers import MarkedReply, parse_markers
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
 from core.debate.reading.parse import read
-from core.debate.reading.quotations import Span, outermost, single_quoted
+from core.debate.reading.quotation_marks import Span, outermost, single_quoted
 from core.documents import storable
 
 __all__ = ["locate", "locate_evidence", "quotations"]

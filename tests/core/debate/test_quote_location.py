@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
-from core.debate.evidence import locate, locate_evidence, quotations
+from core.debate.quote_location import locate, locate_evidence, quotations
 from core.debate.reading.normalise import fold
-from core.debate.reading.quotations import double_quoted, single_quoted
+from core.debate.reading.quotation_marks import double_quoted, single_quoted
 
 NAMES = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
 HOTEL = parse_codebook({"unit": "hotel review", "labels": [{"name": name} for name in NAMES]})
