@@ -54,6 +54,8 @@ def launch(project: Path | None, port: int | None, shown: Shown) -> None:
         url = f"http://{ADDRESS}:{listener.getsockname()[1]}"
         page = _handover_file(os.getpid())
         _write_private(page, access.handover(url))
+        if shown == "window":  # closing it interrupts this process, also if a shell started it with SIGINT ignored
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         showing = threading.Thread(target=_show, args=(page, shown), daemon=True)
         if shown != "address":
             showing.start()

@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import context
+from app.widgets.common import literal
 from core.services.review import plan, queue, review
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
@@ -226,7 +227,7 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     assert "the truth is inferred from all answers, as if annotators erred independently" in texts(app)
     assert '<td class="l">reviewed by bob</td><td>1</td>' in texts(app)
     assert "d0: Beta" in texts(app)
-    button = next(button for button in app.button if button.label == "absent (bob)")
+    button = next(button for button in app.button if button.label == literal("absent (bob)"))
     button.click().run()
     assert "0 of 1 disagreements open" in texts(app)
     assert queue.review_row(session, project.store.runs.get(run_id), "d0").values["b"] is False

@@ -28,7 +28,7 @@ from tests.core.services.sessions import decide, until
 
 pytestmark = pytest.mark.usefixtures("training")
 
-HIDDEN = "cobwebs in every corner"  # means dirt, but has no keyword
+HIDDEN = "gossamer in every corner"  # means dirt, but has no keyword
 BOOK = Codebook(
     name="Hotel <b>`x`</b>",
     unit="hotel review",
@@ -39,7 +39,7 @@ TEXTS = (HIDDEN, "the staff smiled at us", f"{HIDDEN} and rude staff", "we slept
 
 
 def _reference(text: str) -> dict[str, bool]:
-    return {CLEAN: "cobwebs" in text, SERVICE: "staff" in text}
+    return {CLEAN: "gossamer" in text, SERVICE: "staff" in text}
 
 
 @pytest.fixture
@@ -182,8 +182,8 @@ def test_finds_similar_documents_with_another_value(session: ProjectSession) -> 
         "SELECT DISTINCT document_id FROM differing_neighbours WHERE run_id = ? ORDER BY document_id", [run.run_id]
     )
     texts = {one.id: one.text for one in session.store.documents.load([id for (id,) in found])}
-    assert texts  # the lexical verdict on cobwebs differs from the reviews of similar documents
-    assert all("cobwebs" in text for text in texts.values())
+    assert texts  # the lexical verdict on gossamer differs from the reviews of similar documents
+    assert all("gossamer" in text for text in texts.values())
 
 
 def test_calibration_uses_documents_outside_the_training_data(session: ProjectSession) -> None:
@@ -228,9 +228,9 @@ def test_vectors_generalise_to_words_without_training_documents(session: Project
 
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
         embedded.extend(texts)
-        return np.array([[2, 0] if "cobwebs" in text or "spiders" in text else [0, 3] for text in texts], np.float32)
+        return np.array([[2, 0] if "gossamer" in text or "midges" in text else [0, 3] for text in texts], np.float32)
 
-    unseen = Document("new", {"text": "spiders over my bed"})
+    unseen = Document("new", {"text": "midges over my bed"})
     chances = []
     for used in (None, Vectors("test", embed)):
         session.trainer._find_vectors = lambda _, used=used: used
@@ -248,13 +248,13 @@ def test_vectors_generalise_to_words_without_training_documents(session: Project
 
 def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) -> None:
     def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        return np.array([[2, 0] if "cobwebs" in text or "spiders" in text else [0, 3] for text in texts], np.float32)
+        return np.array([[2, 0] if "gossamer" in text or "midges" in text else [0, 3] for text in texts], np.float32)
 
     def swapped(texts: Sequence[str]) -> npt.NDArray[np.float32]:  # the same dimension, but another vector space
         return embed(texts)[:, ::-1]
 
     known = {"one": Vectors("one", embed), "other": Vectors("other", swapped)}
-    unseen = Document("new", {"text": "spiders over my bed"})
+    unseen = Document("new", {"text": "midges over my bed"})
 
     def chance(hash: str) -> float:
         model = session.trainer.find(hash)

@@ -103,13 +103,15 @@ def test_coverage_and_strict_scores(session, run_id):
 
 
 def printed(session, run_id, heading, name):
-    """Return the cells of a row of the HTML report by column heading."""
+    """Return the cells of a row of the HTML report by column heading, from all tables of a section."""
     page = html_report.html_report(session, get_run(session, run_id))
-    table = page.split(f"<h2>{heading}</h2>")[1].split("<table")[1].split("</table>")[0]
-    heads = re.findall("<th>(.*?)</th>", table)
-    rows = re.findall("<tr>(.*?)</tr>", table, re.DOTALL)
-    row = next(row for row in rows if f"<td>{escape(name)}</td>" in row)
-    return dict(zip(heads, re.findall("<td>(.*?)</td>", row, re.DOTALL), strict=True))
+    cells = {}
+    for table in page.split(f"<h2>{heading}</h2>")[1].split("<h2>")[0].split("<table")[1:]:
+        heads = re.findall("<th>(.*?)</th>", table)
+        rows = re.findall("<tr>(.*?)</tr>", table, re.DOTALL)
+        row = next(row for row in rows if f"<td>{escape(name)}</td>" in row)
+        cells |= zip(heads, re.findall("<td>(.*?)</td>", row, re.DOTALL), strict=True)
+    return cells
 
 
 def shown(metric, estimate):

@@ -64,7 +64,7 @@ def test_member_that_cannot_run_gives_a_reason(session: ProjectSession) -> None:
         session, planning.Plan(), planning.Plan(default_model=RoleModel(connection="gone", model="m"))
     )
     assert not shown.ready
-    assert "no connection 'gone'" in shown.members[1].problem
+    assert "connection 'gone' does not exist" in shown.members[1].problem
     with pytest.raises(UsageError, match="annotators cannot be 99"):
         planning.add_to_comparison(session, planning.Plan(protocol="discussion", params={"annotators": 99}))
 
