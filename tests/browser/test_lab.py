@@ -53,19 +53,16 @@ def wait_for_script(page: Page) -> None:
 def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> None:
     from playwright.sync_api import expect
 
-    # without its keywords, the definition breaks some of the five documents; the test starts by itself
-    page.get_by_role("combobox", name="Sample").click()
-    page.get_by_role("option", name="Sample: 5, stratified").click()
+    # without its keywords, the definition breaks some of the twenty documents; the test starts by itself
+    page.get_by_role("radio", name="Location", exact=True).click(force=True)
     wait_for_script(page)
-    page.get_by_role("radio", name="Service", exact=True).click(force=True)
-    wait_for_script(page)
-    page.get_by_role("textbox", name="Description").fill("The staff.")
+    page.get_by_role("textbox", name="Description").fill("The teapots.")
     page.get_by_role("textbox", name="Description").press("Tab")
-    wait_for_result(page, "test 1, draft against v1 on 5 documents")
+    wait_for_result(page, "test 1, draft against v1 on 20 documents")
     clear = page.get_by_role("button", name="Clear all").first
     clear.click()
     page.get_by_text("v1 against the draft, 2 changes").wait_for()
-    wait_for_result(page, "test 2, draft against v1 on 5 documents")
+    wait_for_result(page, "test 2, draft against v1 on 20 documents")
     expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
     broken, _ = broken_and_fixed(page)
     assert broken > 0
@@ -96,8 +93,10 @@ def test_changes_are_tested_and_invalid_or_looping_prompts_refused(page: Page) -
     from playwright.sync_api import expect
 
     # each change of a definition starts a test
+    page.get_by_role("radio", name="Location", exact=True).click(force=True)
+    wait_for_script(page)
     box = page.get_by_role("textbox", name="Description")
-    box.fill("Cleanliness of rooms.")
+    box.fill("The teapots.")
     box.press("Tab")
     wait_for_result(page, "test 1, draft against v1 on 20 documents")
     page.get_by_role("button", name="Clear all").first.click()
