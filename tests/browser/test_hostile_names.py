@@ -94,7 +94,7 @@ def test_names_are_shown_as_text_on_every_page(browser: Browser, project: Path, 
                     views.nth(number).click(force=True)
                     _look(page)
         assert not [url for url in requests if url.startswith("http://owned.example")]
-        assert "Traceback" not in running.log
+        assert "Traceback" not in running.log, running.log
         context.close()
 
 
