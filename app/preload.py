@@ -15,12 +15,14 @@ from importlib import import_module
 
 from core.services.session import ProjectSession
 
-CIRCULAR = "narwhals.stable.v1"
-"""Part of Altair and scikit-learn, 0.06 s. Its modules import each other: two threads would wait for each other."""
+AT_START = ("narwhals.stable.v1", "pandas")
+"""Libraries that two threads must not import at once. The modules of narwhals (part of Altair and scikit-learn) import
+each other, so that the threads would wait for each other. Altair uses pandas as soon as another thread begins to import
+it."""
 LIBRARIES = (
-    "pandas", "keyring", "genai_prices", "altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text",
+    "keyring", "genai_prices", "altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text",
 )  # fmt: skip
-"""Libraries of tables, keys, prices, charts, metrics and the classifier: more than half of the time of all imports."""
+"""Libraries of keys, prices, charts, metrics and the classifier: more than half of the time of all imports."""
 DELAY_SECONDS = 2.0
 """Seconds in which the browser draws the first page, for which it needs a processor as well."""
 
@@ -31,7 +33,8 @@ _stopping = threading.Event()
 @contextmanager
 def running() -> Iterator[None]:
     """Load the libraries in a thread, ``DELAY_SECONDS`` after ``note_page``."""
-    import_module(CIRCULAR)
+    for name in AT_START:
+        import_module(name)
     thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     try:

@@ -92,6 +92,8 @@ def gold_kind(draft: ImportDraft, codebook: Codebook | None, keep: Keep) -> str:
         st.session_state[KIND] = draft.mapping.gold[0].kind if draft.mapping.gold else "none"
 
     def changed() -> None:
+        if KIND not in st.session_state:  # the page was left before its callback ran
+            return
         kind = st.session_state[KIND]
         gold = () if kind == "none" else importing.suggest_gold(draft, kind, codebook)
         keep(_mapped(draft, gold=gold, value_map={}))
