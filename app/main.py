@@ -9,7 +9,7 @@ from streamlit import config
 from streamlit.web import bootstrap
 
 from app import components, context, preload
-from app.api import live, middleware, review
+from app.api import live_socket, middleware, review
 from app.pages import PAGES
 
 PING_SECONDS = 30.0
@@ -31,7 +31,7 @@ asgi = st.App(
     Path(__file__).with_name("navigation.py"),
     lifespan=context.lifespan,
     routes=[
-        *live.routes(context.find_run),
+        *live_socket.routes(context.find_run),
         *review.routes(context.find_run),
         *components.routes(),
         *middleware.page_routes(PAGES),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Self, TypeAlias
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from core import yamltext
+from core import yaml_text
 from core.errors import CodebookError
 from core.hashing import digest
 
@@ -303,7 +303,7 @@ def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> C
 
 def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
     """Load a codebook from YAML (or JSON). Raises CodebookError for anything but a mapping of known fields."""
-    data, _ = yamltext.parse(text, where, CodebookError)
+    data, _ = yaml_text.parse(text, where, CodebookError)
     if not isinstance(data, dict):
         raise CodebookError(
             f"{where}: expected name, kind, unit and labels, found {type(data).__name__}.",

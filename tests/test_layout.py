@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VALUES = {
     "annotations", "codebook", "csv_text", "documents", "errors", "formatting", "hashing", "refi_qda", "resources",
     "text_file",
-    "runs", "yamltext",
+    "runs", "yaml_text",
 }  # fmt: skip
 TOP_LEVEL = {
     "pyproject.toml", "README.md", "app", "core", "prompts", "tests", "sample_data", "requirements.lock", "LICENSE",
@@ -24,7 +24,7 @@ TOP_LEVEL = {
 # Packages of core that each package of core may import, in addition to VALUES and itself.
 MAY_IMPORT = {
     "documents": set(), "codebook": set(), "annotations": set(), "errors": set(), "hashing": set(), "runs": set(),
-    "csv_text": set(), "text_file": set(), "refi_qda": set(), "resources": set(), "yamltext": set(),
+    "csv_text": set(), "text_file": set(), "refi_qda": set(), "resources": set(), "yaml_text": set(),
     "formatting": set(), "prompts": set(),
     "stats": set(),
     "classifier": set(),

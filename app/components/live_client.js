@@ -1,4 +1,4 @@
-// The connection to the studio that receives live debates (`app/api/live.py`).
+// The connection to the studio that receives live debates (`app/api/live_socket.py`).
 //
 // The studio sends only text that this connection has not received. So the client keeps a cursor for each turn and sends
 // the cursors whenever it reconnects. Neither a reload nor a lost connection then loses or repeats text.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from app.components import component
-from app.widgets.live_run import role_data
+from app.widgets.live_board import role_data
 from core.codebook import Codebook
 from core.stats.counts import Counts
 

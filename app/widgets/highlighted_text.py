@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.components import component
-from app.widgets.live_run import label_data
+from app.widgets.live_board import label_data
 from core.annotations import Evidence
 from core.codebook import Codebook
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from core import yamltext
+from core import yaml_text
 from core.authors.questions import Entry, Feature, Impression, Reaction, Submission
 from core.authors.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
@@ -56,7 +56,7 @@ def load_catalogue(text: str, where: str = "the catalogue") -> tuple[CatalogueEn
 
     Raises UsageError naming the first wrong field, and for two entries with one name.
     """
-    data, _ = yamltext.parse(text, where, UsageError)
+    data, _ = yaml_text.parse(text, where, UsageError)
     if not isinstance(data, list):
         raise UsageError(f"{where}: expected a list of entries.", "Each has a name, a text, keywords and labels.")
     try:

@@ -18,8 +18,8 @@ from core.authors.selection import Example, Learned, keywords, most_uncertain
 from core.codebook import CHOICE_ITEM, normalise
 from core.debate.context import ask_with_retry
 from core.debate.reading import parse
+from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.json_blocks import find_json_blocks
-from core.debate.reading.markers import without_reasoning
 from core.debate.turns import Reply, Request, Step
 from core.documents import Document
 from core.runs import Template

@@ -23,8 +23,8 @@ from core.codebook import normalise
 from core.debate.context import ask_with_retry
 from core.debate.personas import Group, Persona, PersonaSet, Quote
 from core.debate.quote_location import Haystack
+from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.json_blocks import find_json_blocks, lookup
-from core.debate.reading.markers import without_reasoning
 from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
 from core.runs import Template

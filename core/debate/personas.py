@@ -15,7 +15,7 @@ from typing import Any, Self
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from core import yamltext
+from core import yaml_text
 from core.codebook import normalise
 from core.errors import UsageError
 
@@ -163,7 +163,7 @@ def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
 
 def load_yaml(text: str, *, where: str = "the personas") -> PersonaSet:
     """Load a persona set from YAML or JSON. Raises UsageError for anything else."""
-    return parse(yamltext.parse(text, where, UsageError)[0], where=where)
+    return parse(yaml_text.parse(text, where, UsageError)[0], where=where)
 
 
 def dump_yaml(persona_set: PersonaSet) -> str:

@@ -14,9 +14,9 @@ from rapidfuzz import fuzz
 
 from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook, normalise
+from core.debate.reading.decision_markers import MarkedReply, parse_markers
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_names import Names, names_of
-from core.debate.reading.markers import MarkedReply, parse_markers
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
 from core.debate.reading.parse import read
 from core.debate.reading.quotation_marks import Span, outermost, single_quoted

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook, Label
-from core.export.guide import Summary
-from core.export.rows import (
+from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,
@@ -23,6 +22,7 @@ from core.export.rows import (
     peek_text_fields,
     text_fields,
 )
+from core.export.guide import Summary
 from core.ingest.table import unique_names
 
 NO_LABEL = "none"

@@ -11,7 +11,7 @@ from core.codebook import Codebook
 from core.csv_text import escape_formula, is_number
 from core.documents import Value
 from core.errors import ExportError
-from core.export.rows import (
+from core.export.export_row import (
     ExportRow,
     ValueNames,
     dump_json,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from core.codebook import Codebook
-from core.export.rows import REVIEW, TEXT, ExportRow, text_fields
+from core.export.export_row import REVIEW, TEXT, ExportRow, text_fields
 from core.formatting import escape_markdown, format_count
 
 

@@ -9,9 +9,7 @@ from typing import Any, BinaryIO
 import yaml
 
 from core.codebook import Codebook
-from core.export.guide import Summary, origin
-from core.export.parquet import BATCH
-from core.export.rows import (
+from core.export.export_row import (
     REVIEW,
     ExportRow,
     NamedValues,
@@ -20,6 +18,8 @@ from core.export.rows import (
     peek_text_fields,
     text_fields,
 )
+from core.export.guide import Summary, origin
+from core.export.parquet import BATCH
 from core.formatting import escape_markdown
 from core.ingest.table import clean_value, unique_names
 

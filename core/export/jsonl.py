@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.rows import (
+from core.export.export_row import (
     ExportRow,
     ValueNames,
     dump_json,

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 from xml.etree import ElementTree as xml
 
 from core.codebook import COLOUR_HEX, Codebook
-from core.export.rows import (
+from core.export.export_row import (
     TEXT,
     AnnotatorValues,
     ExportRow,

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.export.csv_writer import source_cells
-from core.export.rows import (
+from core.export.export_row import (
     ExportRow,
     ResultColumns,
     ValueNames,

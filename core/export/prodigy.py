@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.rows import ExportRow, dump_json, evidence_spans, named_values, text_fields
+from core.export.export_row import ExportRow, dump_json, evidence_spans, named_values, text_fields
 from core.hashing import digest
 
 

@@ -29,7 +29,7 @@ from core.debate.turns import Turn
 from core.documents import Value
 from core.errors import InputError
 from core.export import debate_pages, replacing
-from core.export.rows import named_values
+from core.export.export_row import named_values
 from core.formatting import escape_markdown
 from core.ingest import child_process
 from core.runs import RunRow

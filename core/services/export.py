@@ -17,8 +17,8 @@ from core.annotations import VERDICT, Evidence
 from core.debate.turns import Turn
 from core.errors import UsageError
 from core.export import FORMATS, AnnotatorValues, ExportRow, Format, find_format, write
+from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
-from core.export.rows import REVIEW
 from core.runs import RunRow
 from core.services.evaluation.compare import alike
 from core.services.review.review import role_titles

@@ -30,7 +30,7 @@ from core.formatting import (
     join_names,
 )
 from core.runs import RunRow
-from core.services.evaluation import arrays, coverage, regression
+from core.services.evaluation import coverage, regression, run_data
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.regression import Analysis
 from core.services.evaluation.scores import EvaluationReport, evaluate
@@ -133,9 +133,9 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     the weights.
     """
     codebook = run.settings.codebook
-    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    loaded = run_data.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
-    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
     sample, order, known = design.sample, design.order, design.known
     assert sample is not None
     assert order is not None

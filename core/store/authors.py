@@ -9,10 +9,10 @@ from core.authors.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
 from core.store.annotators import AUTHOR
 from core.store.connection import Connection, Cursor
+from core.store.conversion import clean, value_text
 from core.store.documents import insert_documents
 from core.store.events import COLUMNS as EVENT_COLUMNS
 from core.store.events import NewEvent, event_of, record
-from core.store.rows import clean, value_text
 from core.store.writer import Writer
 
 PREFIX = "author_"

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.documents import Value
 from core.store.connection import Connection, Cursor
-from core.store.rows import clean, dump, incoming, insert, load, table_of
+from core.store.conversion import clean, dump, incoming, insert, load, table_of
 from core.store.writer import Writer
 
 CLASSIFIER = "classifier"

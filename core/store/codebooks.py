@@ -8,8 +8,8 @@ from typing import Any
 
 from core.codebook import Codebook, parse_codebook
 from core.store.connection import Connection, Cursor
+from core.store.conversion import clean, dump, load
 from core.store.events import NewEvent, record
-from core.store.rows import clean, dump, load
 from core.store.settings import put
 from core.store.writer import Writer
 

@@ -14,8 +14,8 @@ from core.annotations import VERDICT
 from core.documents import Value
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, of_run, select, source_of
 from core.store.connection import Connection
+from core.store.conversion import dump, load
 from core.store.documents import STATE
-from core.store.rows import dump, load
 
 
 @dataclass(frozen=True, slots=True)

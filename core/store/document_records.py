@@ -12,8 +12,8 @@ from core.annotations import Evidence
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
 from core.store.connection import Connection, translate_error
+from core.store.conversion import load
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
-from core.store.rows import load
 
 SLAB = 10_000
 """Documents per query of a stream, which bounds memory."""

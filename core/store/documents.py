@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from core.documents import Document, Value
 from core.store.connection import Connection, Cursor
-from core.store.rows import clean, dump, incoming, insert, load, table_of, value_text
+from core.store.conversion import clean, dump, incoming, insert, load, table_of, value_text
 from core.store.writer import Writer
 
 CHUNK = 10_000

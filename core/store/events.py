@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.store.connection import Connection, Cursor
-from core.store.rows import clean, dump, insert, load
+from core.store.conversion import clean, dump, insert, load
 
 COLUMNS = (
     "seq", "act", "unix_time", "actor", "kind", "document_id", "run_id", "codebook_version", "item", "before", "after",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from core.documents import Value
 from core.store.connection import Connection, Cursor
-from core.store.rows import dump, insert, load, value_of
+from core.store.conversion import dump, insert, load, value_of
 from core.store.writer import Writer
 
 _COLUMNS = ("run_id", "document_id", "labels")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from core.debate.turns import Usage
 from core.documents import Value
 from core.store.connection import Connection
-from core.store.rows import clean
+from core.store.conversion import clean
 from core.store.transcripts import verdict_of
 
 TEXT_START = 140

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from core.engine.interfaces import BatchJob
 from core.runs import RoleModel
 from core.store.connection import Connection, Cursor
-from core.store.rows import clean, insert
+from core.store.conversion import clean, insert
 from core.store.writer import Writer
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.store.connection import Connection, Cursor
-from core.store.rows import clean, dump, load
+from core.store.conversion import clean, dump, load
 from core.store.writer import Writer
 
 SPLIT = "held-out split"

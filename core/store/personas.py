@@ -10,8 +10,8 @@ from typing import Any
 from core.debate.personas import PersonaSet, parse
 from core.hashing import digest
 from core.store.connection import Connection, Cursor
+from core.store.conversion import clean, load
 from core.store.events import NewEvent, record
-from core.store.rows import clean, load
 from core.store.settings import put
 from core.store.writer import Writer
 

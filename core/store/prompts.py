@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.prompts import OWN
 from core.store.connection import Connection, Cursor
+from core.store.conversion import clean
 from core.store.events import NewEvent, record
-from core.store.rows import clean
 from core.store.settings import put
 from core.store.writer import Writer
 

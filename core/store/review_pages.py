@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
 from core.store.connection import Connection
+from core.store.conversion import clean, dump
 from core.store.document_records import DocumentRecord, DocumentRecords
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
 from core.store.reviews import PENDING, ReviewStatus
-from core.store.rows import clean, dump
 from core.store.sampling_frames import SamplingFrame
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]

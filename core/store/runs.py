@@ -11,8 +11,8 @@ from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.connection import Connection, Cursor
+from core.store.conversion import clean, dump, insert, load
 from core.store.events import NewEvent, record
-from core.store.rows import clean, dump, insert, load
 from core.store.writer import Writer
 
 BUDGET = "budget"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.store.connection import Connection, Cursor
-from core.store.rows import dump, insert, load
+from core.store.conversion import dump, insert, load
 from core.store.writer import Writer
 
 

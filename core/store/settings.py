@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from core.store.connection import Connection, Cursor
+from core.store.conversion import clean, dump, load
 from core.store.events import NewEvent, record
-from core.store.rows import clean, dump, load
 from core.store.writer import Writer
 
 

@@ -15,8 +15,8 @@ from core.engine.interfaces import FailedAttempt
 from core.prompts.messages import Message
 from core.runs import RoleModel
 from core.store.connection import Connection
+from core.store.conversion import load
 from core.store.replies import REPLY, reply_from_row
-from core.store.rows import load
 
 _FIELDS = (
     "run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached", "superseded",

@@ -25,8 +25,8 @@ from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation.scores import evaluate as evaluate_run
 from core.services.runs import planning
 from core.services.workspace import Workspace
+from core.store.conversion import insert
 from core.store.project import Project
-from core.store.rows import insert
 from tests.core.services.sample_world import session_on
 from tests.servers.running import mock_llm
 

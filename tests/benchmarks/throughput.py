@@ -129,10 +129,10 @@ def watcher(session: ProjectSession, run_id: str) -> Iterator[None]:
     import uvicorn
     from starlette.applications import Starlette
 
-    from app.api import live
+    from app.api import live_socket
 
     port = free_port()
-    app = Starlette(routes=live.routes(lambda name: (session, name)))
+    app = Starlette(routes=live_socket.routes(lambda name: (session, name)))
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

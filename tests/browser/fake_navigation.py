@@ -12,7 +12,7 @@ from app.widgets.empty_state import empty
 from app.widgets.highlighted_text import highlighted_text
 from app.widgets.labels import tags
 from app.widgets.layout import header
-from app.widgets.live_run import live_run
+from app.widgets.live_board import live_run
 
 
 def run() -> None:

@@ -336,7 +336,7 @@ def main() -> None:
 
     import app
     from app import components, context
-    from app.api import live, middleware
+    from app.api import live_socket, middleware
     from app.api.access import Access
 
     session = FakeSession(documents=chosen.documents, slots=chosen.slots, speed=chosen.speed)
@@ -358,7 +358,7 @@ def main() -> None:
     asgi = st.App(
         Path(__file__).with_name("fake_navigation.py"),
         routes=[
-            *live.routes(context.find_run),
+            *live_socket.routes(context.find_run),
             *components.routes(),
             Route("/play/{what}", play),
             # Streamlit serves files next to the script, which is not in app/

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.components import component
-from app.widgets.live_run import label_data
+from app.widgets.live_board import label_data
 from core.codebook import Codebook, Kind
 from core.prompts.checking import Problem
 from core.services.codebooks.diff import Line

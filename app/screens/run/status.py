@@ -12,7 +12,7 @@ from app import context
 from app.state import state
 from app.widgets.alerts import Tone, error_box, error_notices, notice
 from app.widgets.layout import header
-from app.widgets.live_run import live_run
+from app.widgets.live_board import live_run
 from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_clock, format_count, format_interval, format_money, format_percent, plural

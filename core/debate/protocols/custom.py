@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from core import prompts, yamltext
+from core import prompts, yaml_text
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import DebateContext
@@ -256,7 +256,7 @@ def read(text: str, where: str = "the protocol file") -> ProtocolDefinition:
     """Read a protocol definition from YAML. Raises UsageError with the line of the first mistake."""
     if len(text) > MAX_CHARACTERS:
         raise UsageError(f"{where}: {len(text):,} characters.", f"A protocol has at most {MAX_CHARACTERS:,}.")
-    data, root = yamltext.parse(text, where, UsageError)
+    data, root = yaml_text.parse(text, where, UsageError)
     try:
         definition = ProtocolDefinition.model_validate(data)
         problem = next(_problems(definition), None)

@@ -33,8 +33,8 @@ from core.debate.context import DebateContext, run_parallel
 from core.debate.persona_extraction import DIMENSIONS, GROUPS, MOST
 from core.debate.personas import Group, Member, PersonaSet, read
 from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount, exactly
+from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.label_names import Names
-from core.debate.reading.markers import without_reasoning
 from core.debate.reading.normalise import fold
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.documents import Value

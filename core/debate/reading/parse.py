@@ -1,8 +1,8 @@
 """Parsing of a reply's text into a reading: the decision, or why it is unreadable. Pure; never raises.
 
-A decision counts only if every token of it is accounted for. The reading of a reply has three steps. ``markers`` and
-``json_blocks`` find where a decision is announced. ``statements`` and ``choices`` are the grammars of the announced
-words, and ``ratings`` that of numbers. What a grammar leaves over becomes the problem of the reading.
+A decision counts only if every token of it is accounted for. ``decision_markers`` and ``json_blocks`` find where a
+decision is announced. ``single_label`` and ``multi_label`` are the grammars of the announced words, and ``ratings``
+that of numbers. What a grammar leaves over becomes the problem of the reading.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate.reading.choices import check_explanation, read_choice
-from core.debate.reading.json_blocks import Block, entries, entry_name, lookup
-from core.debate.reading.label_names import Names, names_of
-from core.debate.reading.markers import (
+from core.debate.reading.decision_markers import (
     CORRECTED,
     SENTENCE,
     WITHDRAWN,
@@ -28,9 +25,9 @@ from core.debate.reading.markers import (
     parse_markers,
     without_reasoning,
 )
-from core.debate.reading.normalise import fold
-from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
-from core.debate.reading.statements import (
+from core.debate.reading.json_blocks import Block, entries, entry_name, lookup
+from core.debate.reading.label_names import Names, names_of
+from core.debate.reading.multi_label import (
     BULLET,
     Statements,
     Unreadable,
@@ -41,6 +38,9 @@ from core.debate.reading.statements import (
     unknown_names,
     without_bullet,
 )
+from core.debate.reading.normalise import fold
+from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
+from core.debate.reading.single_label import check_explanation, read_choice
 from core.debate.reading.tokens import Value, tokenise
 from core.debate.turns import Reading, ReplyForm
 from core.documents import storable

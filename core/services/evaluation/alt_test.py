@@ -9,7 +9,7 @@ import numpy as np
 from core.annotations import VERDICT
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import arrays, coverage
+from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
@@ -35,11 +35,11 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
         {_name(name): loaded.of(name) for name in chosen},
         epsilon=epsilon,
         measured=run.settings.codebook.kind == "rating",
-        groups=arrays.group_codes(session, run),
+        groups=run_data.group_codes(session, run),
     )
 
 
-def _loaded(session: ProjectSession, run: RunRow) -> tuple[arrays.AnnotationArrays, list[str]]:
+def _loaded(session: ProjectSession, run: RunRow) -> tuple[run_data.AnnotationArrays, list[str]]:
     """Return the annotation arrays of the verdicts and the annotators, and the annotators' source names.
 
     A document used as an example in the run's codebook has no verdict here (NaN).
@@ -51,8 +51,8 @@ def _loaded(session: ProjectSession, run: RunRow) -> tuple[arrays.AnnotationArra
     chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not chosen:
         chosen = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
-    loaded = arrays.load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT, *chosen])
-    fit = arrays.test_documents(session.store, run.run_id, loaded.documents)[:, None]
+    loaded = run_data.load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT, *chosen])
+    fit = run_data.test_documents(session.store, run.run_id, loaded.documents)[:, None]
     verdicts = {VERDICT: np.where(fit, loaded.of(VERDICT), np.nan)}
     return replace(loaded, annotations={**loaded.annotations, **verdicts}), chosen
 

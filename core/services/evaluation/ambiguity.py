@@ -11,9 +11,9 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, RunSettings
-from core.services.evaluation import arrays, coverage
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import score
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
@@ -40,7 +40,7 @@ def is_prepass(settings: RunSettings) -> bool:
 def prepasses(session: ProjectSession) -> list[str]:
     """Return the run ids of the finished pre-passes of the project, latest first."""
     return [
-        row.run_id for row in reversed(arrays.all_runs(session)) if row.state == "done" and is_prepass(row.settings)
+        row.run_id for row in reversed(run_data.all_runs(session)) if row.state == "done" and is_prepass(row.settings)
     ]
 
 
@@ -118,8 +118,8 @@ def scores_by_ambiguity(
     if run is None:
         raise NoSuchRun(run_id)
     known = document_ambiguity(session, prepass_id)
-    documents = arrays.verdict_arrays(session, run, reference).documents
-    sides = arrays.paired_arrays(session, run, annotator, reference)
+    documents = run_data.verdict_arrays(session, run, reference).documents
+    sides = run_data.paired_arrays(session, run, annotator, reference)
     sure = np.array([document in known and not known[document].ambiguous(theta) for document in documents])
     result = np.array([document in known for document in documents])
     return {
@@ -135,7 +135,7 @@ def coverage_by_ambiguity(
 ) -> Coverage:
     """Return the coverage of the scores of both parts, with the reasons for excluded documents."""
     known = document_ambiguity(session, prepass_id)
-    loaded = arrays.verdict_arrays(session, run, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.of(VERDICT)).any(axis=1)
     return coverage.among(session, run, reference, scored, {"not_voted_on": ~asked})

@@ -13,9 +13,9 @@ from core.annotations import VERDICT, Reference
 from core.baseline.classifier_replies import NAME
 from core.runs import BUILTIN, RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import arrays, coverage, debate_steps, repeated_runs
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import coverage, debate_steps, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage, Reason
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.calibration import Calibration, calibration
@@ -56,9 +56,9 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if hash := _classifier_hash(run):
         return _of_classifier(session, run, reference, hash)
     rows = repeated_runs.siblings(session, run)
-    own = arrays.verdict_arrays(session, run, reference)
+    own = run_data.verdict_arrays(session, run, reference)
     if len(rows) >= LEAST_VOTES:
-        _, voters = repeated_runs.aligned([own, *(arrays.verdict_arrays(session, row, reference) for row in rows)])
+        _, voters = repeated_runs.aligned([own, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
         return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
     panels = [stage for stage in debate_steps.stages(session, run) if len(stage.members) >= LEAST_VOTES]
     if panels:
@@ -112,7 +112,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
 
     At most ``READ_AGAIN`` documents are predicted. If there are more, a random sample with a fixed seed is used.
     """
-    loaded = arrays.verdict_arrays(session, run, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.of(VERDICT)
     known = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in known for document in loaded.documents], dtype=np.bool_)
@@ -147,11 +147,11 @@ def _calibrate(
     sure: Grid,
     further: Mapping[Reason, Mask] | None = None,
 ) -> Certainty:
-    loaded = arrays.verdict_arrays(session, run, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
     gold = loaded.reference
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
-    design = arrays.sampling_design(session, run, reference, loaded.documents, gold, [loaded.of(VERDICT)])
+    design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [loaded.of(VERDICT)])
     found = calibration(sure, right, design=design)
     why_not = "" if found.n else "No document has both a certainty and a reference value."
     return Certainty(kind, voters, found, coverage.among(session, run, reference, drawn, further), why_not)

@@ -15,9 +15,9 @@ from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_points, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import arrays, debate_steps, repeated_runs
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import debate_steps, repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
+from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
 from core.services.session import ProjectSession
 from core.stats import flips, metrics, significance
@@ -166,7 +166,7 @@ def comparison(
     ``margin`` (0 to 1) adds a test of equivalence of the main score. UsageError for an unknown run, one named twice,
     codebooks that differ, and runs without a document in common.
     """
-    runs = [arrays.get_run(session, id) for id in run_ids]
+    runs = [run_data.get_run(session, id) for id in run_ids]
     if len(runs) < 2 or len(set(run_ids)) < len(runs):
         raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
     first = runs[0]
@@ -178,7 +178,8 @@ def comparison(
     documents, gold, verdicts = aligned(session, runs, reference)
     complete: Mask = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
     verdicts = [np.where(complete[:, None], one, np.nan) for one in verdicts]
-    data = _Shared(codebook, gold, arrays.sampling_design(session, first, reference, documents, gold, verdicts), margin)
+    design = run_data.sampling_design(session, first, reference, documents, gold, verdicts)
+    data = _Shared(codebook, gold, design, margin)
     each = [data.difference(verdicts[0], own) for own in verdicts[1:]]
     tests = [data.main_test(scores, verdicts[0], own) for scores, own in zip(each, verdicts[1:], strict=True)]
     mains = [
@@ -258,7 +259,7 @@ def aligned(
     The documents are in the order of the first run. The reference is NaN where it is missing for any of the runs.
     Raises UsageError if the runs have no document in common.
     """
-    loaded = [arrays.verdict_arrays(session, run, reference) for run in runs]
+    loaded = [run_data.verdict_arrays(session, run, reference) for run in runs]
     places = [{document: row for row, document in enumerate(one.documents)} for one in loaded]
     shared = [document for document in loaded[0].documents if all(document in place for place in places)]
     if not shared:
@@ -447,7 +448,7 @@ class Outcomes:
 @cached_until_commit
 def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
     """Return the changes from ``first`` to ``second``. Raises UsageError like ``comparison``."""
-    runs = [arrays.get_run(session, id) for id in (first, second)]
+    runs = [run_data.get_run(session, id) for id in (first, second)]
     codebook = runs[0].settings.codebook
     measured = codebook.kind == "rating"
     documents, gold, (one, two) = aligned(session, runs, reference)
@@ -533,7 +534,7 @@ def comparison_report(
         "runs": list(run_ids),
         "reference": reference,
         "columns": [_column_json(column) for column in found.columns],
-        "reports": [to_json(evaluate(session, arrays.get_run(session, id), reference)) for id in run_ids],
+        "reports": [to_json(evaluate(session, run_data.get_run(session, id), reference)) for id in run_ids],
     }
     if len(shared) == 1:
         return common | shared[0]

@@ -14,9 +14,9 @@ from core.annotations import VERDICT, Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, debate_steps
-from core.services.evaluation.arrays import AnnotationArrays
+from core.services.evaluation import debate_steps, run_data
 from core.services.evaluation.reference import reference_names
+from core.services.evaluation.run_data import AnnotationArrays
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
 
@@ -73,7 +73,7 @@ def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") 
 
     A document counts if it has a reference label and a verdict with at least one value.
     """
-    predicted = arrays.verdict_arrays(session, run, reference).of(VERDICT)
+    predicted = run_data.verdict_arrays(session, run, reference).of(VERDICT)
     return _summed(_reasons(session, run, reference, np.any(~np.isnan(predicted), axis=1)))
 
 
@@ -97,7 +97,7 @@ def among(
 @cached_scores
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
     """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
-    loaded, column = arrays.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
+    loaded, column = run_data.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
     return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.of(VERDICT)[:, column]))
 
 
@@ -105,14 +105,14 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
     found = debate_steps.stages(session, run)
-    ends = [arrays.verdict_arrays(session, run, reference).of(VERDICT), *(stage.predicted for stage in found[:1])]
+    ends = [run_data.verdict_arrays(session, run, reference).of(VERDICT), *(stage.predicted for stage in found[:1])]
     return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
 @cached_scores
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
-    gold = arrays.verdict_arrays(session, run, reference).reference
+    gold = run_data.verdict_arrays(session, run, reference).reference
     several = [stage for stage in debate_steps.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]
     spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
@@ -128,7 +128,7 @@ def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference
     worst: dict[str, int] = {}
     seen: Counter[str] = Counter()
     for run in runs:
-        loaded = arrays.verdict_arrays(session, run, reference)
+        loaded = run_data.verdict_arrays(session, run, reference)
         places = _reasons(session, run, reference, np.all(~np.isnan(loaded.of(VERDICT)), axis=1))
         seen.update(loaded.documents)
         for document, place in zip(loaded.documents, places.tolist(), strict=True):
@@ -150,7 +150,7 @@ def of_rerun(
     drawn = rows >= 0
     places = np.where(drawn, _COUNTS, _ORDER.index("not_sampled"))
     for of, loaded, own in ((run, before, np.flatnonzero(drawn)), (later, now, rows[drawn])):
-        open_, ended = np.isnan(loaded.of(VERDICT)[own]).any(axis=1), arrays.debate_statuses(session, of)[own]
+        open_, ended = np.isnan(loaded.of(VERDICT)[own]).any(axis=1), run_data.debate_statuses(session, of)[own]
         found = np.where(open_, _ORDER.index("incomplete"), _COUNTS)
         for name in ("unresolved", "failed", "waiting"):
             found[open_ & (ended == name)] = _ORDER.index(name)
@@ -204,8 +204,8 @@ def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predict
 
     ``predicted`` is True where all compared values are present.
     """
-    ended = arrays.debate_statuses(session, run)
-    loaded = arrays.verdict_arrays(session, run, reference)
+    ended = run_data.debate_statuses(session, run)
+    loaded = run_data.verdict_arrays(session, run, reference)
     places = np.where(predicted, _COUNTS, _ORDER.index("incomplete"))
     for name in ("unresolved", "failed", "waiting"):
         places[ended == name] = _ORDER.index(name)

@@ -12,9 +12,9 @@ from core.debate.protocols import family
 from core.formatting import format_count, format_interval, format_money, format_points
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, debate_steps
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import debate_steps, run_data
 from core.services.evaluation.debate_steps import Stage
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
@@ -83,13 +83,13 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     codebook = run.settings.codebook
     rating = codebook.kind == "rating"
     found = debate_steps.stages(session, run)
-    loaded = arrays.verdict_arrays(session, run, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.of(VERDICT)
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
     path = debate_steps.steps(run, found, verdict)
-    design = arrays.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
+    design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
     flip_table = on_all = None
     if len(path) > 1:
         true = debate_steps.reference_codes(gold, measured=rating)
@@ -99,7 +99,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
             coded = [(name, np.broadcast_to(predicted, (len(predicted), labels))) for name, predicted in coded]
             true = debate_steps.by_true_label(true, labels)
         flip_table = flips.flip_table(true, coded, codebook.names, design)
-        debated = np.where((arrays.debate_statuses(session, run) == "waiting")[:, None], -1, true)
+        debated = np.where((run_data.debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, _MISSING, values)) for name, values in (coded[0], coded[-1])]
         on_all = flips.flip_table(debated, ends, codebook.names, design).whole
     return DebateEffect(

@@ -15,8 +15,8 @@ from core.debate import protocols
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached
-from core.services.evaluation import arrays
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import run_data
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes
 from core.stats.debate_rounds import is_right, vote_of
@@ -47,7 +47,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
 def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     codebook = run.settings.codebook
     speeches = [speech for speech in session.store.stages.speeches(run.run_id) if speech.lists]
-    table = session.store.stages.values(run.run_id, speeches, codebook.items, arrays.item_values(codebook))
+    table = session.store.stages.values(run.run_id, speeches, codebook.items, run_data.item_values(codebook))
     which, rows, columns, values = (table[name] for name in ("speech", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}

@@ -12,7 +12,7 @@ from core.annotations import VERDICT
 from core.errors import UsageError
 from core.formatting import format_count, format_percent
 from core.runs import CANARY, RunDetails, RunRow
-from core.services.evaluation import arrays, coverage, repeated_runs
+from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.session import ProjectSession
 from core.stats.arrays import Mask
@@ -89,13 +89,13 @@ def ranked_runs(session: ProjectSession) -> list[RunRow]:
 
     Archived runs are left out.
     """
-    latest_first = [row for row in reversed(arrays.all_runs(session)) if row.details.status != "archived"]
+    latest_first = [row for row in reversed(run_data.all_runs(session)) if row.details.status != "archived"]
     return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
 
 
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """Return the canary runs of a run, oldest first."""
-    return [row for row in arrays.all_runs(session) if row.experiment_id == f"{CANARY}{run.run_id}"]
+    return [row for row in run_data.all_runs(session) if row.experiment_id == f"{CANARY}{run.run_id}"]
 
 
 def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
@@ -103,22 +103,22 @@ def drifts(session: ProjectSession, run: RunRow) -> tuple[Drift, ...]:
     later = canary_runs(session, run)
     if not later:
         return ()
-    first = arrays.verdict_arrays(session, run)
+    first = run_data.verdict_arrays(session, run)
     chance = _chance(session, run)
     return tuple(_drift(session, run, row, first, chance) for row in later)
 
 
 def _drift(
-    session: ProjectSession, run: RunRow, later: RunRow, first: arrays.AnnotationArrays, chance: float | None
+    session: ProjectSession, run: RunRow, later: RunRow, first: run_data.AnnotationArrays, chance: float | None
 ) -> Drift:
-    now = arrays.verdict_arrays(session, later)
+    now = run_data.verdict_arrays(session, later)
     places = {document: row for row, document in enumerate(first.documents)}
     rows = [places[document] for document in now.documents if document in places]
     before, after = first.of(VERDICT)[rows], now.of(VERDICT)
     whole: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
     unlike = np.not_equal(before, after) & whole[:, None]
     changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
-    groups = arrays.group_codes(session, run)
+    groups = run_data.group_codes(session, run)
     served_models = session.store.transcripts.served_models
     return Drift(
         run_id=run.run_id,
@@ -155,7 +155,7 @@ def _chance(session: ProjectSession, run: RunRow) -> float | None:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return None
-    loaded = [arrays.verdict_arrays(session, row) for row in rows[:2]]
+    loaded = [run_data.verdict_arrays(session, row) for row in rows[:2]]
     _, (one, two) = repeated_runs.aligned(loaded)
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     return float((one[whole] != two[whole]).any(axis=1).mean()) if whole.any() else None

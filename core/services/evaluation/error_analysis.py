@@ -14,9 +14,9 @@ from core.annotations import Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import arrays, coverage, repeated_runs
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right
@@ -112,7 +112,7 @@ def of_label(
     lengths = session.store.evaluations.words(run.run_id)
     several = codebook.kind == "multilabel"
     present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
-    groups = arrays.group_codes(session, run)
+    groups = run_data.group_codes(session, run)
     groups = None if groups is None else groups[found.judged]
     tagged = session.store.evaluations.tags(run.run_id)
     places = {document: row for row, document in enumerate(found.documents)}
@@ -189,7 +189,7 @@ def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Refe
         raise UsageError(f"The codebook of {run.run_id} has no label '{label_id}'.", "Choose one of its own.")
     column = 0 if codebook.kind == "choice" else place
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
-    gold, predicted = repeated_runs.aligned([arrays.verdict_arrays(session, row, reference) for row in rows])
+    gold, predicted = repeated_runs.aligned([run_data.verdict_arrays(session, row, reference) for row in rows])
     true, first = gold[:, column], predicted[0][:, column]
     judged: Mask = ~np.isnan(true) & ~np.isnan(first)
     each = [_sides(codebook.kind, true, grid[:, column], place) for grid in predicted]

@@ -21,8 +21,8 @@ from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation import debate_steps
-from core.services.evaluation.arrays import all_runs
 from core.services.evaluation.compare import alike, comparison
+from core.services.evaluation.run_data import all_runs
 from core.services.evaluation.scores import role_scores
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession

@@ -20,9 +20,9 @@ from core.errors import MootError
 from core.formatting import format_interval, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, coverage, debate_steps
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import coverage, debate_steps, run_data
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import panels
 from core.stats.arrays import Mask
@@ -74,7 +74,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
     found = [
         row
-        for row in arrays.all_runs(session)
+        for row in run_data.all_runs(session)
         if row.verdicts
         and style_of(row) not in (None, mine)
         and row.settings.codebook.hash == run.settings.codebook.hash
@@ -145,7 +145,7 @@ def _aligned(
     The documents are row positions in ``run``, with a reference value and a verdict in every run. At most
     ``groups.MOST`` documents are used, sampled with a fixed seed. The values are ``run -> group -> (before, after)``.
     """
-    loaded = {row.run_id: arrays.verdict_arrays(session, row, reference) for row in rows}
+    loaded = {row.run_id: run_data.verdict_arrays(session, row, reference) for row in rows}
     own = loaded[run.run_id]
     where = {id: {document: place for place, document in enumerate(one.documents)} for id, one in loaded.items()}
     usable: dict[str, Mask] = {

@@ -10,7 +10,7 @@ from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import latent
-from core.services.evaluation.arrays import get_run
+from core.services.evaluation.run_data import get_run
 from core.services.session import ProjectSession
 from core.store.annotators import LATENT, source_of
 

@@ -15,8 +15,8 @@ from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
 from core.runs import RunRow
 from core.services.cache import cached
-from core.services.evaluation import arrays
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import run_data
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.regression import Coefficient, Family, Numbers, Regression, Rows, regression
 
@@ -95,9 +95,9 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
         raise UsageError("The regression names a variable twice.", "Name each variable once.")
     if formula.family not in FAMILIES:
         raise UsageError(f"The family '{formula.family}' does not exist.", f"Choose {' or '.join(FAMILIES)}.")
-    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    loaded = run_data.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
-    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
     sample, order = design.sample, design.order
     assert sample is not None
     assert order is not None
@@ -112,7 +112,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     if formula.family == "logistic" and not np.isin(everything.outcome[known], (0, 1)).all():
         raise UsageError(f"{formula.outcome} is not yes or no.", "Use a linear regression.")
     used = [_used(rows, known).take(all_rows) for rows in (everything, by_people, changed)]
-    groups = arrays.group_codes(session, run)
+    groups = run_data.group_codes(session, run)
     own = groups[all_rows] if groups is not None else None
     try:
         found = regression(

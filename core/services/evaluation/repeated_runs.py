@@ -10,9 +10,9 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import arrays, coverage, debate_steps
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import coverage, debate_steps, run_data
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import evaluate
 from core.services.session import ProjectSession
 from core.stats.iterations import Repeated, Stability, repeated, stability
@@ -40,7 +40,7 @@ class RepeatedRuns:
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """Return the iterations of the run's experiment that have a verdict, in order, including the run itself."""
-    rows = [row for row in arrays.all_runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
+    rows = [row for row in run_data.all_runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 
@@ -59,7 +59,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     by_label = {
         label: {id: scores.labels[label][main].value for id, scores in scored.items()} for label in codebook.names
     }
-    loaded = [arrays.verdict_arrays(session, row, reference) for row in rows]
+    loaded = [run_data.verdict_arrays(session, row, reference) for row in rows]
     gold, predicted = aligned(loaded)
     return RepeatedRuns(
         runs=tuple(scored),
@@ -77,7 +77,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     )
 
 
-def aligned(loaded: Sequence[arrays.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
+def aligned(loaded: Sequence[run_data.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
     """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
     first = loaded[0]
     places = {document: row for row, document in enumerate(first.documents)}

@@ -26,7 +26,6 @@ from core.formatting import (
 from core.runs import RunRow
 from core.services.evaluation import (
     alt_test,
-    arrays,
     calibration,
     debate_effect,
     drift,
@@ -34,6 +33,7 @@ from core.services.evaluation import (
     model_recommendations,
     panel_ablation,
     repeated_runs,
+    run_data,
     scores,
 )
 from core.services.evaluation.debate_effect import DebateEffect, Price, summary
@@ -157,7 +157,7 @@ _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#
 def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows: how often a run gives each label (of ratings the mean), and scores if there is gold."""
     codebook = run.settings.codebook
-    values = arrays.verdict_arrays(session, run).of(VERDICT)
+    values = run_data.verdict_arrays(session, run).of(VERDICT)
     if codebook.kind == "choice":
         given = [f"{np.count_nonzero(values == code):,}" for code in range(len(codebook.labels))]
     elif codebook.kind == "rating":

@@ -19,10 +19,10 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import arrays, coverage, debate_steps, latent
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import coverage, debate_steps, latent, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
@@ -160,9 +160,9 @@ def evaluate(
     """
     check_reference(session, reference)
     codebook = run.settings.codebook
-    gold, predicted = arrays.paired_arrays(session, run, annotator, reference)
-    loaded = arrays.verdict_arrays(session, run, reference)
-    design = arrays.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.of(VERDICT)])
+    gold, predicted = run_data.paired_arrays(session, run, annotator, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
+    design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.of(VERDICT)])
     return EvaluationReport(
         run=run,
         reference=reference,
@@ -241,11 +241,11 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
     if len(session.store.evaluations.raters()) < 2:
         return {}
     codebook = run.settings.codebook
-    documents = arrays.verdict_arrays(session, run).documents
-    golds = arrays.rater_arrays(session.store, run.run_id, codebook, documents)
+    documents = run_data.verdict_arrays(session, run).documents
+    golds = run_data.rater_arrays(session.store, run.run_id, codebook, documents)
 
     def against(gold: Grid) -> Scores:
-        return score(codebook, *arrays.paired_with(session, run, annotator, gold), intervals=False)
+        return score(codebook, *run_data.paired_with(session, run, annotator, gold), intervals=False)
 
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
@@ -256,7 +256,7 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
         "agreement": {
             name: krippendorff_alpha(stack[:, column, :], level).value for column, name in enumerate(names)
         },
-        "median": against(arrays.median(list(golds.values()), documents, codebook)) if rating else None,
+        "median": against(run_data.median(list(golds.values()), documents, codebook)) if rating else None,
     }  # fmt: skip
 
 
@@ -268,7 +268,7 @@ def _overlap(session: ProjectSession, run: RunRow) -> dict[str, FieldOverlap]:
     if codebook.kind != "rating" or not first or len(first[0].fields) < 2:
         return {}
     documents = session.store.documents.load(ids, gold=False)
-    gold = arrays.verdict_arrays(session, run).reference[: len(documents)]
+    gold = run_data.verdict_arrays(session, run).reference[: len(documents)]
     found = {}
     for name in list(first[0].fields)[1:]:
         each = [rouge_l(one.text, one.fields.get(name, "")) for one in documents]
@@ -322,7 +322,7 @@ def cell_documents(
     )
     error_by: dict[str, str] = {}
     if true != value and found:
-        loaded = arrays.verdict_arrays(session, run, reference)
+        loaded = run_data.verdict_arrays(session, run, reference)
         steps = debate_steps.steps(run, debate_steps.stages(session, run), loaded.of(VERDICT))
         if len(steps) > 1:
             coded = [
@@ -349,7 +349,7 @@ def rating_confusion(
     codebook = run.settings.codebook
     if codebook.kind != "rating":
         raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
-    loaded = arrays.verdict_arrays(session, run, reference)
+    loaded = run_data.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
     true, predicted = loaded.reference[:, column], loaded.of(VERDICT)[:, column]
     known = ~np.isnan(true) & ~np.isnan(predicted)

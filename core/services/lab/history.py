@@ -11,7 +11,7 @@ from core.annotations import VERDICT
 from core.runs import RunRow
 from core.services import cache, templates
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.lab.results import correct_cells
 from core.services.lab.trials import DEFINITIONS
 from core.services.session import ProjectSession
@@ -151,8 +151,8 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
 
 def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
     codebook = run.settings.codebook
-    gold = arrays.load_arrays(session.store, run.run_id, codebook, (VERDICT,))
-    reviewed = arrays.load_arrays(session.store, run.run_id, codebook, (), "reviewed").reference
+    gold = run_data.load_arrays(session.store, run.run_id, codebook, (VERDICT,))
+    reviewed = run_data.load_arrays(session.store, run.run_id, codebook, (), "reviewed").reference
     reference = np.where(np.isnan(reviewed), gold.reference, reviewed)
     verdicts = gold.of(VERDICT)
     n = int((~np.isnan(reference)).any(axis=1).sum())

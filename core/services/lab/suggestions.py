@@ -25,7 +25,7 @@ from core.runs import BUILTIN, RoleModel
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.lab import lessons, samples, trials
 from core.services.runs import planning
 from core.services.session import ProjectSession
@@ -167,8 +167,8 @@ def label_errors(
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
-    gold = arrays.load_arrays(session.store, run_id, now, (VERDICT,))
-    reviewed = arrays.load_arrays(session.store, run_id, now, (), "reviewed").reference
+    gold = run_data.load_arrays(session.store, run_id, now, (VERDICT,))
+    reviewed = run_data.load_arrays(session.store, run_id, now, (), "reviewed").reference
     reference, verdicts = np.where(np.isnan(reviewed), gold.reference, reviewed), gold.of(VERDICT)
     split = samples.holdout_split(session)
     rows = [row for row, id in enumerate(gold.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]

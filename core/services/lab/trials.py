@@ -22,7 +22,7 @@ from core.hashing import digest
 from core.runs import RunRow, RunSettings
 from core.services import cache, templates
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.lab import results
 from core.services.lab.results import TrialResult
 from core.services.lab.samples import Sample
@@ -306,8 +306,8 @@ def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
     """Return the effect of the change on the documents that have ended in both runs."""
     before, after = _trial_runs(session, trial)
     codebook = shared_labels(before.settings.codebook, after.settings.codebook)
-    loaded = [arrays.load_arrays(session.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
-    reviewed = arrays.load_arrays(session.store, after.run_id, codebook, (), "reviewed").reference
+    loaded = [run_data.load_arrays(session.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
+    reviewed = run_data.load_arrays(session.store, after.run_id, codebook, (), "reviewed").reference
     reference = np.where(np.isnan(reviewed), loaded[1].reference, reviewed)
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
     rows = [row for row, id in enumerate(loaded[0].documents) if id in ended[0] and id in ended[1]]

@@ -12,7 +12,7 @@ from core.annotations import VERDICT
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.evaluation.scores import score
 from core.services.session import ProjectSession
 from core.stats import sampling
@@ -87,9 +87,9 @@ class AccuracyEstimate:
 def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     """Return the current estimates of a run. They are those of ``evaluate`` against the reviewed documents."""
     codebook = run.settings.codebook
-    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    loaded = run_data.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
-    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
+    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
     sample, rows = design.sample, design.order
     assert sample is not None
     assert rows is not None

@@ -13,7 +13,7 @@ from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import staleness
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
@@ -211,7 +211,7 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
         for name in session.store.agreement.submitted(run.run_id)
     }
     found = {
-        title: arrays.load_annotator(session.store, run.run_id, codebook, source, documents)[:, column]
+        title: run_data.load_annotator(session.store, run.run_id, codebook, source, documents)[:, column]
         for title, source in names.items()
     }
     found = {title: own for title, own in found.items() if not np.isnan(own).all()}

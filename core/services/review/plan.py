@@ -15,8 +15,8 @@ from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_number, format_percent, format_points
 from core.runs import RunRow
 from core.services import cache
-from core.services.evaluation import arrays, compare
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import compare, run_data
+from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import score
 from core.services.review import sampling_frames
 from core.services.review.sampling_frames import Signals
@@ -158,10 +158,10 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     once, after the planned number of reviews.
     """
     codebook = run.settings.codebook
-    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    loaded = run_data.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
     compared = [verdicts, *([_other_verdicts(session, run, plan)] if plan.claim == "better" else [])]
-    design = arrays.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, compared)
+    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, compared)
     sample, rows = design.sample, design.order
     assert sample is not None
     assert rows is not None
@@ -181,7 +181,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             estimate = Estimate(min(1.0, max(0.0, value)), found[-1])
             return PlanStatus(plan, sample.drawn, whole.population, estimate, enough=narrow)
         case "better":
-            names = (run.title, arrays.get_run(session, plan.other).title)
+            names = (run.title, run_data.get_run(session, plan.other).title)
             gained = _gains(loaded.reference[rows], verdicts[rows], compared[1][rows])
             found = sequential.confidence_sequence(
                 sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0,
@@ -205,7 +205,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
 
 def _accepted(session: ProjectSession, run: RunRow, plan: Plan, design: Design, whole: PlanStatus) -> PlanStatus:
     """Return the status of a claim on accepted verdicts. Only draws with equal probabilities are tested."""
-    loaded = arrays.verdict_arrays(session, run, "reviewed")
+    loaded = run_data.verdict_arrays(session, run, "reviewed")
     verdicts = loaded.of(VERDICT)
     sample, rows = design.sample, design.order
     assert sample is not None
@@ -303,7 +303,7 @@ def _check(codebook: Codebook, plan: Plan) -> None:
 
 def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
-    other = arrays.get_run(session, plan.other)
+    other = run_data.get_run(session, plan.other)
     if not compare.alike(run.settings.codebook, other.settings.codebook):
         raise UsageError(f"{run.title} and {other.title} have different labels.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)
@@ -317,7 +317,7 @@ def _gains(reference: Grid, verdicts: Grid, others: Grid) -> Grid:
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | None:
     """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
-    verdicts, others = arrays.verdict_arrays(session, run).of(VERDICT), _other_verdicts(session, run, plan)
+    verdicts, others = run_data.verdict_arrays(session, run).of(VERDICT), _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(others).any(axis=1)
     apart = np.abs(verdicts[both] - others[both]) >= 0.5
     if not len(apart):
@@ -354,7 +354,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
         view = Viewpoint(run.run_id)
         session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
         known = sampling_frames.signals(session, run, view)
-        verdicts = arrays.verdict_arrays(session, run).of(VERDICT)
+        verdicts = run_data.verdict_arrays(session, run).of(VERDICT)
         rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
         kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
         return _World(kept, verdicts[rows], known.apart[rows].astype(np.float64))
@@ -370,7 +370,8 @@ def _linear(
     if plan.claim == "share":
         place = [label.id for label in codebook.labels].index(plan.label)
         y, f, all_f = (
-            arrays.given_labels(codebook, one)[:, place].astype(np.float64) for one in (reference, verdicts, everything)
+            run_data.given_labels(codebook, one)[:, place].astype(np.float64)
+            for one in (reference, verdicts, everything)
         )
         return y, f, float(all_f.mean())
     same = np.abs(reference - verdicts) < 0.5

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.runs import RunRow
-from core.services.evaluation import arrays
-from core.services.evaluation.arrays import Grid
+from core.services.evaluation import run_data
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask
@@ -65,8 +65,8 @@ def current_frame(
     if latest is not None and not _outdated(latest, now, running=run.state == "running"):
         return latest
     if focus is not None and (source := _compared_run(focus)) is not None:
-        verdicts = arrays.verdict_arrays(session, run).of(VERDICT)
-        others = aligned_verdicts(session, run, arrays.get_run(session, source))
+        verdicts = run_data.verdict_arrays(session, run).of(VERDICT)
+        others = aligned_verdicts(session, run, run_data.get_run(session, source))
         sizes = comparison_sizes(np.any(np.abs(verdicts - others) >= 0.5, axis=1), even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
@@ -79,7 +79,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     codebook = run.settings.codebook
     documents = session.store.runs.document_ids(run.run_id)
     columns = {
-        name: arrays.load_annotator(session.store, run.run_id, codebook, name, len(documents))
+        name: run_data.load_annotator(session.store, run.run_id, codebook, name, len(documents))
         for name in session.store.evaluations.annotators(run.run_id)
     }
     verdicts = columns.get(VERDICT, np.full((len(documents), len(codebook.items)), np.nan))
@@ -89,7 +89,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
             apart |= (own != verdicts) & ~np.isnan(own) & ~np.isnan(verdicts)
     reasons = session.store.review_pages.with_reason(view)
     return Signals(
-        arrays.given_labels(codebook, verdicts),
+        run_data.given_labels(codebook, verdicts),
         apart,
         np.array([document in reasons for document in documents], dtype=np.bool_),
     )
@@ -107,9 +107,9 @@ def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | Non
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
     """Return the verdicts of another run on the documents of this one; NaN where it has none."""
-    loaded = arrays.verdict_arrays(session, other)
+    loaded = run_data.verdict_arrays(session, other)
     places = {document: row for row, document in enumerate(loaded.documents)}
-    documents = arrays.verdict_arrays(session, run).documents
+    documents = run_data.verdict_arrays(session, run).documents
     rows = np.array([places.get(document, -1) for document in documents], dtype=np.int64)
     return np.where((rows >= 0)[:, None], loaded.of(VERDICT)[rows], np.nan)
 

@@ -8,9 +8,9 @@ import pytest
 
 from core.documents import Document
 from core.services.evaluation import compare
-from core.services.evaluation.arrays import get_run
 from core.services.evaluation.compare import Equivalence, efficient
 from core.services.evaluation.report import full_report
+from core.services.evaluation.run_data import get_run
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both

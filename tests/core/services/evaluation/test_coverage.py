@@ -7,7 +7,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.services.evaluation import ambiguity, arrays, compare, coverage, debate_effect, error_analysis, scores
+from core.services.evaluation import ambiguity, compare, coverage, debate_effect, error_analysis, run_data, scores
 from core.services.evaluation.coverage import Coverage
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -116,7 +116,7 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
     found = coverage.of_rerun(
-        session, run, again, arrays.verdict_arrays(session, run), arrays.verdict_arrays(session, again)
+        session, run, again, run_data.verdict_arrays(session, run), run_data.verdict_arrays(session, again)
     )
     assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})
 

@@ -11,8 +11,8 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import debate_effect, debate_steps
-from core.services.evaluation.arrays import get_run
 from core.services.evaluation.report import full_report
+from core.services.evaluation.run_data import get_run
 from tests.core.services import sample_world
 from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
 

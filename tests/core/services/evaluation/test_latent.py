@@ -6,8 +6,8 @@ import pytest
 
 from core.errors import UsageError
 from core.services.evaluation import compare, latent
-from core.services.evaluation.arrays import get_run
 from core.services.evaluation.reference import available_references, reference_names
+from core.services.evaluation.run_data import get_run
 from core.services.evaluation.scores import cell_documents, evaluate
 from core.services.review import review
 from tests.core.services.evaluation.test_compare import session_with_runs

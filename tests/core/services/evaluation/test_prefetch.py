@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.services.evaluation import arrays, prefetch, scores
+from core.services.evaluation import prefetch, run_data, scores
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -20,7 +20,7 @@ def session(tmp_path):
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
     found = prefetch.prefetch_scores(session)
-    run = arrays.all_runs(session)[-1]
+    run = run_data.all_runs(session)[-1]
     assert found is not None
     assert found.run.run_id == run.run_id
     prefetch.prefetch_tabs(session, run, "gold")
@@ -32,4 +32,4 @@ def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
     assert prefetch.prefetch_scores(session) is None
-    prefetch.prefetch_tabs(session, arrays.all_runs(session)[-1], "gold")
+    prefetch.prefetch_tabs(session, run_data.all_runs(session)[-1], "gold")

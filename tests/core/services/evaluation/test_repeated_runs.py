@@ -15,9 +15,9 @@ from core.errors import UsageError
 from core.runs import StopReason
 from core.services.evaluation import alt_test, compare, drift, error_analysis, repeated_runs
 from core.services.evaluation import report as html_report
-from core.services.evaluation.arrays import get_run
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
+from core.services.evaluation.run_data import get_run
 from core.stats import metrics
 from core.stats.intervals import Estimate
 from core.store.reviews import Decision, ReviewChange

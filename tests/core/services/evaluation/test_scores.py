@@ -18,10 +18,10 @@ from core.formatting import format_interval
 from core.runs import RunSettings
 from core.services.evaluation import report as html_report
 from core.services.evaluation import scores
-from core.services.evaluation.arrays import get_run
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import full_report, label_table, to_table
+from core.services.evaluation.run_data import get_run
 from core.services.review import review
 from core.stats import metrics
 from core.stats.counts import Counts

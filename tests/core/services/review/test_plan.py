@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.review import plan, queue, review
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
@@ -56,7 +56,7 @@ def world(annotated: tuple[Path, str], tmp_path: Path) -> Iterator[tuple[Project
 
 
 def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
-    sizes = arrays.frame_sizes(session, run, run.run_id, frame).tolist()
+    sizes = run_data.frame_sizes(session, run, run.run_id, frame).tolist()
     return dict(zip(session.store.runs.document_ids(run.run_id), sizes, strict=True))
 
 

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
-from core.services.evaluation import arrays
+from core.services.evaluation import run_data
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.runs import planning
@@ -38,7 +38,7 @@ def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
 
 
 def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
-    sizes = arrays.frame_sizes(session, run, run.run_id, frame).tolist()
+    sizes = run_data.frame_sizes(session, run, run.run_id, frame).tolist()
     return dict(zip(session.store.runs.document_ids(run.run_id), sizes, strict=True))
 
 
@@ -79,8 +79,8 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     queue.save_review_settings(session, ReviewSettings(even=1.0))
     assert {draw.frame for draw in _queue(session, run).draws.values()} == {3}
     assert len(set(_sizes(session, run, 3).values())) == 1
-    loaded = arrays.verdict_arrays(session, run, "reviewed")
-    design = arrays.sampling_design(
+    loaded = run_data.verdict_arrays(session, run, "reviewed")
+    design = run_data.sampling_design(
         session, run, "reviewed", loaded.documents, loaded.reference, [loaded.of("verdict")]
     )
     assert design.sample is not None

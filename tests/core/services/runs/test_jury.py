@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services.evaluation.arrays import get_run
+from core.services.evaluation.run_data import get_run
 from core.services.runs.jury import vote_weights
 from tests.core.services.evaluation.test_compare import session_with_runs
 from tests.core.services.sessions import decide

@@ -11,7 +11,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient, WebSocketTestSession
 from starlette.websockets import WebSocketDisconnect
 
-from app.api import live
+from app.api import live_socket
 from app.api.middleware import POLICY_VIOLATION
 from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Turn, Verdict
@@ -54,12 +54,12 @@ def source() -> Source:
 
 @pytest.fixture
 def client(source: Source) -> Iterator[TestClient]:
-    with TestClient(Starlette(routes=live.routes(lambda name: (source, name))), base_url=BASE) as opened:
+    with TestClient(Starlette(routes=live_socket.routes(lambda name: (source, name))), base_url=BASE) as opened:
         yield opened
 
 
 def connect(client: TestClient) -> WebSocketTestSession:
-    return client.websocket_connect(live.LIVE)
+    return client.websocket_connect(live_socket.LIVE)
 
 
 def watch(socket: WebSocketTestSession, focus: str | None = "d1", **more: Any) -> dict[str, Any]:

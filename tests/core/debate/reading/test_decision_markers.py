@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, Label
-from core.debate.reading import markers
+from core.debate.reading import decision_markers
 
 UNIT = "hotel review"
 PIECES = (
@@ -23,8 +23,10 @@ PIECES = (
 
 @given(st.lists(st.one_of(st.sampled_from((*PIECES, "\n", "\n")), st.text(max_size=5)), max_size=14).map("".join))
 def test_search_by_line_has_the_same_matches_as_a_search_in_the_reply(reply: str) -> None:
-    page = markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
+    page = decision_markers.parse_markers(reply, Codebook(unit=UNIT, labels=(Label(name="Food"),)))
     folded = page.lines.casefold()
-    for _, pattern, words in markers._markers(UNIT):
+    for _, pattern, words in decision_markers._markers(UNIT):
         expected = [match.span() for match in re.finditer(pattern, page.lines)]
-        assert sorted(match.span() for match in markers._matches(pattern, words, page.lines, folded)) == expected
+        assert (
+            sorted(match.span() for match in decision_markers._matches(pattern, words, page.lines, folded)) == expected
+        )

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN
 from core.debate.reading.label_names import Names
-from core.debate.reading.markers import SENTENCE, WITHDRAWN
+from core.debate.reading.multi_label import Unreadable, quoted_names, residue
 from core.debate.reading.normalise import fold
-from core.debate.reading.statements import Unreadable, quoted_names, residue
 from core.debate.reading.tokens import Token, every, tokenise
 
 _NAMED = ("name", "code")

@@ -1,4 +1,4 @@
-"""Annotations of a run as arrays: the input of every statistic."""
+"""Data of a run for statistics: annotations as arrays, groups of documents, and the sampling design."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from core.stats.estimation import Design
 from core.stats.sampling import Numbers, Sample
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
 from core.store.confusion import is_own
-from core.store.rows import dump
+from core.store.conversion import dump
 from core.store.sampling_frames import Selection
 from core.store.store import Store
 

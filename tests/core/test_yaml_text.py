@@ -8,7 +8,7 @@ from core import codebook
 from core.debate import personas
 from core.debate.protocols import custom
 from core.errors import CodebookError, UsageError
-from core.yamltext import parse
+from core.yaml_text import parse
 
 BOMB = "name: &a [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
     f"k{number}: &{letter} [{', '.join([f'*{before}'] * 10)}]"
