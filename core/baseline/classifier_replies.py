@@ -6,12 +6,12 @@ and the words with the largest weights. It ignores the other replies. Its replie
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from core.baseline.evidence import quote_around
+from core.baseline.roles import decision
 from core.codebook import Codebook
 from core.debate.turns import Request
 from core.documents import Document, Value
@@ -19,7 +19,8 @@ from core.documents import Document, Value
 NAME = "classifier"
 """The model's name at the built-in connection; ``classifier@HASH`` is the classifier trained on certain decisions."""
 
-_DECIDING = frozenset({"judge"})
+CERTAIN = 0.75
+"""Absent labels are listed up to this certainty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +56,31 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
     """Return the reply to a request, in the formats that the parser reads."""
     predictions = model.predict(codebook, document)
     opening = f"Classifier, not a language model, trained on {model.documents} reviewed documents:"
-    lines = [line for prediction in predictions if (line := _line(prediction, codebook, document.text))]
-    return "\n".join([opening, *lines, *_decision(request, codebook, predictions)])
+    numbers = {label.id: number for number, label in enumerate(codebook.labels)}
+    values: dict[int, Value] = {}
+    undecided, lines = [], []
+    for one in predictions:
+        chosen = one.value if codebook.kind == "choice" else one.item
+        number = numbers.get(str(chosen), 0)
+        if one.value is None:
+            undecided.append(number)
+            continue
+        values[number] = True if codebook.kind == "choice" else one.value
+        if one.value is not False or one.certainty <= CERTAIN:
+            lines.append(_line(codebook.labels[number].name, one, document.text))
+    if codebook.kind == "choice" and undecided:
+        lines.append("The classifier was not trained on these labels, so the choice stays undecided.")
+    final = request.role == "judge"
+    return "\n".join([opening, *lines, *decision(codebook, values, undecided, final=final)])
 
 
-def _decision(request: Request, codebook: Codebook, predictions: Sequence[Prediction]) -> list[str]:
-    names = {label.id: label.name for label in codebook.labels}
-    if codebook.kind == "choice":
-        chosen = predictions[0].value if predictions else None
-        if chosen not in names:
-            return ["The classifier was not trained on these labels, so the choice stays undecided."]
-        return [f"The label is {names[str(chosen)]}"]
-    if codebook.kind == "rating":
-        ratings = {names[one.item]: one.value for one in predictions if one.value is not None}
-        return ["```json", json.dumps({"ratings": ratings}, ensure_ascii=False), "```"]
-    undecided = [f"Undecided: #{names[one.item]}" for one in predictions if one.value is None]
-    present = [names[one.item] for one in predictions if one.value is True]
-    if request.role in _DECIDING:
-        return [*undecided, f"Final Decision: The present aspects are: {', '.join(present) or 'none'}"]
-    unit = " ".join(codebook.unit.split()) or "text"
-    listed = ", ".join(f"#{name}" for name in present) or "none"
-    return [*undecided, f"The aspects present in this {unit} are: {listed}"]
-
-
-def _line(prediction: Prediction, codebook: Codebook, text: str) -> str:
-    """Return one label's line with the clause that holds its first word; empty for a label that is surely absent."""
-    if prediction.value is None or (prediction.value is False and prediction.certainty > 0.75):
-        return ""
-    if codebook.kind == "choice":
-        name = next((label.name for label in codebook.labels if label.id == prediction.value), "")
-    else:
-        name = codebook.label(prediction.item).name
+def _line(name: str, prediction: Prediction, text: str) -> str:
+    """Return a list item with a prediction, the words that count most, and the clause with the first of them."""
     words = f", by {', '.join(prediction.words)}" if prediction.words else ""
-    stance = "absent" if prediction.value is False else "present" if prediction.value is True else f"{prediction.value}"
-    if codebook.kind == "choice":
-        return f"- {name}: certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
-    return f"- {name}: {stance}, certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
+    value = prediction.value
+    shown = "present" if value is True else "absent" if value is False else value
+    stance = "" if isinstance(value, str) else f"{shown}, "
+    return f"- {name}: {stance}certainty {prediction.certainty:.2f}{words}{_quoted(text, prediction.words)}"
 
 
 def _quoted(text: str, words: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -93,7 +93,7 @@ MIN_CLAUSE_CHARACTERS = 24
 """A piece between commas shorter than this is joined with its neighbour."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Term:
     """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token."""
 
@@ -102,15 +102,14 @@ class Term:
     source: Source
     weight: float
     pattern: tuple[frozenset[str], ...]
-    supports: bool = False
-    """True for a derived word beside a list of keywords, which does not carry its label alone."""
-    key: frozenset[str] = field(init=False, repr=False, compare=False)
-    """Terms with the same key are the same word or phrase."""
+    carries: bool = True
+    """False for a derived word beside a list of keywords, which only supports its label."""
 
-    def __post_init__(self) -> None:
+    @cached_property
+    def key(self) -> frozenset[str]:
+        """The forms of a word, the text of a phrase: terms with the same key are the same word or phrase."""
         alone = len(self.pattern) == 1
-        key = self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
-        object.__setattr__(self, "key", key)
+        return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
 
     @property
     def listed(self) -> bool:
@@ -124,11 +123,6 @@ class Exclusion:
 
     text: str
     words: tuple[frozenset[str], ...]
-    forms: frozenset[str] = field(init=False, repr=False, compare=False)
-    """All forms of all words."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "forms", frozenset().union(*self.words))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,15 +179,10 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     usable = tuple(any(term.label == number for term in terms) for number in range(len(labels)))
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
     index: dict[str, dict[tuple[int, frozenset[str]], Term]] = {}
-    for term in terms:
-        place = (term.label, term.key if len(term.pattern) > 1 else frozenset())
-        for form in term.pattern[0]:
-            known = index.setdefault(form, {})
-            if place not in known or (not known[place].supports, known[place].weight) < (
-                not term.supports,
-                term.weight,
-            ):
-                known[place] = term
+    for term in sorted(terms, key=lambda term: (not term.carries, -term.weight)):
+        for form in term.pattern[0]:  # of the single words of a label that a token fits, only the strongest is a hit
+            place = (term.label, term.key if len(term.pattern) > 1 else frozenset())
+            index.setdefault(form, {}).setdefault(place, term)
     return Lexicon(
         codebook,
         {form: tuple(known.values()) for form, known in index.items()},
@@ -204,13 +193,9 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
 
 def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
-    terms = [{term for own in lexicon.index.values() for term in own} for lexicon in (before, after)]
-    excluded = [
-        {(number, one.words) for number, own in enumerate(lexicon.exclusions) for one in own}
-        for lexicon in (before, after)
-    ]
-    found = {form for term in terms[0] ^ terms[1] for form in term.pattern[0]}
-    return frozenset(found.union(*(step for _, words in excluded[0] ^ excluded[1] for step in words)))
+    found = {word for word in {*before.index, *after.index} if before.index.get(word) != after.index.get(word)}
+    excluded = [{(n, each) for n, own in enumerate(book.exclusions) for each in own} for book in (before, after)]
+    return frozenset(found.union(*(step for _, each in excluded[0] ^ excluded[1] for step in each.words)))
 
 
 def _all_forms(terms: Sequence[Term], number: int) -> set[str]:
@@ -276,13 +261,13 @@ def _derived(number: int, label: Label) -> Iterator[Term]:
         parts += [("description", sentence[last:first], full, FULL_LIST) for (_, last), (first, _) in between]
         parts += [("description", sentence[first:last], full * FRAME_FACTOR, SHORT_LIST) for first, last in frames]
     for source, text, weight, limit in parts:
-        supports = listed >= limit
+        carries = listed < limit
         for phrase in _phrases(text):
             if 1 < len(phrase) <= MAX_PHRASE_WORDS:
-                yield Term(number, " ".join(phrase), source, weight, tuple(map(forms, phrase)), supports)
+                yield Term(number, " ".join(phrase), source, weight, tuple(map(forms, phrase)), carries)
             alone = len(phrase) == 1 or source == "include"
             for word in phrase:
-                yield Term(number, word, source, weight * (1.0 if alone else PART_FACTOR), (forms(word),), supports)
+                yield Term(number, word, source, weight * (1.0 if alone else PART_FACTOR), (forms(word),), carries)
 
 
 def _phrases(text: str) -> Iterator[list[str]]:
@@ -434,11 +419,6 @@ class Hit:
     doubt: str
 
     @property
-    def carries(self) -> bool:
-        """False for a derived word that only supports its label."""
-        return not self.term.supports
-
-    @property
     def strength(self) -> float:
         """The term's weight, reduced by a doubt."""
         return self.term.weight * (DOUBTED_FACTOR if self.doubt else 1.0)
@@ -451,6 +431,7 @@ class Evidence:
     ``foreign`` is True for a text that does not look English; then only listed words are looked for.
     """
 
+    lexicon: Lexicon
     text: str
     clauses: tuple[Span, ...]
     hits: tuple[tuple[Hit, ...], ...]
@@ -460,12 +441,24 @@ class Evidence:
         """Return the score of a label; from ``THRESHOLD`` on it is present. Without ``doubts``, no hit is doubted."""
         if not self.hits[label]:
             return 0.0
-        carrying = [hit for hit in self.hits[label] if hit.carries and not (doubts and hit.doubt)]
+        carrying = [hit for hit in self.hits[label] if hit.term.carries and not (doubts and hit.doubt)]
         return max(_combine(carrying, doubts), min(SUPPORT_LIMIT, _combine(self.hits[label], doubts)))
 
     def weight(self, label: int, *, doubts: bool = True) -> float:
         """Return the score of a label that competes with others: every word counts in full."""
         return sum(_strengths(self.hits[label], doubts))
+
+    def ranked(self, *, doubts: bool = True) -> list[int]:
+        """Return the labels with a hit by weight of their words, number of words, and first position in the text."""
+        found = [number for number, own in enumerate(self.hits) if own]
+        hits = self.hits
+        return sorted(found, key=lambda n: (-self.weight(n, doubts=doubts), -len(hits[n]), hits[n][0].start, n))
+
+    def selected(self, *, doubts: bool = True) -> list[int]:
+        """Return the labels that the words select: those present, or the chosen one if any label has a word."""
+        if self.lexicon.codebook.kind == "choice":
+            return self.ranked(doubts=doubts)[:1]
+        return [number for number in range(len(self.hits)) if self.score(number, doubts=doubts) >= THRESHOLD]
 
     def best(self, label: int) -> list[Hit]:
         """Return the label's hits, the strongest first."""
@@ -507,7 +500,7 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     ]
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
     if all(term.label == NO_LABEL for term, _, _ in matches):
-        return Evidence(text, (), tuple(map(tuple, hits)), foreign)
+        return Evidence(lexicon, text, (), tuple(map(tuple, hits)), foreign)
     clauses = tuple(clauses_of(text))
     starts = [start for _, start, _ in found]
     around: dict[int, list[_Match]] = {}
@@ -545,7 +538,7 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
             near = (rule for a, b, rule in doubtful if a <= start < b)
             doubt = next((rule.reason for rule in near if rule is not _ELSEWHERE or term.label not in places), "")
         hits[term.label].append(Hit(term, start, end, clause, doubt))
-    return Evidence(text, clauses, tuple(map(tuple, hits)), foreign)
+    return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign)
 
 
 def _is_foreign(seen: set[str]) -> bool:
@@ -593,8 +586,6 @@ def _is_like(exclusion: Exclusion, term: Term, words: frozenset[str]) -> bool:
     For a hit on a word of the example, at least half of its other words must occur. For another hit on a derived word,
     at least three quarters of two or more words must occur.
     """
-    if term.listed and all(exclusion.forms.isdisjoint(step) for step in term.pattern):
-        return False
     others = [forms for forms in exclusion.words if all(forms.isdisjoint(step) for step in term.pattern)]
     shared = sum(not forms.isdisjoint(words) for forms in others)
     if len(others) < len(exclusion.words):
@@ -639,14 +630,7 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
 
 def select(codebook: Codebook, text: str) -> frozenset[str]:
     """Return the ids of the labels that the words alone select: those present, or the chosen one if there is one."""
-    lexicon = lexicon_of(codebook)
-    found = find_evidence(lexicon, text)
-    numbers = [number for number, own in enumerate(found.hits) if own]
-    if codebook.kind == "choice":
-        numbers = [max(numbers, key=found.weight)] if numbers else []
-    else:
-        numbers = [number for number in numbers if found.score(number) >= THRESHOLD]
-    return frozenset(codebook.labels[number].id for number in numbers)
+    return frozenset(codebook.labels[number].id for number in find_evidence(lexicon_of(codebook), text).selected())
 
 
 def example(codebook: Codebook, text: str) -> Example:
@@ -655,7 +639,7 @@ def example(codebook: Codebook, text: str) -> Example:
     found = find_evidence(lexicon, text)
     words: dict[str, float] = {}
     for hit in (hit for own in found.hits for hit in own):
-        name = min(hit.term.key, key=lambda form: (len(form), form))
+        name = hit.term.text.lower()
         words[name] = max(words.get(name, 0.0), DOUBTED_FACTOR if hit.doubt else 1.0)
     numbers = range(len(lexicon.usable))
     if codebook.kind == "multilabel":

@@ -2,31 +2,37 @@
 
 A proposal has one of four sources. Words of the label's description, of its include examples, and common words of an
 aspect of its name are proposed if they carry the label already and occur in the texts. Other words are proposed if
-they occur almost only together with the label's own words: the unit is a clause, the association is a z-value of the
-log-odds ratio with one half added to each count (Haldane 1956), and the lower end of Wilson's interval of the share
-of the word's clauses that have another word of the label must exceed one half, which no word reaches in fewer than
-four clauses. Without labelled texts nothing weaker is safe: on 800 restaurant sentences, words with a share of one
-half to four fifths were right in only a fifth of the texts that they added to a label.
+they occur almost only together with the label's own words: the unit is a clause, and the lower end of Wilson's
+interval of the share of the word's clauses that have another word of the label must exceed one half and the label's
+share of all clauses. No word reaches that in fewer than four clauses. Without labelled texts nothing weaker is safe: on
+800 restaurant sentences, words with a share of one half to four fifths were right in only a fifth of the texts that
+they added to a label.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from core.baseline.evidence import THRESHOLD, Lexicon, Source, Term, find_evidence, lexicon_of
+from core.baseline.evidence import (
+    MAX_QUOTE_CHARACTERS,
+    THRESHOLD,
+    Lexicon,
+    Source,
+    Term,
+    find_evidence,
+    lexicon_of,
+)
 from core.baseline.word_forms import FUNCTION_WORDS, GENERIC_WORDS, forms, tokens
-from core.classifier.error_keywords import log_odds_z, sentence_with
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 
 ProposalSource: TypeAlias = Literal["definition", "example", "common", "texts"]
 LEAST_DOCUMENTS = 2
 """Documents that a proposed word must occur in; a word of one text says little about the others."""
-LEAST_Z = 1.96
 LEAST_SHARE = 0.5
 """Share of a word's clauses that must have another word of the label, as the lower end of a 95% interval."""
 MOST = 12
@@ -38,7 +44,7 @@ class KeywordProposal:
     """A word proposed as a keyword.
 
     ``documents`` contain the word, ``together`` of them in a clause with another word of the label. ``example`` is a
-    sentence with the word.
+    clause with the word.
     """
 
     label_id: str
@@ -51,11 +57,20 @@ class KeywordProposal:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A clause of document number ``document``: its words, and the terms of each label that it has."""
+    """A clause of document number ``document``, and the terms that carry labels in it."""
 
     document: int
-    words: frozenset[str]
-    terms: Mapping[int, frozenset[Term]]
+    text: str
+    terms: frozenset[Term]
+
+    @property
+    def labels(self) -> set[int]:
+        return {term.label for term in self.terms}
+
+
+_SOURCES: Mapping[Source, ProposalSource] = {"common": "common", "include": "example"}
+_Found: TypeAlias = tuple[int, str, ProposalSource, set[int], set[int]]
+"""Label number, word, source, the numbers of the clauses with the word, and of those with another word of the label."""
 
 
 def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordProposal, ...]:
@@ -65,92 +80,56 @@ def propose_keywords(codebook: Codebook, texts: Sequence[str]) -> tuple[KeywordP
     """
     lexicon = lexicon_of(codebook)
     clauses = [clause for number, text in enumerate(texts) for clause in _clauses(lexicon, number, text)]
-    found: dict[int, list[tuple[str, ProposalSource, set[int], set[int]]]] = defaultdict(list)
-    for label, word, source, documents, together in (*_defined(clauses), *_associated(lexicon, clauses)):
+    proposals: dict[int, list[KeywordProposal]] = defaultdict(list)
+    for label, word, source, places, together in (*_defined(clauses), *_associated(lexicon, clauses)):
+        documents, beside = ({clauses[place].document for place in each} for each in (places, together))
         if len(documents) >= LEAST_DOCUMENTS:
-            found[label].append((word, source, documents, together))
-    return tuple(
-        KeywordProposal(
-            label.id, word, source, len(documents), len(together), _example(texts, together or documents, word)
-        )
-        for number, label in enumerate(codebook.labels)
-        for word, source, documents, together in sorted(found[number], key=_by_frequency)[:MOST]
-    )
-
-
-def _by_frequency(found: tuple[str, ProposalSource, set[int], set[int]]) -> tuple[int, str]:
-    return -len(found[2]), found[0]
+            example = textwrap.shorten(clauses[min(together or places)].text, MAX_QUOTE_CHARACTERS, placeholder=" …")
+            id = codebook.labels[label].id
+            proposals[label].append(KeywordProposal(id, word, source, len(documents), len(beside), example))
+    ranked = (sorted(proposals[n], key=lambda one: (-one.documents, one.word)) for n in range(len(codebook.labels)))
+    return tuple(one for own in ranked for one in own[:MOST])
 
 
 def _clauses(lexicon: Lexicon, document: int, text: str) -> Iterator[_Clause]:
     evidence = find_evidence(lexicon, text)
-    spans = evidence.clauses or ((0, len(text)),)
-    words: list[set[str]] = [set() for _ in spans]
-    for word, start, _ in tokens(text):
-        words[max(0, bisect_right(spans, (start, len(text))) - 1)].add(word)
-    terms: list[dict[int, set[Term]]] = [{} for _ in spans]
-    for number, hits in enumerate(evidence.hits):
-        for hit in hits:
-            if hit.carries and not hit.doubt:
-                terms[hit.clause].setdefault(number, set()).add(hit.term)
-    for own, held in zip(words, terms, strict=True):
-        yield _Clause(document, frozenset(own), {number: frozenset(each) for number, each in held.items()})
+    hits = [hit for own in evidence.hits for hit in own if hit.term.carries and not hit.doubt]
+    for number, (start, end) in enumerate(evidence.clauses or ((0, len(text)),)):
+        yield _Clause(document, text[start:end], frozenset(hit.term for hit in hits if hit.clause == number))
 
 
-_SOURCES: Mapping[Source, ProposalSource] = {"common": "common", "include": "example"}
-_Found: TypeAlias = tuple[int, str, ProposalSource, set[int], set[int]]
-
-
-def _defined(clauses: Iterable[_Clause]) -> Iterator[_Found]:
-    """Yield words that carry a label by its definition or its name, with the documents that they occur in."""
-    documents: dict[Term, set[int]] = defaultdict(set)
+def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
+    """Yield words that carry a label by its definition or its name."""
+    places: dict[Term, set[int]] = defaultdict(set)
     together: dict[Term, set[int]] = defaultdict(set)
-    for clause in clauses:
-        for terms in clause.terms.values():
-            for term in terms:
-                if not term.listed and term.weight >= THRESHOLD:
-                    documents[term].add(clause.document)
-                    if any(other.key.isdisjoint(term.key) for other in terms):
-                        together[term].add(clause.document)
-    for term, found in documents.items():
+    for place, clause in enumerate(clauses):
+        for term in clause.terms:
+            if not term.listed and term.weight >= THRESHOLD:
+                places[term].add(place)
+                if any(other.label == term.label and other.key.isdisjoint(term.key) for other in clause.terms):
+                    together[term].add(place)
+    for term, found in places.items():
         yield term.label, term.text, _SOURCES.get(term.source, "definition"), found, together[term]
 
 
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:
     """Yield words outside the codebook that occur almost only beside words of one label."""
     known = {form for own in lexicon.index.values() for term in own for step in term.pattern for form in step}
+    words = [{word for word, _, _ in tokens(clause.text)} for clause in clauses]
+    seen = frozenset[str]().union(*words)
     places: dict[str, set[int]] = defaultdict(set)
-    for place, clause in enumerate(clauses):
-        for word in clause.words:
+    for place, own in enumerate(words):
+        for word in own:
             if word not in known and _is_content(word):
-                places[word].add(place)
-    with_label = Counter(number for clause in clauses for number in clause.terms)
-    for word in list(places):
-        base = min((form for form in forms(word) if form in places), key=lambda form: (len(form), form), default=word)
-        if base != word:
-            places[base] |= places.pop(word)
-    for word, own in places.items():
-        counts = Counter(number for place in own for number in clauses[place].terms)
-        ranked = [
-            (log_odds_z(count, len(own), with_label[label] - count, len(clauses) - len(own)), label)
-            for label, count in counts.items()
-        ]
-        z, label = max(ranked, default=(0.0, -1))
-        interval = wilson(counts[label], len(own))
-        if z >= LEAST_Z and interval is not None and interval.low > LEAST_SHARE:
-            beside = {clauses[place].document for place in own if label in clauses[place].terms}
-            yield label, word, "texts", {clauses[place].document for place in own}, beside
+                places[min(forms(word) & seen, key=lambda form: (len(form), form))].add(place)
+    with_label = Counter(label for clause in clauses for label in clause.labels)
+    for word, found in places.items():
+        counts = Counter(label for place in found for label in clauses[place].labels)
+        for label, count in counts.most_common(1):
+            interval = wilson(count, len(found))
+            if interval is not None and interval.low > max(LEAST_SHARE, with_label[label] / len(clauses)):
+                yield label, word, "texts", found, {place for place in found if label in clauses[place].labels}
 
 
 def _is_content(word: str) -> bool:
     return len(word) > 2 and word.isalpha() and word not in FUNCTION_WORDS and word not in GENERIC_WORDS
-
-
-def _example(texts: Sequence[str], documents: set[int], word: str) -> str:
-    """Return a short sentence with the word in one of its forms, empty if none has it as one word."""
-    for document in sorted(documents):
-        shapes = forms(word) if word.isalpha() else {word}
-        used = next((each for each, _, _ in tokens(texts[document]) if each in shapes), word)
-        if sentence := sentence_with(texts[document], used):
-            return sentence
-    return ""

@@ -30,7 +30,8 @@ _TOKEN = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}][\u0300-\u036f]*)+|[$€£�
 
 _VOWEL = re.compile("[aeiouy]")
 _CVC = re.compile(r"^[^aeiou]*[aeiou][^aeiouwxy]$")
-_SIBILANT = ("s", "x", "z", "ch", "sh")
+_SIBILANT = ("s", "x", "z", "ch", "sh", "o")
+_ENDINGS = ("s", "ed", "ing", "ly", "er", "est")
 
 
 def tokens(text: str) -> list[Token]:
@@ -50,105 +51,41 @@ def fold(word: str) -> str:
 
 @lru_cache(maxsize=4096)
 def forms(word: str) -> frozenset[str]:
-    """Return the forms that count as the same word: plurals, tenses, comparisons, adverbs, spellings."""
+    """Return the forms that count as the same word: plurals, tenses, comparisons, adverbs, spellings, families."""
     if not word.isascii() or not word.isalpha() or len(word) < 3:
         return frozenset({word, f"{word}s"} if word.isascii() and word.isalpha() else {word})
-    found: set[str] = {word}
-    for base in _bases(word):
-        for spelling in _related(base, SPELLINGS):
-            for related in _related(spelling, IRREGULAR):
-                for kin in _related(related, FAMILIES):
-                    found.update(_inflections(kin))
-    return frozenset(found)
+    related = frozenset[str]().union(*map(_bases, _bases(word)))
+    for group in RELATED:
+        related |= group if not related.isdisjoint(group) else frozenset()
+    return related.union(*map(_inflections, related))
 
 
-def _related(word: str, groups: tuple[frozenset[str], ...]) -> frozenset[str]:
-    return frozenset({word}).union(*(group for group in groups if word in group))
-
-
-def _bases(word: str, depth: int = 0) -> set[str]:
+def _bases(word: str) -> frozenset[str]:
     """Return a word and its possible bases. A base that is not a word does no harm, because no text contains it."""
-    if word in NOT_DERIVED:
-        return {word}
-    bases = {base for base in _shorter(word) if len(base) > 2 and _VOWEL.search(base)}
-    if depth < 2:
-        bases = bases.union(*(_bases(base, depth + 1) for base in bases))
-    return {word} | bases
+    if word in NOT_DERIVED or not word.endswith(_ENDINGS) or word.endswith(("ss", "is", "ous")):
+        return frozenset({word})
+    stems = [word[:-cut] for cut in range(1, min(6, len(word) - 1))]
+    bases = (stem + end for stem in stems for end in ("", "e", "y"))
+    return frozenset(
+        {word, *(base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))}
+    )
 
 
-def _shorter(word: str) -> Iterator[str]:
-    if word.endswith("ies"):
-        yield word[:-3] + "y"
-        yield word[:-1]
-    elif word.endswith("es") and word[:-2].endswith((*_SIBILANT, "o")):
-        yield word[:-2]
-        yield word[:-1]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        yield word[:-1]
-    elif word.endswith("ied"):
-        yield word[:-3] + "y"
-    elif word.endswith("ed") and not word.endswith("eed"):
-        yield from _stems(word[:-2])
-    elif word.endswith("ing"):
-        yield from _stems(word[:-3])
-    elif word.endswith("iness"):
-        yield word[:-5] + "y"
-    elif word.endswith("ness"):
-        yield word[:-4]
-    elif word.endswith("ly") and word not in NOT_ADVERBS:
-        yield word[:-3] + "y" if word.endswith("ily") else word[:-2]
-        if word.endswith("bly"):
-            yield word[:-1] + "e"
-    elif word.endswith(("er", "est")):
-        stem = word.removesuffix("er") if word.endswith("er") else word.removesuffix("est")
-        longer = stem[:-1] + "y" if stem.endswith("i") else stem + "e"
-        for base in (stem, longer, stem[:-1]):
-            if base in GRADABLE:
-                yield base
-
-
-def _stems(stem: str) -> Iterator[str]:
-    """Yield the possible stems before -ed or -ing."""
-    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in "aeiou":
-        yield stem[:-1]
-        yield stem
-    elif _CVC.match(stem):
-        yield stem + "e"
-    else:
-        yield stem
-        yield stem + "e"
-
-
-def _inflections(base: str) -> Iterator[str]:
-    yield base
-    soft = len(base) > 2 and base.endswith("y") and base[-2] not in "aeiou"
+def _inflections(base: str) -> set[str]:
+    """Return a word with the endings that it can have, as if it were noun, verb and adjective."""
+    soft = base.endswith("y") and base[-2] not in "aeiou"
     stem = base[:-1] + "i" if soft else base
-    if base not in ("new", "mean", "good", "custom"):
-        yield stem + "es" if soft or base.endswith((*_SIBILANT, "o")) else base + "s"
-        if base.endswith("o"):
-            yield base + "s"
-    if base.endswith("e"):
-        verb = gerund = base[:-1]
-    else:
-        verb, gerund = stem, base
-        if _CVC.match(base):
-            verb = gerund = base + base[-1]
-    yield verb + "ed"
-    yield "un" + verb + "ed"
+    verb = base[:-1] if base.endswith("e") else base + base[-1] if _CVC.match(base) else stem
+    plural = stem + "es" if soft or base.endswith(_SIBILANT) else base + "s"
+    found = {base, plural, base + "s" if base.endswith("o") else plural, stem + "ness", verb + "ed", "un" + verb + "ed"}
+    found.add((base if soft or base.endswith("ee") else verb) + "ing")
     if base not in NOT_OVER:
-        yield "over" + verb + "ed"
-        yield "under" + verb + "ed"
-    if not base.endswith("ee"):
-        yield gerund + "ing"
+        found |= {"over" + verb + "ed", "under" + verb + "ed"}
     if base in GRADABLE:
-        yield "un" + base
-        yield verb + "er"
-        yield verb + "est"
+        found |= {"un" + base, verb + "er", verb + "est"}
     if base + "ly" not in NOT_ADVERBS:
-        yield base[:-1] + "y" if base.endswith("le") else stem + "ly"
-    for noun in (stem + "ness", stem + "liness"):
-        if noun not in NOT_DERIVED:
-            yield noun
+        found.add(base[:-1] + "y" if base.endswith("le") else stem + "ly")
+    return {form for form in found if not form.endswith("s") or form not in NOT_DERIVED}
 
 
 def words(text: str) -> frozenset[str]:
@@ -171,9 +108,8 @@ GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, N
         "foreign_words",
     )
 )  # fmt: skip
-IRREGULAR, FAMILIES, SPELLINGS = (
-    tuple(map(words, _split(_LISTS[name]))) for name in ("irregular", "families", "spellings")
-)
+RELATED = tuple(words(group) for name in ("spellings", "irregular", "families") for group in _split(_LISTS[name]))
+"""Groups of words that count as one. A spelling may lead to a family: "flavor", "flavour", "flavourless"."""
 IDIOMS = _split(_LISTS["idioms"])
 GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["common_words"])))
 

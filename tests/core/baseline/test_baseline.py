@@ -186,7 +186,7 @@ class TestCritic:
     def test_critic_agrees_with_a_supported_label(self) -> None:
         found = reply("critic", "Breakfast was fine.", extraction=claim("Food"))
         assert found.text.splitlines() == [
-            "Word-list baseline: I have no objection to the claim.",
+            "Word-list baseline: I have no objection.",
             '- #Food is supported: "Breakfast was fine" contains breakfast.',
             "The aspects present in this hotel review are: #Food",
         ]
@@ -214,7 +214,7 @@ class TestCritic:
 
     def test_critic_challenges_unsupported_labels_and_names_missed_labels(self) -> None:
         found = reply("critic", "Breakfast was fine.", extraction=claim("Bar"))
-        assert "- #Bar is doubtful: no word of its definition is in the text." in found.text
+        assert "- #Bar is doubtful: none of its words is in the text." in found.text
         assert '- #Food was missed: "Breakfast was fine" (breakfast)' in found.text
         assert present(found) == ["Food"]
 
@@ -230,14 +230,14 @@ class TestJudge:
         )
         assert found.text.splitlines() == [
             "Word-list baseline: weighing the sides.",
-            "- Both sides name Service and Food, although the words of the text support only some.",
-            "- Bar is removed: none of its words is in the text.",
+            "- Both sides name Service and Food, but the text has no word of Service.",
+            "- #Bar is removed: none of its words is in the text.",
             "Final Decision: The present aspects are: Service, Food",
         ]
 
     def test_judge_overrules_a_critic_contradicted_by_the_text(self) -> None:
         found = reply("judge", "Breakfast was fine.", extraction=claim("Food"), critique=claim())
-        assert '- Food is kept: "Breakfast was fine" contains breakfast' in found.text
+        assert '- #Food is kept: "Breakfast was fine" contains breakfast' in found.text
         assert present(found) == ["Food"]
 
     def test_judge_does_not_add_labels(self) -> None:
@@ -427,19 +427,19 @@ class TestChoice:
         for found in (extraction, critique, ruling):
             assert found.text.splitlines()[-1] == "The label is Politics"
             assert found.reading.values == {"label": politics}
-        assert "Sport is next, with weaker support: match." in extraction.text
+        assert "Sport is next: match." in extraction.text
 
     def test_choice_without_a_hit_is_undecided(self) -> None:
         for found in debate("Nothing of the kind.", CHOICE):
-            assert "No word of the codebook occurs in this text." in found.text
+            assert "no word of the codebook occurs in this text." in found.text
             assert not found.reading.readable
 
     def test_critic_of_a_choice_names_counterevidence(self) -> None:
         wrong = Reply(reading=Reading(values={"label": CHOICE.labels[0].id}))
         assert write_text("critic", "A vote.", CHOICE, extraction=wrong).splitlines() == [
-            "Word-list baseline: Sport is doubtful.",
-            "- Sport: none of its words is in the text.",
-            '- #Politics: "A vote" (vote)',
+            "Word-list baseline: I object to 1 of 1 label.",
+            "- #Sport is doubtful: none of its words is in the text.",
+            '- #Politics was missed: "A vote" (vote)',
             "The label is Politics",
         ]
 

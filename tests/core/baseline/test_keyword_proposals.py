@@ -37,7 +37,7 @@ def test_word_that_only_occurs_with_words_of_the_label_is_proposed() -> None:
     assert words(found) == ["plumage", "finches"]
     plumage, finches = found
     assert (plumage.source, plumage.documents, plumage.together) == ("texts", 5, 5)
-    assert plumage.example == "A feather of the plumage, number one."
+    assert plumage.example == "A feather of the plumage, number one"
     assert (finches.source, finches.documents, finches.together) == ("definition", 2, 0)
     assert {one.label_id for one in found} == {BOOK.labels[0].id}
 

@@ -113,8 +113,8 @@ def test_derived_word_only_supports_a_list_of_keywords() -> None:
     short = Label(name="B", description="doors", include=("a hinge",), keywords=keywords[1 : SHORT_LIST + 1])
     terms = {term for found in lexicon_of(Codebook(labels=(listed, short))).index.values() for term in found}
     words = ("lamps", "wick", "doors", "hinge", "candle")
-    assert {term.text: term.supports for term in terms if term.text in words} == {
-        "lamps": True, "wick": True, "doors": False, "hinge": True, "candle": False,
+    assert {term.text: term.carries for term in terms if term.text in words} == {
+        "lamps": False, "wick": False, "doors": True, "hinge": False, "candle": True,
     }  # fmt: skip
 
 
