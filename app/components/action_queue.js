@@ -16,11 +16,6 @@ export class ActionQueue {
     if (!this.busy) this.perform();
   }
 
-  /** Drop the actions that have not started. */
-  clear() {
-    this.waiting = [];
-  }
-
   async perform() {
     this.busy = true;
     for (let action = this.waiting.shift(); action; action = this.waiting.shift()) {

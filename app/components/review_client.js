@@ -36,6 +36,8 @@ export class ReviewClient {
     this.pending = [];
     this.sending = false;
     this.closed = false;
+    this.isAnswered = true; // The studio answered the last request.
+    window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event));
     window.addEventListener("pagehide", () => this.flushOnUnload());
   }
 
@@ -96,9 +98,11 @@ export class ReviewClient {
     for (let attempt = 0; ; attempt++) {
       try {
         const answer = await this.post(message);
+        this.isAnswered = true;
         if (attempt && !this.pending.length) this.onState("idle", "");
         return answer;
       } catch {
+        this.isAnswered = false;
         if (!isWanted()) return new Promise(() => {});
         const lost = this.pending.length ? "Not saved yet. The studio does not answer" : "The studio does not answer";
         this.onState("lost", `${lost}; trying again.`);
@@ -121,6 +125,15 @@ export class ReviewClient {
     }
     if (!this.pending.length) this.onState(answer.saved ? "saved" : "idle", answer.saved);
     resolve(answer);
+  }
+
+  /**
+   * Ask before the tab is closed while actions wait for a studio that does not answer.
+   *
+   * @param {BeforeUnloadEvent} event
+   */
+  warnBeforeLoss(event) {
+    if (this.pending.length && !this.isAnswered) event.preventDefault();
   }
 
   /** Send the actions without an answer again, in a request that continues after the page is closed. */

@@ -129,6 +129,7 @@ class FocusView {
     this.problem = "";
     /** @type {HTMLTextAreaElement | null} */
     this.note = null;
+    this.isInNote = false; // The user types into the note.
     /** @type {HTMLElement | null} */
     this.help = null;
     this.stopwatch = new Stopwatch();
@@ -156,7 +157,7 @@ class FocusView {
       "Q",
       this.press(() => this.toggleQueue()),
     );
-    this.middle = el("section", "panel middle");
+    this.middle = el("section", "panel middle", el("div", "empty", el("p", "", "Loading the queue …")));
     this.text = el("div", "text");
     this.form = el("section", "panel form");
     /** @type {Map<SideName, SidePart>} */
@@ -180,6 +181,7 @@ class FocusView {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     window.addEventListener("keydown", (event) => this.handleKey(event), { signal });
+    window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event));
     for (const kind of ACTIVITY) {
       window.addEventListener(kind, () => this.stopwatch.noteActivity(), { passive: true, signal });
     }
@@ -188,12 +190,14 @@ class FocusView {
     this.actions.add(() => this.reload(data.document));
   }
 
+  /** Stop taking keys. Those that were pressed are still performed. */
   destroy() {
     this.listeners.abort();
-    this.actions.clear();
-    this.saveNote();
-    this.client.close();
-    clearTimeout(this.timer);
+    this.actions.add(() => {
+      this.saveNote();
+      this.client.close();
+      clearTimeout(this.timer);
+    });
   }
 
   /** @param {Component<FocusData>} component */
@@ -549,6 +553,15 @@ class FocusView {
   }
 
   /**
+   * Ask before the tab is closed while keys wait for a document. Actions that were begun are sent in any case.
+   *
+   * @param {BeforeUnloadEvent} event
+   */
+  warnBeforeLoss(event) {
+    if (this.actions.waiting.length) event.preventDefault();
+  }
+
+  /**
    * Perform the action of a key, or type it into the note if a key before it has opened the note.
    *
    * @param {KeyboardEvent} event
@@ -556,7 +569,7 @@ class FocusView {
    */
   async performKey(event, source) {
     const { note } = this;
-    if (!note || !this.isFocused(note)) await this.actionOf(event, source)?.();
+    if (!note || !this.isInNote) await this.actionOf(event, source)?.();
     else if (event.key === "Escape") this.leaveNote();
     else if (event.key === "Backspace") note.value = note.value.slice(0, -1);
     else note.value += event.key === "Enter" ? "\n" : event.key.length === 1 ? event.key : "";
@@ -603,7 +616,7 @@ class FocusView {
       t: () => this.togglePart("transcript"),
       g: () => this.togglePart("guideline"),
       h: () => this.togglePart("history"),
-      n: () => this.note?.focus(),
+      n: () => this.enterNote(),
     };
     return actions[key.length === 1 ? key.toLowerCase() : key] ?? null;
   }
@@ -657,7 +670,13 @@ class FocusView {
     };
   }
 
+  enterNote() {
+    this.isInNote = true; // Also after the view was removed from the page, where nothing has the focus.
+    this.note?.focus();
+  }
+
   leaveNote() {
+    this.isInNote = false;
     this.note?.blur();
     this.root.focus();
   }
@@ -884,12 +903,19 @@ class FocusView {
    */
   noteField({ id, comment }) {
     if (this.note?.dataset.id === id) return this.note;
+    this.isInNote = false;
     const note = el("textarea");
     note.dataset.id = id;
     note.value = comment;
     note.placeholder = "Reason for your verdict";
     note.setAttribute("aria-label", "Note");
-    note.onblur = () => this.saveNote();
+    note.onfocus = () => {
+      this.isInNote = true;
+    };
+    note.onblur = () => {
+      this.isInNote = false;
+      this.saveNote();
+    };
     note.onkeydown = (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();

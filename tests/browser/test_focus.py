@@ -121,6 +121,49 @@ def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> No
         assert submitted == [event.document_id for event in labels]
 
 
+SLOW_DOCUMENTS = """const send = window.fetch;
+window.fetch = async (address, options) => {
+  if (String(options?.body).includes('"query":"document"')) await new Promise((resolve) => setTimeout(resolve, 400));
+  return send(address, options);
+};"""
+SUBMITTED = """async () => {
+  const body = JSON.stringify({run: "r0001", actor: "", query: "progress"});
+  return (await (await fetch("/moot/review", {method: "POST", body})).json()).submitted === %d;
+}"""
+
+
+def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(browser: Browser, tmp_path: Path) -> None:
+    """Close the tab and open another page while keys wait; the browser asks before the tab is closed."""
+    path = tmp_path / "leave.duckdb"
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fill, path).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.add_init_script(SLOW_DOCUMENTS)
+        page.goto(running.entrance)
+        open_review(page)
+        page.keyboard.type("1\n" * 12)
+        with page.expect_event("dialog") as asked:
+            page.close(run_before_unload=True)
+        assert asked.value.type == "beforeunload"
+        asked.value.dismiss()
+        wait_for_done(page, 12)
+
+        page.keyboard.type("1\n" * 12)
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
+        page.locator(".document-list").wait_for()
+        page.wait_for_function(SUBMITTED % 24)
+        with page.expect_event("close"):  # no key waits
+            page.close(run_before_unload=True)
+        context.close()
+    with Project.open(path) as project:
+        made = project.store.events.all(kinds=["review"])
+        assert {event.item for event in made if event.after is True} == {"a"}
+        assert len({event.document_id for event in made}) == 24
+
+
 def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "one.duckdb"
     with ThreadPoolExecutor(1) as pool:

@@ -38,14 +38,3 @@ test("a failed action does not stop the others", async () => {
   assert.equal(reported.mock.callCount(), 1);
   reported.mock.restore();
 });
-
-test("cleared actions are not performed", async () => {
-  const queue = new ActionQueue();
-  const done = [];
-  queue.add(settled);
-  queue.add(() => done.push(1));
-  queue.clear();
-  await settled();
-  await settled();
-  assert.deepEqual(done, []);
-});

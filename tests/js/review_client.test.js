@@ -100,3 +100,23 @@ test("data are requested", async () => {
   assert.deepEqual(await client.query("document", { document: "d1" }), { document: { id: "d1" } });
   assert.equal(requests[0].query, "document");
 });
+
+test("closing the tab is questioned only while an action waits for a studio that does not answer", async () => {
+  const isQuestioned = () => {
+    const event = new window.Event("beforeunload", { cancelable: true });
+    window.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const answers = [new Error("network")];
+  const normal = respond;
+  respond = (message) => answers.shift() ?? normal(message);
+  const done = client.act("submit", { document: "d1" });
+  assert.equal(isQuestioned(), false);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isQuestioned(), true);
+  mock.timers.tick(2000);
+  await done;
+  assert.equal(isQuestioned(), false);
+  mock.timers.reset();
+});
