@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets.alerts import error_notices
-from core.formatting import format_count, format_points
+from core.formatting import format_count, format_interval, format_points
 from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
 from core.services.session import ProjectSession
@@ -51,7 +51,8 @@ def sentence(found: AcceptedLessons) -> str:
     if change is not None:
         f1 = f", {found.measure} {format_points(change)} points"
         if interval is not None and interval.low != interval.high:
-            f1 += f" (95% interval {format_points(interval.low)} to {format_points(interval.high)})"
+            shown = format_interval(interval.low, interval.high, style="points", level=interval.level)
+            f1 += f" ({shown})"
     loses = (change or 0.0) < 0 or broken > fixed
     advice = ' <span class="bad">Undo them, or change their words.</span>' if loses else ""
     return (

@@ -19,12 +19,12 @@ from core.services import models, preferences
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.app.studio import html, open_page
 from tests.core.services.sessions import fill, queue_runs
 from tests.servers.faults import LASTING, OF_THE_DOCUMENT, STOPPING, answer, sending
 from tests.servers.ollama import THINKER, ollama
 from tests.servers.scripted import Scripted, debating, event, piece
 
-NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 FAR = RoleModel(connection="far", model="m")
 KEY = "sk-secret-Zx81kq0Pw7"
 
@@ -47,16 +47,6 @@ def session(workspace: Workspace) -> ProjectSession:
     return workspace.sessions()[0]
 
 
-def screen(name: str = "models") -> AppTest:
-    at = AppTest.from_file(NAVIGATION, default_timeout=60).run()
-    return at.switch_page(f"screens/{name}/page.py").run()
-
-
-def html(at: AppTest) -> str:
-    assert not at.exception, at.exception[0].value
-    return "\n".join(element.value for element in at.get("html"))
-
-
 def submit(at: AppTest, label: str) -> AppTest:
     return next(button for button in at.form_submit_button if button.label == label).click().run()
 
@@ -64,7 +54,7 @@ def submit(at: AppTest, label: str) -> AppTest:
 def test_price_is_entered_used_and_removed(workspace: Workspace, session: ProjectSession) -> None:
     models.add(workspace, "far", "https://models.example/v1")
     planning.save_plan(session, planning.Plan().with_same_model(FAR))
-    at = screen()
+    at = open_page("models")
     assert "price unknown" in html(at)
     at.selectbox(key="price-connection").select("far")
     at.text_input(key="price-model").set_value("m")
@@ -83,14 +73,14 @@ def test_models_above_the_ceiling_are_not_offered(session: ProjectSession, monke
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
     planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="openai", model="")))
-    at = screen()
+    at = open_page("models")
     assert at.selectbox(key="role-judge-model").options == ["gpt-4.1", "gpt-4.1-mini"]
     at.number_input(key="price-ceiling").set_value(2.0).run()
     assert at.selectbox(key="role-judge-model").options == ["gpt-4.1-mini"]
 
 
 def test_limits_are_entered_shown_and_applied(workspace: Workspace, session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     at.number_input(key="limit-openai-requests_per_minute").set_value(500)
     at.number_input(key="limit-openai-at_once").set_value(4)
     at.form("limitsform-openai").form_submit_button[0].click().run()
@@ -101,12 +91,12 @@ def test_limits_are_entered_shown_and_applied(workspace: Workspace, session: Pro
 def test_presets_are_saved_applied_and_deleted(session: ProjectSession) -> None:
     plan = planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
     planning.save_plan(session, plan)
-    at = screen()
+    at = open_page("models")
     at.text_input(key="preset-name").set_value("final")
     submit(at, "Save preset")
     assert "final" in models.model_presets()
     planning.save_plan(session, planning.Plan())
-    at = screen()
+    at = open_page("models")
     at.button(key="preset-final").click().run()
     assert planning.load_plan(session).role_model("judge").spec == "openai/gpt-4.1"
     at.button(key="unpreset-final").click().run()
@@ -117,7 +107,7 @@ def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace
     with ollama() as server:
         models.add(workspace, "ollama", server.url.removesuffix("/v1"))
         planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="ollama", model=THINKER)))
-        at = screen()
+        at = open_page("models")
         at.button(key="test-ollama").click().run()
         assert "context 8,192 tokens" in html(at)
         at.button(key="examine-ollama").click().run()
@@ -129,7 +119,7 @@ def test_probed_capabilities_are_shown_below_the_role_model(workspace: Workspace
         )  # one test call, five probe calls
         at.selectbox(key="role-judge-json_schema").select("on").run()
         assert planning.load_plan(session).role_model("judge").sampling.json_schema == "on"
-        again = screen("run")
+        again = open_page("run")
         again.selectbox(key="handling-on_long").select("cut").run()
         again.number_input(key="handling-silence").set_value(600.0).run()
         kept = planning.load_plan(session).handling
@@ -152,7 +142,7 @@ def test_each_failure_is_shown_with_its_remedy_and_without_the_key(
     current = answer(500)
     with Scripted(behave) as server:
         models.add(workspace, "far", server.url)
-        at = screen()
+        at = open_page("models")
         for kind, (failing, remedy) in {**STOPPING, **OF_THE_DOCUMENT, **LASTING}.items():
             current = failing
             at.button(key="test-far").click().run()
@@ -172,7 +162,7 @@ def test_run_page_counts_replies_cut_by_the_output_limit(workspace: Workspace, s
         models.add(workspace, "far", server.url)
         (run,) = queue_runs(session, planning.Plan(limit=1).with_same_model(FAR))
         session.start_or_resume(run.run_id).result(30)
-    shown = html(screen("run"))
+    shown = html(open_page("run"))
     assert "Replies reached their output limit" in shown
     assert "2 of 4 replies" in shown
 
@@ -181,7 +171,7 @@ def test_failed_preflight_is_shown_and_no_run_starts(workspace: Workspace, sessi
     with Scripted(answer(401, "who are you")) as server:
         models.add(workspace, "near", server.url)
         planning.save_plan(session, planning.Plan().with_same_model(RoleModel(connection="near", model="m")))
-        at = screen("run")
+        at = open_page("run")
         at.button(key="start-all").click().run()
     assert "unauthorised" in html(at)
     assert session.store.runs.all() == []
@@ -193,7 +183,7 @@ def test_unknown_price_asks_for_confirmation(
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 0.0)  # the second click counts as a separate one
     models.add(workspace, "far", "https://models.invalid/v1")
     planning.save_plan(session, planning.Plan().with_same_model(FAR))
-    at = screen("run")
+    at = open_page("run")
     at.button(key="start-all").click().run()
     assert "The price of far/m is unknown" in html(at)
     assert session.store.runs.all() == []
@@ -207,7 +197,7 @@ def test_comparison_with_an_unknown_price_asks_for_confirmation(workspace: Works
     models.add(workspace, "far", "https://models.invalid/v1")
     planning.add_to_comparison(session, planning.Plan())
     planning.add_to_comparison(session, planning.Plan().with_same_model(FAR))
-    at = screen("run")
+    at = open_page("run")
     at.button(key="compare-all").click().run()
     assert "The price of far/m is unknown" in html(at)
     assert session.store.runs.all() == []

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from app import context
 from core.codebook import Codebook, Label
@@ -18,10 +17,9 @@ from core.services import models
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.app.studio import html, open_page
 from tests.core.services.sessions import fill
 from tests.servers.running import llama_cpp, mock_llm
-
-NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 
 
 @pytest.fixture
@@ -44,18 +42,8 @@ def session(workspace: Workspace) -> ProjectSession:
     return workspace.sessions()[0]
 
 
-def screen() -> AppTest:
-    at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
-    return at.switch_page("screens/models/page.py").run()
-
-
-def html(at: AppTest) -> str:
-    assert not at.exception, at.exception[0].value
-    return "\n".join(element.value for element in at.get("html"))
-
-
 def test_every_role_uses_the_builtin_model_at_first(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     assert [at.selectbox(key=f"role-{role}-model").value for role in ("extractor", "critic", "judge")] == [
         "lexical"
     ] * 3
@@ -67,7 +55,7 @@ def test_every_role_uses_the_builtin_model_at_first(session: ProjectSession) -> 
 def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = models.Listing((ModelCard("gpt-4.1"), ModelCard("gpt-4.1-mini")))
     monkeypatch.setattr(models, "listing", lambda *_args, **_options: offered)
-    at = screen()
+    at = open_page("models")
     at.selectbox(key="role-critic-connection").select("openai").run()
     assert planning.load_plan(session).role_model("critic").spec == "openai/gpt-4.1"  # the first model of the list
     at.selectbox(key="role-critic-model").select("gpt-4.1-mini").run()
@@ -83,7 +71,7 @@ def test_role_model_is_saved_at_once(session: ProjectSession, monkeypatch: pytes
     shown = html(at)
     assert "Saved" in shown
     assert "$0.40 in, $1.60 out per million tokens" in shown
-    again = screen()  # another tab, or F5
+    again = open_page("models")  # another tab, or F5
     assert again.number_input(key="role-critic-temperature").value == 0.2
 
 
@@ -91,7 +79,7 @@ def test_same_model_for_all_roles_in_one_click(session: ProjectSession) -> None:
     planning.save_plan(
         session, planning.Plan().with_role_model("judge", RoleModel(connection="openai", model="gpt-4.1"))
     )
-    at = screen()
+    at = open_page("models")
     at.button(key="role-judge-everywhere").click().run()
     plan = planning.load_plan(session)
     assert {plan.role_model(role).spec for role in ("extractor", "critic", "judge", "annotator")} == {"openai/gpt-4.1"}
@@ -99,7 +87,7 @@ def test_same_model_for_all_roles_in_one_click(session: ProjectSession) -> None:
 
 
 def test_protocol_determines_the_roles(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     at.get_by_key("models-protocol").set_value("single").run()
     assert planning.load_plan(session).protocol == "single"
     assert at.selectbox(key="role-annotator-model").value == "lexical"
@@ -108,7 +96,7 @@ def test_protocol_determines_the_roles(session: ProjectSession) -> None:
 
 
 def test_pace_is_saved(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     at.number_input(key="pace").set_value(0).run()
     assert planning.load_plan(session).pace == 0.0
     assert "Instant." in html(at)
@@ -116,7 +104,7 @@ def test_pace_is_saved(session: ProjectSession) -> None:
 
 def test_connection_is_added_tested_assigned_and_removed(workspace: Workspace, session: ProjectSession) -> None:
     with mock_llm() as url:
-        at = screen()
+        at = open_page("models")
         at.text_input(key="add-name").set_value("local")
         at.text_input(key="add-url").set_value(f"{url}/v1")
         next(button for button in at.form_submit_button if button.label == "Add").click().run()
@@ -131,7 +119,7 @@ def test_connection_is_added_tested_assigned_and_removed(workspace: Workspace, s
 
 
 def test_invalid_address_is_refused_and_kept_in_the_form(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     at.text_input(key="add-name").set_value("local")
     at.text_input(key="add-url").set_value("ftp://nowhere")
     next(button for button in at.form_submit_button if button.label == "Add").click().run()
@@ -140,13 +128,13 @@ def test_invalid_address_is_refused_and_kept_in_the_form(session: ProjectSession
 
 
 def test_unreachable_server_is_reported(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     at.button(key="test-llamacpp").click().run()
     assert "cannot be reached" in html(at)
 
 
 def test_key_is_never_shown_and_its_variable_is_named_without_a_keyring(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("models")
     field = next(one for one in at.text_input if one.label == "Key for openai")
     field.set_value("s3cret")
     form = at.form("keyform-openai")
@@ -175,7 +163,7 @@ def test_minilm_is_offered_where_words_are_not_enough(
     session.store.documents.clear()
     session.store.documents.add([Document(f"n{number}", {"text": text}) for number in range(6)])
     session.store.codebooks.save(Codebook(kind=kind, labels=tuple(labels)))
-    at = screen()
+    at = open_page("models")
     assert because in html(at)
     assert any("moot install-minilm" in code.value for code in at.code) == offered
 
@@ -192,7 +180,7 @@ def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
         return role_model.spec
 
     assert model() == "builtin/lexical"
-    at = screen()
+    at = open_page("models")
     with llama_cpp(tmp_path, "--embeddings") as url:
         workspace.add_connection(connection("near", url))
         at.text_input(key="text-vectors").set_value("near/tiny-random").run()

@@ -15,9 +15,9 @@ from core.services.runs import control, planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.runs import set_state
+from tests.app.studio import html, open_page
 from tests.core.services.sessions import BOOK, fill, queue_runs, until
 
-NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
 HOSTILE = "<img src=x onerror=alert(1)> ![x](http://evil.example/x.png)"
 
 
@@ -33,16 +33,6 @@ def session(tmp_path: Path) -> Iterator[ProjectSession]:
         workspace.close()
 
 
-def screen(name: str = "run") -> AppTest:
-    at = AppTest.from_file(NAVIGATION, default_timeout=30).run()
-    return at.switch_page(f"screens/{name}/page.py").run()
-
-
-def html(at: AppTest) -> str:
-    assert not at.exception, at.exception[0].value
-    return "\n".join(element.value for element in at.get("html"))
-
-
 def labels(at: AppTest) -> list[str]:
     return [button.label for button in at.button]
 
@@ -52,14 +42,14 @@ def put_paused(session: ProjectSession, run_id: str, reason: StopCode, words: st
 
 
 def test_run_page_without_documents_links_to_data(session: ProjectSession) -> None:
-    at = screen()
+    at = open_page("run")
     assert "No documents yet" in html(at)
     assert "Open Data" in labels(at)
 
 
 def test_run_page_without_labels_links_to_the_codebook(session: ProjectSession) -> None:
     fill(session, book=Codebook())
-    at = screen()
+    at = open_page("run")
     assert "No labels yet" in html(at)
     assert "Open Codebook" in labels(at)
 
@@ -72,7 +62,7 @@ def _own_preferences(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_run_page_before_the_first_run(session: ProjectSession) -> None:
     fill(session, documents=12)
-    shown = html(at := screen())
+    shown = html(at := open_page("run"))
     assert "No verdicts yet" in shown
     assert "Ready: 12 documents, 2 labels and 3 roles." in shown
     assert "Free. The built-in baseline writes 40 words per second" in shown
@@ -83,12 +73,12 @@ def test_run_page_before_the_first_run(session: ProjectSession) -> None:
 
 def test_label_without_words_gets_a_warning(session: ProjectSession) -> None:
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
-    assert "has no word that the word-list baseline could look for" in html(screen())
+    assert "has no word that the word-list baseline could look for" in html(open_page("run"))
 
 
 def test_settings_are_saved_in_the_project_at_once(session: ProjectSession) -> None:
     fill(session, documents=12)
-    at = screen()
+    at = open_page("run")
     at.number_input(key="run-concurrency").set_value(3).run()
     at.number_input(key="run-limit").set_value(5).run()
     at.selectbox(key="run-protocol").set_value("single").run()
@@ -103,7 +93,7 @@ def test_settings_are_saved_in_the_project_at_once(session: ProjectSession) -> N
 def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=0.0))
-    at = screen()
+    at = open_page("run")
     at.button(key="start-few").click().run()
     assert "ECJ, built-in lexical" in html(at)
     until(lambda: session.state("r0001") == "done", 30)
@@ -118,7 +108,7 @@ def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
 
 def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> None:
     fill(session, documents=12)
-    at = screen()
+    at = open_page("run")
     at.selectbox(key="run-protocol").set_value("discussion").run()
     assert "3 to 9 calls per document: one for each annotator, and the same again for each round" in html(at)
     at.number_input(key="param-discussion-annotators").set_value(2).run()
@@ -132,7 +122,7 @@ def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> Non
 
 def test_comparison_is_assembled_and_started(session: ProjectSession) -> None:
     fill(session, documents=12)
-    at = screen()
+    at = open_page("run")
     at.button(key="compare-add").click().run()
     at.selectbox(key="run-protocol").set_value("single").run()
     at.button(key="compare-add").click().run()
@@ -145,7 +135,7 @@ def test_comparison_is_assembled_and_started(session: ProjectSession) -> None:
 def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 600.0)  # however slow the machine is
     fill(session, documents=12)
-    at = screen()
+    at = open_page("run")
     at.button(key="start-all").click().run()
     at.button(key="new-run").click().run()
     at.button(key="start-all").click().run()
@@ -157,7 +147,7 @@ def test_failed_preflight_starts_no_run(session: ProjectSession) -> None:
     planning.save_plan(
         session, planning.Plan().with_role_model("critic", RoleModel(connection="llamacpp", model="none"))
     )
-    at = screen()
+    at = open_page("run")
     at.button(key="start-all").click().run()
     shown = html(at)
     assert "Critic: unreachable" in shown
@@ -169,14 +159,14 @@ def test_failed_preflight_starts_no_run(session: ProjectSession) -> None:
 def test_run_is_paused_and_resumed_from_a_second_tab(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=25.0, concurrency=2))
-    at = screen()
+    at = open_page("run")
     at.button(key="start-all").click().run()
     until(lambda: session.state("r0001") == "running")
     at.run()
     at.button(key="pause").click().run()
     assert "pausing" in html(at) or "paused" in html(at)
     until(lambda: session.state("r0001") == "paused")
-    other = screen()  # a second tab reads the state from the project
+    other = open_page("run")  # a second tab reads the state from the project
     assert "Resume" in labels(other)
     other.button(key="resume").click().run()
     until(lambda: session.state("r0001") == "running")
@@ -191,7 +181,7 @@ def test_run_is_paused_and_resumed_from_a_second_tab(session: ProjectSession) ->
 def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None:
     fill(session, documents=12)
     planning.save_plan(session, planning.Plan(pace=5.0, concurrency=1, iterations=3))
-    at = screen()
+    at = open_page("run")
     at.button(key="start-all").click().run()
     until(lambda: session.state("r0001") == "running")
     at.run()
@@ -209,7 +199,7 @@ def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     fill(session)
     (run,) = queue_runs(session)
     put_paused(session, run.run_id, "interrupted", "interrupted")
-    at = screen()
+    at = open_page("run")
     assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
     at.button(key="box-resume").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
@@ -219,7 +209,7 @@ def test_spent_budget_is_raised(session: ProjectSession) -> None:
     fill(session)
     (run,) = queue_runs(session, planning.Plan(budget_usd=3.0))
     put_paused(session, run.run_id, "budget", "the budget of $3 is spent")
-    at = screen()
+    at = open_page("run")
     assert "Paused at $0.00 of $3.00" in html(at)
     assert "Raise to $6.00" in labels(at)
     at.button(key="box-raise").click().run()
@@ -233,7 +223,7 @@ def test_stop_message_is_shown_as_text(session: ProjectSession) -> None:
     fill(session)
     (run,) = queue_runs(session)
     put_paused(session, run.run_id, "errors", f"5 documents in a row met the same error: {HOSTILE}")
-    shown = html(screen())
+    shown = html(open_page("run"))
     assert "&lt;img src=x" in shown
     assert "<img" not in shown
 
@@ -242,7 +232,7 @@ def test_retry_asks_for_unresolved_documents_again(session: ProjectSession) -> N
     fill(session, book=Codebook(labels=(*BOOK.labels, Label(name="It"))))
     (run,) = queue_runs(session)
     session.start_or_resume(run.run_id).result(30)
-    at = screen()
+    at = open_page("run")
     assert "Retry 4 unresolved" in labels(at)
     at.button(key="retry-unresolved").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
@@ -256,7 +246,7 @@ def test_savings_are_shown_and_rerun_opens_the_setup(session: ProjectSession) ->
         *queue_runs(session, planning.Plan(params={"adaptive": True, "audit": 0.5})),
     ):
         session.start_or_resume(row.run_id).result()
-    shown = html(at := screen())
+    shown = html(at := open_page("run"))
     assert "of the documents were decided early, without a full debate." in shown
     assert "replies were reused" in shown
     at.button(key="again").click().run()

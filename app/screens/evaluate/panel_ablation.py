@@ -11,6 +11,7 @@ from app.widgets import layout, palette
 from app.widgets.charts import Spec, cached, draw, inline_data, scale_beside_text, styled, text_layer, text_width
 from app.widgets.labels import pick
 from core.annotations import Reference
+from core.formatting import format_interval, format_number
 from core.runs import RunRow
 from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
@@ -71,11 +72,8 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
 
 
 def _words(before: Estimate, after: Estimate) -> str:
-    def figure(one: Estimate) -> str:
-        return "–" if one.value is None else f"{one.value:.2f}".replace("-", "−")
-
-    span = f" ({after.interval.low:.2f} to {after.interval.high:.2f})".replace("-", "−") if after.interval else ""
-    return f"{figure(before)} → {figure(after)}{span}"
+    span = f" ({format_interval(after.interval.low, after.interval.high, digits=2)})" if after.interval else ""
+    return f"{format_number(before.value, 2)} → {format_number(after.value, 2)}{span}"
 
 
 def _chart(rows: list[dict[str, Any]], measure: str) -> None:

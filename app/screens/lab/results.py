@@ -13,7 +13,7 @@ from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
 from app.widgets.layout import panel
 from core.errors import MootError
-from core.formatting import format_count, format_points, format_price
+from core.formatting import format_count, format_interval, format_price
 from core.runs import BUILTIN
 from core.services import templates
 from core.services.lab import samples, trials
@@ -128,7 +128,8 @@ def _scores(found: TrialResult) -> str:
         return ""
     interval, span = found.change.interval, ""
     if interval is not None and interval.low != interval.high:
-        span = f", 95% interval {format_points(interval.low)} to {format_points(interval.high)} points"
+        shown = format_interval(interval.low, interval.high, style="points", level=interval.level)
+        span = f", {shown} points"
     out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
     return f"{before:.3f} before, {after:.3f} after{span}{out}"
 

@@ -12,7 +12,7 @@ import numpy as np
 from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_number, join_names
+from core.formatting import format_count, format_interval, format_number, join_names
 from core.runs import RunRow
 from core.services.cache import cached
 from core.services.evaluation import run_data
@@ -160,7 +160,7 @@ def table(analysis: Analysis) -> tuple[tuple[str, ...], tuple[tuple[str, ...], .
     rows = []
     for name, one in analysis.terms.items():
         ends = _ends(one)
-        span = f"{format_number(ends[0])} to {format_number(ends[1])}" if ends else ""
+        span = format_interval(*ends) if ends else ""
         p = "< 0.001" if one.p < 0.001 else f"{one.p:.3f}"
         rows.append((name, format_number(one.estimate.value), span, p, format_number(one.naive.value)))
     return ("term", "estimate", "95% interval", "p", "verdicts alone"), tuple(rows)
