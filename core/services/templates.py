@@ -265,7 +265,8 @@ def with_template(settings: RunSettings, key: str, template: Template) -> RunSet
 def own_prompts(settings: RunSettings) -> dict[str, str]:
     """Return the prompts of a run that are not shipped ones: key among its templates to a label.
 
-    The label is "judge v2" for a version of the project, and "judge changed" for any other text.
+    The label is "judge v2" for a version of the project, "judge (other Moot version)" for a text that has the name of a
+    shipped template, and "judge changed" for any other text.
     """
     found = {}
     for key, template in settings.templates.items():
@@ -273,7 +274,8 @@ def own_prompts(settings: RunSettings) -> dict[str, str]:
             slot, version = prompts.slot_name(template.name), template.name.rpartition(".")[2]
             found[key] = f"{slot.rpartition('/')[2]} {version}".replace("_", " ")
         elif not prompts.is_shipped(template):
-            found[key] = f"{key} changed".replace("_", " ")
+            origin = "(other Moot version)" if _NUMBER.search(template.name) else "changed"
+            found[key] = f"{key} {origin}".replace("_", " ")
     return found
 
 

@@ -100,7 +100,7 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
     if own := templates.own_prompts(settings).values():
-        parts.append(f"custom prompts: {', '.join(own)}")
+        parts.append(f"prompts: {', '.join(own)}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
     return ", ".join(parts)

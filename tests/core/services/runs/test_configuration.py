@@ -57,6 +57,19 @@ def test_configuration_names_models_prompts_and_codebook():
     assert described["Parameters"] == "default"
 
 
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("ecj/critic.v1", "critic (other Moot version)"),
+        ("ecj/critic.draft", "critic changed"),
+        ("critic (changed)", "critic changed"),
+    ],
+)
+def test_text_that_is_not_shipped_is_named_by_its_origin(name, shown):
+    settings = SETTINGS.model_copy(update={"templates": {"critic": Template(name=name, text="Object.")}})
+    assert configuration(settings, 1)["Prompts"] == shown
+
+
 def test_all_configured_sampling_parameters_are_named():
     sampling = Sampling(temperature=0, top_p=0.9, max_tokens=2048, seed=3, reasoning_effort="low", json_schema="off")
     description = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
