@@ -8,8 +8,10 @@ from typing import Literal, TypeAlias
 
 import streamlit as st
 
+from app import context
 from app.pages import PageName, open_page
 from app.widgets import layout
+from core.services import guided_path
 
 Sign: TypeAlias = Literal["rings", "check", "bars", "lines"]
 NO_PAGES: Mapping[str, PageName] = {}
@@ -21,7 +23,8 @@ def empty(
     """Draw an empty state and return True if its ``action`` was pressed.
 
     ``pages`` are the labels of further buttons and the page that each opens. The first button of all is the primary
-    one. ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
+    one, unless the next step of the project is on another page: that step is the primary button at the end of the page.
+    ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
     """
     with st.container(key=f"{key}-empty", gap="small"):
         st.html(f'<div class="moot-empty"><i class="{sign}"></i><b>{escape(head)}</b><p>{escape(text)}</p></div>')
@@ -30,11 +33,19 @@ def empty(
             return False
         with st.container(horizontal=True, gap="small"):
             for number, label in enumerate(labels):
-                if st.button(label, type="secondary" if number else "primary", key=f"{key}-{number}"):
+                is_main = not number and (bool(action) or _is_next(pages[label]))
+                if st.button(label, type="primary" if is_main else "secondary", key=f"{key}-{number}"):
                     if label in pages:
                         open_page(pages[label])
                     return True
     return False
+
+
+def _is_next(page: PageName) -> bool:
+    """Return True if the next step of the project is on this page, or if the project has no next step."""
+    session = context.current_project()
+    step = guided_path.overview(session).next if session is not None else None
+    return step is None or step.page == page
 
 
 def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName], *, sign: Sign = "rings") -> None:

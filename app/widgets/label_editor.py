@@ -125,7 +125,7 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
     if codebook.kind == "rating":
         scale_fields(fields, codebook, label)
     if codebook.kind == "multilabel":
-        field_name("Answers", "open labels are asked on the Authors page and left out of runs")
+        field_name("Answers", "open labels are asked on Authors, not in runs")
         st.selectbox(
             "Answers", list(ANSWERS), format_func=ANSWERS.__getitem__, label_visibility="collapsed",
             **fields.bind(f"label-open-{id}", label.open, changed("open")),

@@ -196,7 +196,7 @@ def _annotation(run: RunRow) -> str:
         kind = f"the {protocol.title} protocol ({protocol.source})"
     except MootError:  # the file of an own protocol may be gone
         kind = f"the protocol {settings.protocol}"
-    ended = f" It finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
+    ended = f" The run finished on {format_timestamp(run.finished_at)}." if run.finished_at else ""
     return (
         f"We annotated {format_count(run.documents, 'document')} with {each} ({_KINDS[codebook.kind]}) in Moot, by "
         f"{kind}. Models: {models}. Seed: {settings.seed}. Of these documents {run.verdicts:,} received a verdict, "

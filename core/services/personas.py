@@ -108,14 +108,14 @@ def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
 def task_of(codebook: Codebook) -> str:
     """Return a description of the panel's task on this codebook, for prompts that generate personas."""
     what = {
-        "multilabel": "say which of these a {unit} mentions",
-        "choice": "choose one of these for a {unit}",
-        "rating": "rate a {unit} on these",
+        "multilabel": "decides which of these labels apply to a {unit}",
+        "choice": "chooses one of these labels for a {unit}",
+        "rating": "rates a {unit} on these dimensions",
     }[codebook.kind].format(unit=codebook.unit)
     domain = f" Domain: {codebook.domain}." if codebook.domain else ""
     labels = "; ".join(f"{one.name}: {one.description}" if one.description else one.name for one in codebook.labels)
     guideline = f" {codebook.guideline}" if codebook.guideline else ""
-    return f"A panel has to {what}.{domain} {labels}.{guideline}"
+    return f"A panel {what}.{domain} {labels}.{guideline}"
 
 
 # -- generation

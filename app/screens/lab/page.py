@@ -227,7 +227,7 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
         return
     latest = next((run for run in reversed(session.runs()) if not is_builtin(run)), None)
     if latest is None:
-        line("Tests use the built-in word-list baseline: free and immediate, but no language model.")
+        line("Tests use the built-in word-list baseline: free and immediate, but not a language model.")
         return
     used = latest.settings.role_models.values()
     models = ", ".join(configuration.model_names(model for model in used if model.connection != BUILTIN))

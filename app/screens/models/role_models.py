@@ -14,7 +14,7 @@ from app.widgets.common import heading, line, literal
 from app.widgets.common import table as text_table
 from app.widgets.labels import role_html
 from core.debate.turns import Role
-from core.formatting import format_number, format_token_price
+from core.formatting import format_number, format_token_price, join_names
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services import models
 from core.services.evaluation.model_recommendations import (
@@ -31,7 +31,7 @@ from core.services.workspace import Workspace
 
 Save = Callable[[Plan], None]
 
-WIDTHS = (1.4, 1.25, 2.1, 0.7, 0.7, 0.85, 1.05, 0.7, 1.15, 1.0)
+WIDTHS = (1.4, 1.25, 1.75, 0.7, 0.7, 0.85, 1.05, 0.7, 1.5, 1.0)
 HEADS = ("Role", "Connection", "Model", "Temp.", "Top p", "Max tokens", "Reasoning", "Seed", "Replies", "")
 AUTO = "auto"
 EFFORTS = (AUTO, "minimal", "low", "medium", "high")
@@ -245,7 +245,13 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
             _scores_table(known)
         found = recommend_models(session, runs, tuple(role.name for role in roles))
         if found:
-            lines = (f'<div class="moot-line"><b>{escape(e.title)}:</b> {escape(e.sentence)}</div>' for e in found)
+            titles: dict[str, list[str]] = {}
+            for one in found:
+                titles.setdefault(one.sentence, []).append(one.title)
+            lines = (
+                f'<div class="moot-line"><b>{escape(join_names(names))}:</b> {escape(sentence)}</div>'
+                for sentence, names in titles.items()
+            )
             st.html("".join(lines))
         useful = [one for one in found if one.model is not None]
         if not useful:

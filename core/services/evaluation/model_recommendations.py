@@ -142,11 +142,10 @@ def _recommend(
     for run in runs:
         if len({run.settings.role_models[role].spec for role in roles}) == 1:
             groups[_everything_else(run, roles)][run.settings.role_models[roles[0]].spec] = run
-    title = Recommendation(roles, None, "").title.lower()
     tried = max(reversed(groups.values()), key=len, default={})
     if len(tried) < 2:
         return Recommendation(
-            roles, None, f"No two runs differ only in the model of {title}. Rerun with another model to compare."
+            roles, None, "No two runs differ only in this model. Rerun with another model to compare."
         )
     try:
         compared = comparison(session, [run.run_id for run in tried.values()], reference)

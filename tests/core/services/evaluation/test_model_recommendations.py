@@ -62,7 +62,7 @@ def test_model_that_is_better_in_one_role_is_recommended_for_that_role(world: tu
     assert critic.sentence == (
         f"{GOOD}: significantly better than {POOR} on 40 shared documents, with everything else equal."
     )
-    assert found["Judge"].sentence.startswith("No two runs differ only in the model of judge.")
+    assert found["Judge"].sentence.startswith("No two runs differ only in this model.")
     assert found["All roles"].model is None
     plan = apply_recommendations(Plan(), found.values())
     assert plan.role_model("critic").spec == GOOD
