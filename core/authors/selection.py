@@ -34,8 +34,8 @@ from core.authors.questions import (
     Submission,
     loss,
 )
-from core.classifier.error_keywords import cues
 from core.codebook import normalise
+from core.stats.error_analysis import LEAST_Z, cues
 
 RATE = 0.5
 """Step of the gradient. Constant, because predictors change while they learn."""
@@ -150,7 +150,7 @@ def keywords(examples: Sequence[Example], most: int = MAX_KEYWORDS) -> dict[str,
     found = {}
     for value, own in texts.items() if len(texts) > 1 else ():
         others = [text for other, group in texts.items() if other != value for text in group]
-        if words := tuple(cue.words for cue in cues(own, others, most=most)):
+        if words := tuple(cue.word for cue in cues(own, others, most, least_z=LEAST_Z)):
             found[spelling[value]] = words
     return found
 

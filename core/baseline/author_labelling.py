@@ -19,7 +19,7 @@ from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITE
 from core.authors.selection import Example, keywords
 from core.baseline.evidence import example, find_evidence, lexicon_of
 from core.classifier.classifier import Task, train
-from core.classifier.similarity import CharacterSpace
+from core.classifier.similarity import TextSpace
 from core.codebook import Codebook, normalise
 from core.debate.turns import Request
 
@@ -98,7 +98,7 @@ def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tu
         return []
     named = set(map(normalise, feature.suggestions))
     texts = [*answers.values(), *(source for sources in given.values() for source in sources)]
-    alike = CharacterSpace(texts).similarities([text])[0]
+    alike = TextSpace(texts).similarities([text])[0]
     own = dict(zip(answers, alike, strict=False))
     place, scores = len(answers), {}
     for key in answers:
@@ -126,13 +126,13 @@ def _question(feature: Feature) -> str:
 def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> int:
     """Return the position of the option that shares most with the text and with the author's earlier answers."""
     options = list(question.options)
-    scores = CharacterSpace(options).similarities([text])[0]
+    scores = TextSpace(options).similarities([text])[0]
     evidence = find_evidence(lexicon_of(question.codebook), text)
     scores = scores + np.array([evidence.weight(place) for place in range(len(options))])
     if earlier:
-        space = CharacterSpace([f"{one.question} {one.text}" for one in earlier])
+        space = TextSpace([f"{one.question} {one.text}" for one in earlier])
         near = space.similarities([f"{question.text} {text}"])[0]
-        answers = CharacterSpace(options).similarities([one.answer for one in earlier])
+        answers = TextSpace(options).similarities([one.answer for one in earlier])
         scores = scores + (answers * near[:, None]).sum(axis=0) * 2
     return int(np.argmax(scores))
 

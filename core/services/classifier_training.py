@@ -17,7 +17,7 @@ import numpy.typing as npt
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
 from core.classifier import classifier
-from core.classifier.similarity import Embed, Neighbourhood, normalised
+from core.classifier.similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
@@ -211,7 +211,7 @@ class ClassifierTrainer:
     ) -> None:
         """Store the certainty and the nearest reviewed document of every unreviewed document."""
         reviewed = {example.document_id: example.text for example in examples}
-        names, neighbourhood = list(reviewed), Neighbourhood(list(reviewed.values()))
+        names, space = list(reviewed), TextSpace(list(reviewed.values()), "word")
         ids = self._store.documents.ids()
         for start in range(0, len(ids), BATCH):
             if self._stop.wait(0.02 if len(ids) > SMALL_PROJECT else 0):  # let other threads run
@@ -228,9 +228,9 @@ class ClassifierTrainer:
                     for column, item in enumerate(codebook.items)
                 ],
                 [
-                    (document.id, names[found.place], found.similarity)
-                    for document, found in zip(unreviewed, neighbourhood.nearest(texts), strict=True)
-                    if found is not None
+                    (document.id, names[int(row.argmax())], float(row.max()))
+                    for document, row in zip(unreviewed, space.similarities(texts), strict=True)
+                    if row.max() >= ALIKE
                 ],
             )
 

@@ -10,8 +10,10 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-from core.annotations import Precedents
-from core.classifier.similarity import Index, labelled
+import numpy as np
+
+from core.annotations import Precedent, Precedents
+from core.classifier.similarity import EmbeddedSpace, Space, TextSpace
 from core.debate import protocols
 from core.documents import Document, Value
 from core.engine.interfaces import FindExamples, LoadDocuments, no_examples
@@ -69,7 +71,10 @@ def _held_out_ids(store: Store) -> Sequence[str]:
 
 
 class _ExampleIndex:
-    """Index over a run's pool, built when the first document needs it. Its work runs in threads."""
+    """Index over a run's pool, built when the first document needs it. Its work runs in threads.
+
+    Equally similar documents keep their order, so the same pool always gives the same examples.
+    """
 
     def __init__(
         self,
@@ -82,7 +87,8 @@ class _ExampleIndex:
         self._documents = documents
         self._embed = embed
         self._shots = shots
-        self._index: Index | None = None
+        self._pool: list[Precedent] = []
+        self._space: Space | None = None
         self._making = asyncio.Lock()
         self._asking = threading.Lock()
 
@@ -91,18 +97,29 @@ class _ExampleIndex:
         if not self._known:
             return {}
         async with self._making:
-            if self._index is None:
-                self._index = await self._made()
-        return await asyncio.to_thread(self._shown, self._index, document)
+            if self._space is None:
+                self._space = await self._make_space()
+        return await asyncio.to_thread(self._nearest, self._space, document)
 
-    async def _made(self) -> Index:
-        texts: dict[str, str] = {}
-        ids = list(self._known)
+    async def _make_space(self) -> Space:
+        ids = [id for id, values in self._known.items() if values]
         for start in range(0, len(ids), LOAD_BATCH):
             for one in await self._documents(ids[start : start + LOAD_BATCH]):
-                texts[one.id] = one.whole
-        return await asyncio.to_thread(Index, labelled(texts, self._known), self._embed)
+                self._pool.append(Precedent(one.id, one.whole, self._known[one.id]))
+        texts = [one.text for one in self._pool]
+        if self._embed is None:
+            return await asyncio.to_thread(TextSpace, texts)
+        return await asyncio.to_thread(EmbeddedSpace, texts, self._embed)
 
-    def _shown(self, index: Index, document: Document) -> Precedents:
+    def _nearest(self, space: Space, document: Document) -> Precedents:
         with self._asking:
-            return index.shown(document.whole, self._shots, exclude={document.id})
+            similar = space.similarities([document.whole])[0]
+        found: dict[tuple[str, Value], list[Precedent]] = {
+            pair: [] for one in self._pool for pair in one.values.items()
+        }
+        for place in np.argsort(-similar, kind="stable"):
+            one = self._pool[place]
+            for pair in one.values.items() if one.document_id != document.id else ():
+                if len(found[pair]) < self._shots:
+                    found[pair].append(one)
+        return {pair: tuple(examples) for pair, examples in found.items() if examples}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import log, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,12 @@ WORDS = 12
 """Maximum number of cue words."""
 LEAST = 2
 """Minimum number of errors that contain a cue word: one error proves nothing."""
+LEAST_Z = 1.645
+"""z-value of a cue word that a suggestion may rest on: 5% of words without a relation to the errors exceed it."""
+_CONTRACTIONS = (
+    "ain aren couldn didn doesn don hadn hasn haven isn ll mustn needn shan shouldn ve wasn weren won wouldn"
+)
+"""Parts of contractions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +31,8 @@ class Cue:
     word: str
     weight: float
     """mean TF-IDF in the errors minus that in the hits, 0 to 1"""
-    errors: int
-    """number of errors that contain it"""
+    errors: tuple[int, ...]
+    """indices of the errors that contain it"""
     hits: int
     """number of hits that contain it"""
 
@@ -41,36 +48,56 @@ class Band:
     share: Estimate
 
 
-def cues(errors: Sequence[str], hits: Sequence[str], most: int = WORDS) -> tuple[Cue, ...]:
+def cues(
+    errors: Sequence[str],
+    hits: Sequence[str],
+    most: int = WORDS,
+    *,
+    least_z: float = 0.0,
+    ignore: Collection[str] = (),
+) -> tuple[Cue, ...]:
     """Return the words that separate texts of errors from texts of hits, strongest first.
 
     TF-IDF over words and pairs of words (scikit-learn's, sublinear, each text of length 1): the mean over errors minus
-    the mean over hits. A word must occur in two errors, and in a larger share of errors than of hits. Numbers and
-    function words of English are left out. Empty if one side has fewer than two texts.
+    the mean over hits. A word must occur in two errors, and the z-value of the log-odds ratio of its occurrence in
+    errors to that in hits, with one half added to each count (Haldane 1956, Annals of Human Genetics 20), must exceed
+    ``least_z``. Numbers, function words of English and words in ``ignore`` are left out. Of a pair and its words that
+    occur in the same errors, the strongest is kept. Empty if there are fewer than two errors.
     """
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
-    if len(errors) < 2 or len(hits) < 2:
+    if len(errors) < LEAST:
         return ()
     vectoriser = TfidfVectorizer(
-        ngram_range=(1, 2), sublinear_tf=True, stop_words="english", token_pattern=r"(?u)\b[^\W\d_]{2,}\b", min_df=LEAST
+        ngram_range=(1, 2),
+        sublinear_tf=True,
+        stop_words=sorted({*ENGLISH_STOP_WORDS, *_CONTRACTIONS.split(), *ignore}),
+        token_pattern=r"(?u)\b[^\W\d_]{2,}\b",
+        min_df=LEAST,
     )
     try:
         weights = vectoriser.fit_transform([*errors, *hits])
     except ValueError:  # no word is left
         return ()
-    wrong, right = weights[: len(errors)], weights[len(errors) :]
-    lead = np.asarray(wrong.mean(axis=0)).ravel() - np.asarray(right.mean(axis=0)).ravel()
-    in_errors, in_hits = wrong.getnnz(axis=0), right.getnnz(axis=0)
-    words = vectoriser.get_feature_names_out()
+    wrong, right = weights[: len(errors)].tocsc(), weights[len(errors) :]
+    lead = np.asarray(wrong.mean(axis=0)).ravel() - (np.asarray(right.mean(axis=0)).ravel() if hits else 0.0)
+    in_hits, words = right.getnnz(axis=0), vectoriser.get_feature_names_out()
     found: list[Cue] = []
     for place in np.lexsort((words, -lead)):
-        count, others = int(in_errors[place]), int(in_hits[place])
+        rows = tuple(sorted(wrong.indices[wrong.indptr[place] : wrong.indptr[place + 1]].tolist()))
         if lead[place] <= 0 or len(found) == most:
             break
-        if count >= LEAST and count / len(errors) > others / len(hits):
-            found.append(Cue(str(words[place]), float(lead[place]), count, others))
+        z = _log_odds_z(len(rows), len(errors), int(in_hits[place]), len(hits))
+        word = str(words[place])
+        known = any(rows == one.errors and {*word.split()} & {*one.word.split()} for one in found)
+        if len(rows) >= LEAST and z > least_z and not known:
+            found.append(Cue(word, float(lead[place]), rows, int(in_hits[place])))
     return tuple(found)
+
+
+def _log_odds_z(here: int, errors: int, there: int, hits: int) -> float:
+    a, b, c, d = here + 0.5, errors - here + 0.5, there + 0.5, hits - there + 0.5
+    return log(a * d / (b * c)) / sqrt(1 / a + 1 / b + 1 / c + 1 / d)
 
 
 def by_number(

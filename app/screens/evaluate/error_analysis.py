@@ -106,7 +106,7 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
                 {
                     "name": cue.word,
                     "value": cue.weight,
-                    "words": f"{format_count(cue.errors, 'error')}, {format_count(cue.hits, 'hit')}",
+                    "words": f"{format_count(len(cue.errors), 'error')}, {format_count(cue.hits, 'hit')}",
                     "colour": "wrong",
                 }
                 for cue in found.cues

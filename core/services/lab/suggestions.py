@@ -6,6 +6,7 @@ The user accepts or dismisses each change.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -14,7 +15,7 @@ import numpy as np
 
 from core import prompts
 from core.annotations import VERDICT
-from core.classifier.error_keywords import cues, sentence_with
+from core.baseline.evidence import quote_around
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import find_json_blocks
 from core.debate.turns import Reply, Request, Step
@@ -29,6 +30,7 @@ from core.services.evaluation import run_data
 from core.services.lab import lessons, samples, trials
 from core.services.runs import planning
 from core.services.session import ProjectSession
+from core.stats.error_analysis import LEAST_Z, cues
 
 Part: TypeAlias = Literal["keywords", "include", "exclude", "less"]
 """Field that a suggestion changes: a list of the label, or (``less``) a keyword to remove."""
@@ -210,18 +212,18 @@ def _label_suggestions(label: Label, sides: dict[str, ErrorGroup], common: Seque
     missed, wrong = sides["fn"], sides["fp"]
     known = {normalise(word) for word in label.keywords}
     offered = 0
-    for cue in cues(missed.texts, sides["tn"].texts, ignore=common):
-        if offered < PER_PART and not any(word in known for word in (cue.words, *cue.words.split())):
+    for cue in cues(missed.texts, sides["tn"].texts, least_z=LEAST_Z, ignore=common):
+        if offered < PER_PART and not any(word in known for word in (cue.word, *cue.word.split())):
             offered += 1
-            error_ids = tuple(missed.ids[row] for row in cue.documents)
-            why = f"occurs in {len(error_ids)} of {len(missed.ids)} false negatives and in {cue.others} true negatives"
-            yield Suggestion(label.id, "keywords", cue.words, why, "", error_ids)
-    for cue in cues(wrong.texts, sides["tp"].texts, ignore=common):
-        error_ids = tuple(wrong.ids[row] for row in cue.documents)
+            error_ids = tuple(missed.ids[row] for row in cue.errors)
+            why = f"occurs in {len(error_ids)} of {len(missed.ids)} false negatives and in {cue.hits} true negatives"
+            yield Suggestion(label.id, "keywords", cue.word, why, "", error_ids)
+    for cue in cues(wrong.texts, sides["tp"].texts, least_z=LEAST_Z, ignore=common):
+        error_ids = tuple(wrong.ids[row] for row in cue.errors)
         why = f"occurs in {len(error_ids)} of {len(wrong.ids)} false positives"
-        hit = next((word for word in label.keywords if normalise(word) == cue.words), None)
+        hit = next((word for word in label.keywords if normalise(word) == cue.word), None)
         if hit is not None:
-            yield Suggestion(label.id, "less", hit, f"{why} and in {cue.others} true positives", "", error_ids)
+            yield Suggestion(label.id, "less", hit, f"{why} and in {cue.hits} true positives", "", error_ids)
     yield from _contrasts(label, missed, sides["tn"], "include")
     yield from _contrasts(label, wrong, sides["tp"], "exclude")
 
@@ -230,11 +232,13 @@ def _contrasts(label: Label, erring: ErrorGroup, correct: ErrorGroup, part: Part
     """Yield sentences of misclassified documents, each with the most similar correctly labelled document."""
     if not erring.ids:
         return
-    shared = cues(erring.texts, correct.texts, most=1) if correct.ids else ()
-    order = [*(shared[0].documents if shared else ()), *range(len(erring.ids))]
+    shared = cues(erring.texts, correct.texts, 1, least_z=LEAST_Z) if correct.ids else ()
+    order = [*(shared[0].errors if shared else ()), *range(len(erring.ids))]
     for row in list(dict.fromkeys(order))[:PER_PART]:
         text = erring.texts[row]
-        sentence = sentence_with(text, shared[0].words) if shared and row in shared[0].documents else ""
+        words = r"\W+".join(shared[0].word.split()) if shared and row in shared[0].errors else ""
+        hit = re.search(rf"\b{words}\b", text, re.IGNORECASE) if words else None
+        sentence = " ".join(quote_around(text, *hit.span()).split()) if hit else ""
         sentence = sentence or next((part for part in _sentences(text) if len(part) > 12), "")
         if sentence:
             near = _nearest(text, correct)

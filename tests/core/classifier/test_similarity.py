@@ -1,4 +1,4 @@
-"""Tests of the retrieval of examples by value and similarity, with exclusions."""
+"""Tests of the similarity of texts by words, character n-grams and embeddings."""
 
 from __future__ import annotations
 
@@ -9,55 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.annotations import Precedent
-from core.classifier.similarity import Index, labelled
+from core.classifier.similarity import ALIKE, EmbeddedSpace, Space, TextSpace
 
-TEXTS = {
-    "a": "The sheets were stained and the bath was dirty.",
-    "b": "Stained sheets again.",
-    "c": "The porter was charming.",
-    "d": "A charming porter carried the stained sheets away.",
-}
-VALUES = {
-    "a": {"clean": True, "staff": False},
-    "b": {"clean": True, "staff": False},
-    "c": {"clean": False, "staff": True},
-    "d": {"clean": True, "staff": True},
-}
+TEXTS = [
+    "The sheets were stained and the bath was dirty.",
+    "Stained sheets again.",
+    "The porter was charming.",
+    "A charming porter carried the stained sheets away.",
+]
 
 
-def index() -> Index:
-    return Index(labelled(TEXTS, VALUES))
+def nearest(space: Space, text: str) -> list[int]:
+    return [int(place) for place in np.argsort(-space.similarities([text])[0], kind="stable")]
 
 
-def ids(found: Sequence[Precedent]) -> list[str]:
-    return [one.document_id for one in found]
+@pytest.mark.parametrize("analyzer", ["word", "char_wb"])
+def test_texts_with_the_same_words_are_most_similar(analyzer: str) -> None:
+    space = TextSpace(TEXTS, analyzer)  # type: ignore[arg-type]
+    assert nearest(space, "Stained sheets.")[0] == 1
+    assert nearest(space, "A porter.")[:2] in ([2, 3], [3, 2])
+    assert space.similarities(TEXTS).diagonal() == pytest.approx(1.0)
 
 
-def test_most_similar_documents_with_the_value_come_first() -> None:
-    assert ids(index().nearest("Stained sheets.", "clean", True, 3)) == ["b", "a", "d"]
-    assert ids(index().nearest("Stained sheets.", "clean", False, 2)) == ["c"], "only one document has this value"
-    assert ids(index().nearest("A porter.", "staff", True, 1)) == ["c"]
-
-
-def test_excluded_documents_are_never_found() -> None:
-    assert ids(index().nearest(TEXTS["b"], "clean", True, 3, exclude={"b", "d"})) == ["a"]
-    assert ids(index().similar(TEXTS["b"], 9, exclude={"b"})) == ["a", "d", "c"]
-    assert ids(labelled(TEXTS, VALUES, exclude={"a"})) == ["b", "c", "d"]
-
-
-def test_search_without_candidates_is_empty() -> None:
-    assert index().nearest("x", "clean", True, 0) == ()
-    assert index().nearest("x", "price", True, 3) == ()
-    assert Index(()).nearest("x", "clean", True, 3) == Index(()).similar("x", 3) == ()
-    assert len(Index(())) == 0
-
-
-def test_examples_are_found_for_each_item_and_value() -> None:
-    shown = index().shown("The porter was charming.", 1, exclude={"c"})
-    assert {pair: ids(found) for pair, found in shown.items()} == {
-        ("clean", True): ["d"], ("staff", False): ["a"], ("staff", True): ["d"],
-    }  # fmt: skip
+def test_text_of_mostly_unknown_words_is_similar_to_none() -> None:
+    unknown = "Stained glass windows filled every gothic cathedral along our pilgrimage route through Burgundy"
+    assert TextSpace(TEXTS, "word").similarities([unknown]).max() < ALIKE
 
 
 def test_embeddings_are_requested_once_per_text() -> None:
@@ -67,18 +43,17 @@ def test_embeddings_are_requested_once_per_text() -> None:
         embedded.extend(texts)
         return np.array([[len(text), 10.0] for text in texts], np.float32)
 
-    found = Index((Precedent("long", "x" * 90, {"v": 1}), Precedent("short", "x", {"v": 1})), embed)
-    assert ids(found.nearest("xx", "v", 1, 2)) == ["short", "long"]
-    assert ids(found.nearest("xx", "v", 1, 1)) == ["short"]
+    space = EmbeddedSpace(["x" * 90, "x"], embed)
+    assert nearest(space, "xx") == nearest(space, "xx") == [1, 0]
     assert embedded.count("xx") == 1
 
 
-@given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=30), st.integers(-1, 8))
-def test_any_texts_can_be_compared(texts: list[str], query: str, k: int) -> None:
-    similar = Index(Precedent(str(n), text, {"v": n % 2}) for n, text in enumerate(texts))
-    found = similar.nearest(query, "v", 0, k)
-    assert len(found) == min(max(k, 0), (len(texts) + 1) // 2)
-    assert found == similar.nearest(query, "v", 0, k)
+@given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=30))
+def test_any_texts_can_be_compared(texts: list[str], query: str) -> None:
+    for analyzer in ("word", "char_wb"):
+        found = TextSpace(texts, analyzer).similarities([query, ""])  # type: ignore[arg-type]
+        assert found.shape == (2, len(texts))
+        assert ((found >= 0) & (found <= 1)).all()
 
 
 @pytest.mark.minilm

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats.error_analysis import by_number, cues
+from core.stats.error_analysis import LEAST_Z, by_number, cues
 
 
 def test_cue_words_separate_errors_from_hits() -> None:
@@ -11,8 +11,8 @@ def test_cue_words_separate_errors_from_hits() -> None:
     hits = ["The room was cheap", "Cheap and cheerful room", "A fair price for a room", "The bill was low"]
     found = cues(errors, hits)
     assert found[0].word == "fee"
-    assert (found[0].errors, found[0].hits) == (3, 0)
-    assert {"resort", "resort fee"} <= {cue.word for cue in found}
+    assert (found[0].errors, found[0].hits) == ((0, 1, 2), 0)
+    assert "resort fee" in {cue.word for cue in found} or "resort" in {cue.word for cue in found}
     assert not {"room", "cheap"} & {cue.word for cue in found}
 
 
@@ -43,3 +43,22 @@ def test_documents_of_one_group_widen_the_intervals_of_bands() -> None:
         < single.share.interval.high
         < grouped.share.interval.high
     )
+
+
+MISSED = ["The lift was broken all week.", "A broken lift again!", "Broken lift, ninth floor.", "We left early."]
+RIGHT = ["Nice pool.", "The week was fine.", "Quiet floor.", "Good food.", "We liked the pool.", "Fine."]
+
+
+def test_words_of_the_same_errors_give_one_cue() -> None:
+    found = cues(MISSED, RIGHT, least_z=LEAST_Z)
+    assert {cue.errors for cue in found} == {(0, 1, 2)}
+    assert {cue.word for cue in found} in ({"broken lift"}, {"broken", "lift"})
+    # In 3 of 4 errors and 0 of 6 hits: log(3.5 * 6.5 / (1.5 * 0.5)) / sqrt(1/3.5 + 1/1.5 + 1/0.5 + 1/6.5) = 1.94.
+    assert cues(MISSED, RIGHT, least_z=1.93)
+    assert cues(MISSED, RIGHT, least_z=1.95) == ()
+    assert not {"broken", "lift", "broken lift"} & {cue.word for cue in cues(MISSED, RIGHT, ignore=["broken", "lift"])}
+
+
+@pytest.mark.parametrize(("errors", "others"), [([], RIGHT), (["one error"], RIGHT), (["the of", "and a"], ["it is"])])
+def test_too_few_documents_give_no_cues(errors: list[str], others: list[str]) -> None:
+    assert cues(errors, others) == ()
