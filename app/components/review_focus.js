@@ -55,6 +55,7 @@ const PREFETCHED = 4; // Documents that are loaded before they are shown.
 const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
 const ACTIVITY = ["pointermove", "keydown", "wheel"];
 const REPEATABLE = ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"];
+const SERIES_KEYS = ["Enter", "Escape", "Backspace"];
 const REFRESHED_AFTER_UNDO = 5;
 
 const TEXT_FIELDS =
@@ -134,6 +135,7 @@ class FocusView {
     this.help = null;
     this.stopwatch = new Stopwatch();
     this.actions = new ActionQueue();
+    this.waitingKeys = 0;
     /** @type {WeakMap<QueueRow, { state: string, node: HTMLElement }>} */
     this.rowNodes = new WeakMap();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
@@ -546,10 +548,19 @@ class FocusView {
       if (event.key === "Escape" && source === this.note) this.leaveNote();
       return;
     }
-    const isEarly = this.actions.busy && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
-    if (!isEarly && !this.actionOf(event, source)) return;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    const isText = isPlain && event.key.length === 1;
+    // After a key that waits, keys are of the same series: a focused button does not take them.
+    const follows = this.waitingKeys > 0 && (isText || (isPlain && SERIES_KEYS.includes(event.key)));
+    if (!follows && !(isText && this.actions.busy) && !this.actionOf(event, source)) return;
     event.preventDefault();
-    if (!event.repeat || REPEATABLE.includes(event.key)) this.actions.add(() => this.performKey(event, source));
+    if (event.repeat && !REPEATABLE.includes(event.key)) return;
+    this.waitingKeys += 1;
+    this.actions.add(() =>
+      this.performKey(event, follows ? null : source).finally(() => {
+        this.waitingKeys -= 1;
+      }),
+    );
   }
 
   /**
@@ -565,7 +576,7 @@ class FocusView {
    * Perform the action of a key, or type it into the note if a key before it has opened the note.
    *
    * @param {KeyboardEvent} event
-   * @param {EventTarget} source
+   * @param {EventTarget | null} source
    */
   async performKey(event, source) {
     const { note } = this;
@@ -584,7 +595,7 @@ class FocusView {
    * Return the action of a key, or null if it has none here.
    *
    * @param {KeyboardEvent} event
-   * @param {EventTarget} source
+   * @param {EventTarget | null} source
    * @returns {(() => unknown) | null}
    */
   actionOf({ key, ctrlKey, metaKey, altKey, shiftKey }, source) {

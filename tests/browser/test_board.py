@@ -128,9 +128,11 @@ def test_second_tab_has_its_own_focus(context: BrowserContext, page: Page, studi
     other = context.new_page()
     other.goto(studio)
     other.wait_for_selector(".turns .reply:not(:empty)")
-    other.locator(".tile:not(.selected)").first.click()
-    other.wait_for_selector(".turns .reply")
-    assert focused_document(other) != shown
+    tile = other.locator(".tile:not(.selected)", has_not_text=shown).first
+    wanted = tile.locator(".id").inner_text()
+    tile.click()
+    other.locator(".columns .panel-head .mono", has_text=wanted).wait_for()
+    assert wanted != shown
     assert focused_document(page) == shown
     wait_for_more_text(page, reply_text(page))
 

@@ -195,6 +195,34 @@ def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(browser: 
         context.close()
 
 
+def test_a_button_takes_no_key_of_a_series_that_began_while_loading(browser: Browser, tmp_path: Path) -> None:
+    path = tmp_path / "one.duckdb"
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(fill, path, 1).result()
+    with studio(tmp_path, "--project", str(path)) as running:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        context.set_default_timeout(SLOW)
+        page = context.new_page()
+        page.route("**/moot/review*", lambda _: None)  # no answer
+        page.goto(running.entrance)
+        page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+        page.locator(".review-focus .columns").wait_for()
+        page.get_by_test_id("stMain").get_by_role("button", name="Settings").focus()
+        page.keyboard.press("n")
+        page.keyboard.type("a note")
+        for key in ("Escape", "2", "Enter"):
+            page.keyboard.press(key)
+        page.unroute("**/moot/review*")
+        wait_for_done(page, 1, 1)
+        page.locator(".save-state.saved").wait_for()
+        running.kill()
+        context.close()
+    with Project.open(path) as project:
+        made = project.store.events.all(kinds=["review", "mark", "review_status"])
+        assert {("b", True), ("note", "a note")} <= {(event.item, event.after) for event in made}
+        assert made[0].after == "Submitted"
+
+
 def review_as(page: Page, name: str) -> None:
     """Change the reviewer under Settings."""
     page.get_by_test_id("stMain").get_by_role("button", name="Settings").click()
