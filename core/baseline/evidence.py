@@ -3,12 +3,12 @@
 The built-in model argues from this evidence, and the trained classifier starts from it. A label's words come from two
 sources. Its author listed its keywords and its name; the words of its description and of its include examples are
 derived. A listed word carries its label, and so does a common word of an aspect of its name ("price"). Derived words
-carry a label that has (almost) no keywords; beside a list they only support it, because most words of a definition name
-what an aspect is found on ("how clean the rooms are").
+carry a label that has few keywords; beside a list they only support it, because many words of a definition name what an
+aspect is found on ("how clean the rooms are").
 
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
 examples, about another place, about something that was not tried, in a question for information, or in quoted labels.
-A doubted hit does not carry a label.
+A doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Literal, TypeAlias
 
 from core.baseline.word_forms import (
@@ -38,72 +38,48 @@ from core.baseline.word_forms import (
 from core.classifier.classifier import Example
 from core.codebook import Codebook, Kind, Label, normalise
 
-Source: TypeAlias = Literal["keyword", "name", "common", "description", "include", "idiom"]
+Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example", "idiom"]
 Span: TypeAlias = tuple[int, int]
+Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
+"""An exclude example of a label: its text, and the forms of each of its content words."""
 
-# -- Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
-
-WEIGHTS: Mapping[Source, float] = {
-    "keyword": 1.0, "name": 1.0, "common": 0.8, "description": 0.8, "include": 0.5, "idiom": 0.0
-}  # fmt: skip
-"""Weight of a word by its source.
-
-A common word of an aspect of that name was listed, but not by this author. A description is about its label; half of
-an example's words are incidental.
-"""
-PART_FACTOR = 0.65
-"""Factor for one word of a phrase ("list" of "wine list"): 0.8 x 0.65 just reaches ``THRESHOLD``."""
-FRAME_FACTOR = 0.45
-"""Factor for the subject of "how clean the rooms are": 0.8 x 0.45 stays below ``THRESHOLD``, so it never carries."""
-FURTHER_FACTOR = 0.5
-"""Factor for each further word beside the strongest: words of one label often occur together, so they tell less."""
-DOUBTED_FACTOR = 0.2
-"""Factor for a doubted hit: it ranks above no hit and below everything else."""
-THRESHOLD = 0.5
-"""Score from which a label is present: half of a listed word."""
-SUPPORT_LIMIT = 0.35
-"""Highest score of a label without a word that carries it; below ``THRESHOLD``, but visibly uncertain."""
-SHORT_LIST = 5
-"""Labels with fewer keywords than this rest on all derived words too: such a list cannot cover the usual words."""
-FULL_LIST = 20
-"""Labels with fewer keywords than this still rest on the words of their description, which the list may have forgotten.
-
-Words of examples, half of which are incidental, and the subject of "how clean the rooms are" only support a label from
-``SHORT_LIST`` keywords on.
-"""
+# Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
+DERIVED_WEIGHT = 0.6  # above THRESHOLD, so that a derived word is enough where nothing is listed
+WEAK_FACTOR = 0.25  # of doubted and supporting hits: they rank above no hit and stay below THRESHOLD
+FURTHER_FACTOR = 0.5  # of each word beside the strongest: words of one label often occur together, so they tell less
+THRESHOLD = 0.5  # score from which a label is present: half of a listed word
+# Slope of the probability over the score: 0.12 without a word, 0.5 at the threshold, 0.88 for one listed word. Measured
+# shares of present labels, on 800 restaurant sentences and 96 hotel reviews: 0.06 to 0.11 without a word, 0.67 to 0.79
+# with one listed word, 0.77 to 0.95 with more. The classifier corrects the rest.
 STEEPNESS = 4.0
-"""Slope of the probability over the score: 0.12 without a word, 0.5 at the threshold, 0.88 for one listed word.
+CHOICE_SMOOTHING = (
+    0.25  # added to the weight of every label of a choice: one listed word makes its label 5 times as likely
+)
 
-Measured shares of present labels, on 800 restaurant sentences and 96 hotel reviews: 0.06 to 0.11 without a word, 0.67
-to 0.79 with one listed word, 0.77 to 0.95 with more. The classifier corrects the rest.
-"""
+# Words of examples, half of which are incidental, carry a label with fewer keywords than SHORT_LIST; words of the
+# description one with fewer than FULL_LIST, because such a list may have forgotten some.
+SHORT_LIST = 5
+FULL_LIST = 20
 
-CHOICE_SMOOTHING = 0.25
-"""Weight of every label of a choice: one listed word makes its label five times as likely as one without a word."""
-
-NO_LABEL = -1
-"""Label number of an idiom."""
-MAX_PHRASE_WORDS = 3
-"""Most words of a derived phrase."""
-MAX_WORD_GAP = 3
-"""Most characters between the words of a phrase."""
+NO_LABEL = -1  # label number of an idiom
+MAX_PHRASE_WORDS = 3  # of a derived phrase
+MAX_WORD_GAP = 3  # characters between the words of a phrase
 MAX_QUOTE_CHARACTERS = 160
-"""Most characters of a quote."""
-MIN_CLAUSE_CHARACTERS = 24
-"""A piece between commas shorter than this is joined with its neighbour."""
+MIN_CLAUSE_CHARACTERS = 24  # a clause is not cut at a comma closer to its ends
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token."""
+    """A word or phrase that indicates a label (by number). ``pattern`` has the admissible forms of each token.
+
+    ``carries`` is False for a derived word that only supports its label.
+    """
 
     label: int
     text: str
     source: Source
-    weight: float
     pattern: tuple[frozenset[str], ...]
     carries: bool = True
-    """False for a derived word beside a list of keywords, which only supports its label."""
 
     @cached_property
     def key(self) -> frozenset[str]:
@@ -111,18 +87,10 @@ class Term:
         alone = len(self.pattern) == 1
         return self.pattern[0] if alone else frozenset({" ".join(min(step) for step in self.pattern)})
 
-    @property
+    @cached_property
     def listed(self) -> bool:
         """True if the codebook's author listed it: a keyword or the label's name."""
         return self.source in ("keyword", "name")
-
-
-@dataclass(frozen=True, slots=True)
-class Exclusion:
-    """An exclude example of a label: its text, and the forms of each of its content words."""
-
-    text: str
-    words: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,37 +124,31 @@ _FRAME = re.compile(
 @lru_cache(maxsize=64)
 def lexicon_of(codebook: Codebook) -> Lexicon:
     """Return the lexicon of a codebook; the same object for an equal codebook."""
-    labels = codebook.labels
-    common = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
-    listed = [term for number, label in enumerate(labels) for term in _listed(number, label, codebook.kind)]
-    derived = [
-        term
-        for number, label in enumerate(labels)
-        for term in (*_derived(number, label), *(_common(number, codebook) if codebook.kind != "rating" else ()))
-        if term.key.isdisjoint(common)  # words of the unit and the domain are in every document
-    ]
-    owners: dict[str, set[int]] = {}
+    labels, numbers = codebook.labels, range(len(codebook.labels))
+    everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
+    listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
+    derived = [term for number in numbers for term in (*_derived(number, labels[number]), *_common(number, codebook))]
+    owners: dict[str, set[int]] = defaultdict(set)
     for term in listed:
         for form in term.key:
-            owners.setdefault(form, set()).add(term.label)
-    sharing = Counter(form for number in range(len(labels)) for form in _all_forms(derived, number))
+            owners[form].add(term.label)
+    sharing = Counter(form for _, form in {(term.label, form) for term in derived for form in term.key})
     terms = list(listed)
     for term in derived:
-        if all(term.label in owners.get(form, {term.label}) for form in term.key):
-            # A word of several definitions counts for each in part, and not where another label lists it.
-            share = max(sharing[form] for form in term.key)
-            terms.append(replace(term, weight=term.weight / share))
-    usable = tuple(any(term.label == number for term in terms) for number in range(len(labels)))
+        # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
+        if term.key.isdisjoint(everywhere) and all(owners[form] <= {term.label} for form in term.key):
+            shared = any(sharing[form] > 1 for form in term.key)  # a word of several definitions decides for none
+            terms.append(replace(term, carries=term.carries and not shared))
+    usable = tuple(any(term.label == number for term in terms) for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
-    index: dict[str, dict[tuple[int, frozenset[str]], Term]] = {}
-    for term in sorted(terms, key=lambda term: (not term.carries, -term.weight)):
+    index: dict[str, dict[tuple[int, frozenset[str]], Term]] = defaultdict(dict)
+    for term in sorted(terms, key=lambda term: (not term.listed, not term.carries)):
         for form in term.pattern[0]:  # of the single words of a label that a token fits, only the strongest is a hit
-            place = (term.label, term.key if len(term.pattern) > 1 else frozenset())
-            index.setdefault(form, {}).setdefault(place, term)
+            index[form].setdefault((term.label, term.key if len(term.pattern) > 1 else frozenset()), term)
     return Lexicon(
         codebook,
         {form: tuple(known.values()) for form, known in index.items()},
-        tuple(tuple(_exclusions(label, common)) for label in labels),
+        tuple(tuple(_exclusions(label, everywhere)) for label in labels),
         usable,
     )
 
@@ -195,18 +157,14 @@ def changed_words(before: Lexicon, after: Lexicon) -> frozenset[str]:
     """Return the words of which a text must contain one to have other evidence in ``after`` than in ``before``."""
     found = {word for word in {*before.index, *after.index} if before.index.get(word) != after.index.get(word)}
     excluded = [{(n, each) for n, own in enumerate(book.exclusions) for each in own} for book in (before, after)]
-    return frozenset(found.union(*(step for _, each in excluded[0] ^ excluded[1] for step in each.words)))
-
-
-def _all_forms(terms: Sequence[Term], number: int) -> set[str]:
-    return {form for term in terms if term.label == number for form in term.key}
+    return frozenset(found.union(*(step for _, (_, words) in excluded[0] ^ excluded[1] for step in words)))
 
 
 def _terms(label: int, text: str, source: Source) -> Iterator[Term]:
     """Yield the term for a listed text; none if it has no word to look for."""
     found = [token for token, _, _ in tokens(text)]
     if found and (len(found) > 1 or found[0] not in FUNCTION_WORDS):
-        yield Term(label, text, source, WEIGHTS[source], tuple(map(forms, found)))
+        yield Term(label, text, source, tuple(map(forms, found)))
 
 
 def _listed(number: int, label: Label, kind: Kind) -> Iterator[Term]:
@@ -235,7 +193,7 @@ def _common(number: int, codebook: Codebook) -> Iterator[Term]:
     label = codebook.labels[number]
     others = (other.name for other in codebook.labels if other.id != label.id)
     words, listed = starters(label.name, others), {normalise(keyword) for keyword in label.keywords}
-    if 2 * sum(normalise(word) in listed for word in words) < len(words):
+    if codebook.kind != "rating" and 2 * sum(normalise(word) in listed for word in words) < len(words):
         counted, whole = " ".join(_counted(label.description)), " ".join((label.description, *label.exclude))
         denied = {word for word, _, _ in tokens(whole)}.difference(word for word, _, _ in tokens(counted))
         for term in (term for word in words for term in _terms(number, word, "common")):
@@ -251,45 +209,41 @@ def _counted(description: str) -> Iterator[str]:
 
 
 def _derived(number: int, label: Label) -> Iterator[Term]:
-    listed, full = len(label.keywords), WEIGHTS["description"]
-    parts: list[tuple[Source, str, float, int]] = [
-        ("include", text, WEIGHTS["include"], SHORT_LIST) for text in label.include
+    """Yield the words and phrases of a definition."""
+    texts: list[tuple[Source, str, bool]] = [
+        ("example", text, len(label.keywords) < SHORT_LIST) for text in label.include
     ]
     for sentence in _counted(label.description):
-        frames = [match.span("subject") for match in _FRAME.finditer(sentence)]
-        between = pairwise([(0, 0), *frames, (len(sentence), len(sentence))])
-        parts += [("description", sentence[last:first], full, FULL_LIST) for (_, last), (first, _) in between]
-        parts += [("description", sentence[first:last], full * FRAME_FACTOR, SHORT_LIST) for first, last in frames]
-    for source, text, weight, limit in parts:
-        carries = listed < limit
+        own = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
+        texts.append(("definition", own, len(label.keywords) < FULL_LIST))
+        texts += [("definition", match["subject"], False) for match in _FRAME.finditer(sentence)]
+    for source, text, carries in texts:
         for phrase in _phrases(text):
             if 1 < len(phrase) <= MAX_PHRASE_WORDS:
-                yield Term(number, " ".join(phrase), source, weight, tuple(map(forms, phrase)), carries)
-            alone = len(phrase) == 1 or source == "include"
+                yield Term(number, " ".join(phrase), source, tuple(map(forms, phrase)), carries)
             for word in phrase:
-                yield Term(number, word, source, weight * (1.0 if alone else PART_FACTOR), (forms(word),), carries)
+                yield Term(number, word, source, (forms(word),), carries)
 
 
 def _phrases(text: str) -> Iterator[list[str]]:
     """Yield runs of content words; a run ends at a mark, a function word or a generic word."""
     for chunk in _CHUNK.split(text):
-        run: list[str] = []
-        for word, _, _ in tokens(chunk):
-            bare = word.isdigit() or (len(word) < 2 and word.isascii())
-            if word not in FUNCTION_WORDS and word not in GENERIC_WORDS and not bare:
-                run.append(word)
-            elif run:
-                yield run
-                run = []
-        if run:
-            yield run
+        words = [word for word, _, _ in tokens(chunk)]
+        for is_content, run in groupby(words, _is_content):
+            if is_content:
+                yield list(run)
 
 
-def _exclusions(label: Label, common: frozenset[str]) -> Iterator[Exclusion]:
+def _is_content(word: str) -> bool:
+    bare = word.isdigit() or (len(word) < 2 and word.isascii())
+    return word not in FUNCTION_WORDS and word not in GENERIC_WORDS and not bare
+
+
+def _exclusions(label: Label, everywhere: frozenset[str]) -> Iterator[Exclusion]:
     for example in label.exclude:
-        words = dict.fromkeys(word for phrase in _phrases(example) for word in phrase if word not in common)
+        words = dict.fromkeys(word for phrase in _phrases(example) for word in phrase if word not in everywhere)
         if words:
-            yield Exclusion(example, tuple(forms(word) for word in words))
+            yield example, tuple(map(forms, words))
 
 
 # -- Clauses, which are quoted and compared with examples
@@ -305,28 +259,16 @@ def clauses_of(text: str) -> Iterator[Span]:
     Clauses are cut at ends of sentences, and at commas and "but" if the pieces are long enough. They are also cut at
     characters that would break a quote or start JSON: line breaks, double quotation marks, braces.
     """
-    for start, end in _pieces(text, 0, len(text), _END):
-        clause: Span | None = None
-        for piece in _pieces(text, start, end, _JOINT):
-            if clause is None:
-                clause = piece
-            elif min(clause[1] - clause[0], piece[1] - piece[0]) < MIN_CLAUSE_CHARACTERS:
-                clause = (clause[0], piece[1])
-            else:
-                yield clause
-                clause = piece
-        if clause is not None:
-            yield clause
-
-
-def _pieces(text: str, start: int, end: int, mark: re.Pattern[str]) -> Iterator[Span]:
-    at = start
-    for match in mark.finditer(text, start, end):
-        if match.start() > at:
-            yield at, match.start()
-        at = max(at, match.end())
-    if at < end:
-        yield at, end
+    start = 0
+    for mark in (*_END.finditer(text), None):
+        end = mark.start() if mark else len(text)
+        for joint in _JOINT.finditer(text, start, end):
+            if min(joint.start() - start, end - joint.end()) >= MIN_CLAUSE_CHARACTERS:
+                yield start, joint.start()
+                start = joint.end()
+        if end > start:
+            yield start, end
+        start = mark.end() if mark else end
 
 
 def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None = None) -> str:
@@ -418,10 +360,10 @@ class Hit:
     clause: int
     doubt: str
 
-    @property
-    def strength(self) -> float:
-        """The term's weight, reduced by a doubt."""
-        return self.term.weight * (DOUBTED_FACTOR if self.doubt else 1.0)
+    def strength(self, *, doubts: bool = True) -> float:
+        """Return the weight of the term, reduced if the hit is weak. Without ``doubts``, no hit is doubted."""
+        weak = not self.term.carries or (doubts and self.doubt)
+        return (1.0 if self.term.listed else DERIVED_WEIGHT) * (WEAK_FACTOR if weak else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -437,16 +379,23 @@ class Evidence:
     hits: tuple[tuple[Hit, ...], ...]
     foreign: bool
 
+    def strengths(self, label: int, *, doubts: bool = True) -> list[float]:
+        """Return the strength of each word of a label that was hit, the strongest first."""
+        best: dict[frozenset[str], float] = {}
+        for hit in self.hits[label]:
+            best[hit.term.key] = max(best.get(hit.term.key, 0.0), hit.strength(doubts=doubts))
+        return sorted(best.values(), reverse=True)
+
     def score(self, label: int, *, doubts: bool = True) -> float:
         """Return the score of a label; from ``THRESHOLD`` on it is present. Without ``doubts``, no hit is doubted."""
         if not self.hits[label]:
             return 0.0
-        carrying = [hit for hit in self.hits[label] if hit.term.carries and not (doubts and hit.doubt)]
-        return max(_combine(carrying, doubts), min(SUPPORT_LIMIT, _combine(self.hits[label], doubts)))
+        best, *others = self.strengths(label, doubts=doubts)
+        return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
 
     def weight(self, label: int, *, doubts: bool = True) -> float:
         """Return the score of a label that competes with others: every word counts in full."""
-        return sum(_strengths(self.hits[label], doubts))
+        return sum(self.strengths(label, doubts=doubts))
 
     def ranked(self, *, doubts: bool = True) -> list[int]:
         """Return the labels with a hit by weight of their words, number of words, and first position in the text."""
@@ -462,7 +411,7 @@ class Evidence:
 
     def best(self, label: int) -> list[Hit]:
         """Return the label's hits, the strongest first."""
-        return sorted(self.hits[label], key=lambda hit: (-hit.strength, hit.start))
+        return sorted(self.hits[label], key=lambda hit: (-hit.strength(), hit.start))
 
     def quote(self, hit: Hit) -> str:
         """Return the clause around a hit as in the text, without a line break or double quotation mark."""
@@ -471,19 +420,6 @@ class Evidence:
     def word(self, hit: Hit) -> str:
         """Return the words that were hit, in lower case."""
         return " ".join(self.text[hit.start : hit.end].lower().split())
-
-
-def _strengths(hits: Sequence[Hit], doubts: bool) -> list[float]:
-    best: dict[frozenset[str], float] = {}
-    for hit in hits:
-        best[hit.term.key] = max(best.get(hit.term.key, 0.0), hit.strength if doubts else hit.term.weight)
-    return sorted(best.values(), reverse=True)
-
-
-def _combine(hits: Sequence[Hit], doubts: bool) -> float:
-    """Return the strength of the best word in full and of every other word in part."""
-    ranked = _strengths(hits, doubts)
-    return ranked[0] + FURTHER_FACTOR * sum(ranked[1:]) if ranked else 0.0
 
 
 _Match: TypeAlias = tuple[Term, int, int]
@@ -530,7 +466,7 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
             at, to = (bisect_left(starts, edge) for edge in clauses[clause])
             words = frozenset(word for word, _, _ in found[at:to])
             alike = next((each for each in lexicon.exclusions[term.label] if _is_like(each, term, words)), None)
-            doubt = f"used as in the exclude example: {_plain(alike.text)}" if alike else ""
+            doubt = f"used as in the exclude example: {_plain(alike[0])}" if alike else ""
         doubt = doubt or _phrase_doubt(lexicon, term, longer)
         if not doubt and start and text[start - 1] == "#":
             doubt = _QUOTED.reason
@@ -581,16 +517,10 @@ def _phrase_doubt(lexicon: Lexicon, term: Term, longer: Sequence[Term]) -> str:
 
 
 def _is_like(exclusion: Exclusion, term: Term, words: frozenset[str]) -> bool:
-    """Return True if a clause is similar to an exclude example.
-
-    For a hit on a word of the example, at least half of its other words must occur. For another hit on a derived word,
-    at least three quarters of two or more words must occur.
-    """
-    others = [forms for forms in exclusion.words if all(forms.isdisjoint(step) for step in term.pattern)]
+    """Return True if a hit is on a word of an exclude example, and half of its other words are in the clause."""
+    others = [forms for forms in exclusion[1] if all(forms.isdisjoint(step) for step in term.pattern)]
     shared = sum(not forms.isdisjoint(words) for forms in others)
-    if len(others) < len(exclusion.words):
-        return shared * 2 >= len(others) if others else len(term.pattern) == 1
-    return not term.listed and len(others) > 1 and shared * 4 >= len(others) * 3
+    return len(others) < len(exclusion[1]) and shared * 2 >= len(others)
 
 
 def _plain(text: str) -> str:
@@ -640,7 +570,7 @@ def example(codebook: Codebook, text: str) -> Example:
     words: dict[str, float] = {}
     for hit in (hit for own in found.hits for hit in own):
         name = hit.term.text.lower()
-        words[name] = max(words.get(name, 0.0), DOUBTED_FACTOR if hit.doubt else 1.0)
+        words[name] = max(words.get(name, 0.0), WEAK_FACTOR if hit.doubt else 1.0)
     numbers = range(len(lexicon.usable))
     if codebook.kind == "multilabel":
         prior = tuple(STEEPNESS * (found.score(number) - THRESHOLD) for number in numbers)

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from core.baseline.evidence import (
     MAX_QUOTE_CHARACTERS,
-    THRESHOLD,
     Lexicon,
     Source,
     Term,
@@ -30,7 +29,7 @@ from core.baseline.word_forms import FUNCTION_WORDS, GENERIC_WORDS, forms, token
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 
-ProposalSource: TypeAlias = Literal["definition", "example", "common", "texts"]
+ProposalSource: TypeAlias = Source | Literal["texts"]
 LEAST_DOCUMENTS = 2
 """Documents that a proposed word must occur in; a word of one text says little about the others."""
 LEAST_SHARE = 0.5
@@ -68,7 +67,6 @@ class _Clause:
         return {term.label for term in self.terms}
 
 
-_SOURCES: Mapping[Source, ProposalSource] = {"common": "common", "include": "example"}
 _Found: TypeAlias = tuple[int, str, ProposalSource, set[int], set[int]]
 """Label number, word, source, the numbers of the clauses with the word, and of those with another word of the label."""
 
@@ -104,12 +102,12 @@ def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
     together: dict[Term, set[int]] = defaultdict(set)
     for place, clause in enumerate(clauses):
         for term in clause.terms:
-            if not term.listed and term.weight >= THRESHOLD:
+            if not term.listed:
                 places[term].add(place)
                 if any(other.label == term.label and other.key.isdisjoint(term.key) for other in clause.terms):
                     together[term].add(place)
     for term, found in places.items():
-        yield term.label, term.text, _SOURCES.get(term.source, "definition"), found, together[term]
+        yield term.label, term.text, term.source, found, together[term]
 
 
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:

@@ -64,31 +64,31 @@ def test_clauses_end_at_punctuation_and_short_pieces_are_joined() -> None:
     assert [text[start:end] for start, end in clauses_of(text)] == [
         "Pizza, pasta, and wine",
         " The room was large enough for us",
-        "but the bathroom was in a bad state ",
+        " but the bathroom was in a bad state ",
         "yes",
         "End",
     ]
 
 
-def weights(*labels: Label, unit: str = "text") -> list[dict[str, float]]:
+def derived(*labels: Label, unit: str = "text") -> list[dict[str, bool]]:
+    """Return for each label its words, True for those that carry it alone."""
     terms = {term for found in lexicon_of(Codebook(unit=unit, labels=labels)).index.values() for term in found}
-    return [{term.text: term.weight for term in terms if term.label == number} for number in range(len(labels))]
+    return [{term.text: term.carries for term in terms if term.label == number} for number in range(len(labels))]
 
 
 def test_words_are_derived_from_a_definition() -> None:
-    (food, _) = weights(
+    (food, _) = derived(
         Label(
             name="A", description="Pizza, fresh fruit and what guests say of the review.", include=("my soup was cold",)
         ),
         Label(name="B", keywords=("pizza",)),
     )
-    assert food["fresh fruit"] == food["soup"] + 0.3 == pytest.approx(0.8)
-    assert 0 < food["fruit"] < food["fresh fruit"]
+    assert {"fresh fruit", "fresh", "fruit", "soup", "cold"} <= set(food)
     assert not {"pizza", "guests", "say", "review", "my", "a"} & set(food)
 
 
 def test_negated_words_of_a_description_are_ignored() -> None:
-    (menu,) = weights(
+    (menu,) = derived(
         Label(
             name="List", description="The offer, not the dishes; drinks do not count. Fees are not prices: set meals."
         )
@@ -96,15 +96,15 @@ def test_negated_words_of_a_description_are_ignored() -> None:
     assert set(menu) == {"list", "offer", "set meals", "set", "meals"}
 
 
-def test_words_shared_with_other_definitions_or_the_unit_have_less_weight() -> None:
-    one, two, three = weights(
+def test_words_shared_with_other_definitions_only_support() -> None:
+    one, two, three = derived(
         Label(name="A", description="rooms, lamps, hotels"),
         Label(name="B", description="rooms, chairs"),
         Label(name="C", description="doors"),
         unit="hotel review",
     )
-    assert 0 < one["rooms"] < one["lamps"] == two["chairs"] == three["doors"]
     assert "hotels" not in one
+    assert (one["rooms"], one["lamps"], two["chairs"], three["doors"]) == (False, True, True, True)
 
 
 def test_derived_word_only_supports_a_list_of_keywords() -> None:
@@ -118,6 +118,7 @@ def test_derived_word_only_supports_a_list_of_keywords() -> None:
     }  # fmt: skip
 
 
-def test_subject_of_a_how_clause_has_less_weight() -> None:
-    (label,) = weights(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
-    assert label["clean"] == label["dusty"] == label["lamps"] > 0.5 > label["rooms"] == label["halls"]
+def test_subject_of_a_how_clause_only_supports() -> None:
+    (label,) = derived(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
+    assert {word for word, carries in label.items() if not carries} == {"rooms", "baths", "halls"}
+    assert {"clean", "dusty", "lamps"} <= set(label)
