@@ -6,6 +6,7 @@ from socket import socket
 import streamlit as st
 from starlette.middleware import Middleware
 from streamlit import config
+from streamlit.components.v2 import manifest_scanner
 from streamlit.web import bootstrap
 
 from app import components, context, preload
@@ -48,6 +49,8 @@ def serve(listener: socket) -> None:
     """
     import uvicorn
 
+    # Streamlit would search all installed packages for components; Moot declares its own.
+    manifest_scanner.scan_component_manifests = lambda *_, **__: []
     bootstrap.load_config_options({"server.port": listener.getsockname()[1]})
     settings = uvicorn.Config(
         asgi,

@@ -18,6 +18,7 @@ from core.services.guided_path import Overview
 
 APP = Path(__file__).parent
 
+preload.wait_until_ready()
 st.set_page_config(
     page_title="Moot", page_icon=str(APP / "static" / "logo-icon.svg"), layout="wide", initial_sidebar_state=216
 )

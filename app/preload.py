@@ -1,7 +1,8 @@
-"""Loading of slow libraries after the first page, and prefetching of the evaluation.
+"""Loading of slow libraries in a thread, and prefetching of the evaluation.
 
-A thread loads the libraries once the first page is drawn, so that neither the start nor a later click waits for them. A
-page that imports one of them meanwhile waits for Python's lock on that library. So that no thread sees a half
+The thread first loads what the first page needs, while the browser loads Streamlit's own scripts on another processor.
+Once the first page is drawn, it loads the rest, so that neither the start nor a later click waits for it. A page that
+imports one of these libraries meanwhile waits for Python's lock on that library. So that no thread sees a half
 initialised library, the thread imports each under the name that the rest of the code uses, one after the other.
 """
 
@@ -15,7 +16,7 @@ from importlib import import_module
 
 from core.services.session import ProjectSession
 
-AT_START = ("narwhals.stable.v1", "pandas")
+BEFORE_PAGES = ("narwhals.stable.v1", "pandas")
 """Libraries that two threads must not import at once. The modules of narwhals (part of Altair and scikit-learn) import
 each other, so that the threads would wait for each other. Altair uses pandas as soon as another thread begins to import
 it."""
@@ -26,15 +27,16 @@ LIBRARIES = (
 DELAY_SECONDS = 2.0
 """Seconds in which the browser draws the first page, for which it needs a processor as well."""
 
+_ready = threading.Event()
+_ready.set()  # without ``running``, as in tests, a page loads what it needs itself
 _page_drawn = threading.Event()
 _stopping = threading.Event()
 
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Load the libraries in a thread, ``DELAY_SECONDS`` after ``note_page``."""
-    for name in AT_START:
-        import_module(name)
+    """Load what the first page needs in a thread, and ``DELAY_SECONDS`` after ``note_page`` the other libraries."""
+    _ready.clear()
     thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     try:
@@ -45,12 +47,27 @@ def running() -> Iterator[None]:
         thread.join(5)  # a thread that still runs at the end of the interpreter keeps objects of libraries
 
 
+def wait_until_ready() -> None:
+    """Wait until what the first page needs is loaded."""
+    _ready.wait()
+
+
 def note_page() -> None:
     """Note that a page is drawn."""
     _page_drawn.set()
 
 
 def _load() -> None:
+    try:
+        for name in BEFORE_PAGES:
+            import_module(name)
+        from core.services.authors import files as author_files
+        from core.services.data import sample_projects
+
+        sample_projects.sample_cards()
+        author_files.sample_card()
+    finally:
+        _ready.set()
     _page_drawn.wait()
     _stopping.wait(DELAY_SECONDS)
     for name in LIBRARIES:

@@ -10,6 +10,8 @@ import sys, threading
 from app import preload
 def loaded(names): return [name for name in names if name in sys.modules]
 with preload.running():
+    preload.wait_until_ready()
+    assert loaded(preload.BEFORE_PAGES) == list(preload.BEFORE_PAGES)
     assert not loaded(preload.LIBRARIES), "the first page does not wait for them"
     preload.note_page()
     from scipy.stats import binom  # modules that a page imports meanwhile are complete

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Annotated, Any
@@ -214,6 +215,7 @@ def _gold(desk: Desk, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
     return found
 
 
+@cache
 def sample_card() -> SampleCard:
     """Return the sample chats as shown on Home."""
     folder = resources.folder("sample_data")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from core import resources
@@ -33,6 +34,7 @@ class SampleCard:
         return f"{self.documents} {self.sample.unit}, {format_count(len(self.codebook.labels), noun)}{kind}"
 
 
+@cache
 def sample_cards() -> tuple[SampleCard, ...]:
     """Return the samples that are installed."""
     folder = resources.folder("sample_data")
