@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -11,6 +12,7 @@ from core.baseline.evidence import changed_words, lexicon_of
 from core.baseline.word_forms import tokens
 from core.codebook import Codebook
 from core.formatting import format_count
+from core.stats.counts import Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +87,14 @@ def _words(texts: tuple[str, ...]) -> list[frozenset[str]]:
 
 
 def _macro_f1(known: Known, selected: Sequence[frozenset[str]]) -> float:
-    """Return the mean F1 of the labels that are present or selected in a document, 0 without any."""
-    both: dict[str, int] = {}
-    either: dict[str, int] = {}
-    for (_, present), own in zip(known, selected, strict=True):
-        for label, right in present.items():
-            either[label] = either.get(label, 0) + right + (label in own)
-            both[label] = both.get(label, 0) + (right and label in own)
-    scores = [2 * both[label] / total for label, total in either.items() if total]
+    """Return the mean F1 of the labels that are present in a document, 0 without any."""
+    cells = Counter(
+        (label, is_present, label in own)
+        for (_, present), own in zip(known, selected, strict=True)
+        for label, is_present in present.items()
+    )
+    counts = (
+        Counts(cells[id, True, True], cells[id, False, True], cells[id, True, False]) for id in {id for id, *_ in cells}
+    )
+    scores = [one.f1 for one in counts if one.f1 is not None]
     return sum(scores) / len(scores) if scores else 0.0
