@@ -14,11 +14,10 @@ from app.widgets import layout
 from core.services import guided_path
 
 Sign: TypeAlias = Literal["rings", "check", "bars", "lines"]
-NO_PAGES: Mapping[str, PageName] = {}
 
 
 def empty(
-    head: str, text: str, pages: Mapping[str, PageName] = NO_PAGES, *, action: str = "", sign: Sign = "rings", key: str
+    head: str, text: str, pages: Mapping[str, PageName] = {}, *, action: str = "", sign: Sign = "rings", key: str
 ) -> bool:
     """Draw an empty state and return True if its ``action`` was pressed.
 

@@ -22,8 +22,6 @@ from core.debate.reading.parse import read
 from core.debate.reading.quotation_marks import Span, outermost, single_quoted
 from core.documents import storable
 
-__all__ = ["locate", "locate_evidence", "quotations"]
-
 MAX_QUOTES = 200
 MAX_QUOTE_CHARACTERS = 4_000
 """Most quotes of one reply, and most characters of each."""
@@ -278,7 +276,15 @@ class Haystack:
         return {name: fold(text, _SWAP) for name, text in self._fields.items()}
 
     def locate(self, quote: str) -> tuple[str, int, int, str]:
-        """Locate one quote; see the function ``locate``."""
+        """Return field, start, end and ``match`` of a quote, such that ``fields[field][start:end]`` is the quoted text.
+
+        The search goes in this order, each step over all fields in order. First the exact characters (``exact``). Then
+        (all ``fuzzy``) the same words after folding case, Unicode forms, quotation marks, dashes and white space, with
+        or without punctuation at the ends; the parts around an ellipsis, in order and at most
+        ``MAX_ELLIPSIS_CHARACTERS`` characters apart; and for 12 characters or more a near-identical passage, extended
+        to whole words. Whole words are preferred to parts of words. An empty quote and one that is not found are
+        ``missing``: no field, -1, -1.
+        """
         quote = quote.strip()
         if not quote:
             return MISSING
@@ -325,18 +331,6 @@ class Haystack:
             return None
         _, name, start, stop = best
         return name, *_to_words(self._fields[name], start, stop), "fuzzy"
-
-
-def locate(quote: str, fields: Mapping[str, str]) -> tuple[str, int, int, str]:
-    """Return field, start, end and ``match`` of a quote, such that ``fields[field][start:end]`` is the quoted text.
-
-    The search goes in this order, each step over all fields in order. First the exact characters (``exact``). Then
-    (all ``fuzzy``) the same words after folding case, Unicode forms, quotation marks, dashes and white space, with or
-    without punctuation at the ends; the parts around an ellipsis, in order and at most ``MAX_ELLIPSIS_CHARACTERS``
-    characters apart; and for 12 characters or more a near-identical passage, extended to whole words. Whole words are
-    preferred to parts of words. An empty quote and one that is not found are ``missing``: no field, -1, -1.
-    """
-    return Haystack(fields).locate(quote)
 
 
 def _whole_words(text: str, wanted: str) -> int:

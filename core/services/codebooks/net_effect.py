@@ -93,8 +93,7 @@ def _macro_f1(known: Known, selected: Sequence[frozenset[str]]) -> float:
         for (_, present), own in zip(known, selected, strict=True)
         for label, is_present in present.items()
     )
-    counts = (
-        Counts(cells[id, True, True], cells[id, False, True], cells[id, True, False]) for id in {id for id, *_ in cells}
-    )
+    labels = {label for label, *_ in cells}
+    counts = [Counts(cells[id, True, True], cells[id, False, True], cells[id, True, False]) for id in labels]
     scores = [one.f1 for one in counts if one.f1 is not None]
     return sum(scores) / len(scores) if scores else 0.0

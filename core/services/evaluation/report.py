@@ -151,6 +151,8 @@ svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-u
 .matrix .same { outline: 1.5px solid #1a1f28; outline-offset: -1.5px; }
 """
 # The label colours of the light theme, in the order of their numbers.
+BESIDE_COUNTS, PER_TABLE = 4, 5
+"""Scores in the first table of labels, beside the counts, and in each further one: as many as a page is wide."""
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
 
 
@@ -319,7 +321,7 @@ def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -
 
 
 def _labels(scores: Scores) -> str:
-    """Return the scores of each label in tables of the width of a page; the counts are in the first one."""
+    """Return the scores of each label in tables of the width of a page."""
     each = metrics.metrics(scores.kind, per_label=True)
     counted = []
     for name, label in scores.labels.items():
@@ -327,15 +329,14 @@ def _labels(scores: Scores) -> str:
         cells = [] if counts is None else [f"{count:,}" for count in (counts.tp, counts.fp, counts.fn, counts.tn)]
         counted.append([name, f"{label.n:,}", *cells])
     names = ["", "n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
+    parts = [each[:BESIDE_COUNTS]] + [each[at : at + PER_TABLE] for at in range(BESIDE_COUNTS, len(each), PER_TABLE)]
     tables = []
-    for start, end in ((0, 4), (4, 9), (9, len(each))):
-        if not (part := each[start:end]):
-            continue
+    for place, part in enumerate(parts):
+        shown = 1 if place else len(names)  # the counts are in the first table
         rows = [
-            [*own, *(_cell(metric, scores.labels[own[0]][metric.key]) for metric in part)]
-            for own in (counted if not start else [row[:1] for row in counted])
+            [*own[:shown], *(_cell(metric, scores.labels[own[0]][metric.key]) for metric in part)] for own in counted
         ]
-        tables.append(_table([*(names if not start else names[:1]), *(metric.name for metric in part)], rows))
+        tables.append(_table([*names[:shown], *(metric.name for metric in part)], rows))
     return "".join(tables)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
-from core.debate.quote_location import locate, locate_evidence, quotations
+from core.debate.quote_location import Haystack, locate_evidence, quotations
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import double_quoted, single_quoted
 
@@ -162,7 +162,7 @@ REVIEW = {
     ],
 )
 def test_quote_is_located_exactly_or_approximately(quote: str, field: str, found: str, match: str) -> None:
-    name, start, end, how = locate(quote, REVIEW)
+    name, start, end, how = Haystack(REVIEW).locate(quote)
     assert (name, REVIEW[name][start:end], how) == (field, found, match)
 
 
@@ -174,31 +174,31 @@ def test_quote_is_located_exactly_or_approximately(quote: str, field: str, found
     ],
 )  # fmt: skip
 def test_absent_quote_is_missing(quote: str) -> None:
-    assert locate(quote, REVIEW) == ("", -1, -1, "missing")
+    assert Haystack(REVIEW).locate(quote) == ("", -1, -1, "missing")
 
 
 def test_whole_words_are_preferred() -> None:
-    assert locate("art", {"text": "A party with art"}) == ("text", 13, 16, "exact")
-    assert locate("ART", {"text": "A party with art"}) == ("text", 13, 16, "fuzzy")
+    assert Haystack({"text": "A party with art"}).locate("art") == ("text", 13, 16, "exact")
+    assert Haystack({"text": "A party with art"}).locate("ART") == ("text", 13, 16, "fuzzy")
 
 
 def test_ellipsis_spans_a_limited_distance() -> None:
     fields = {"text": "It began " + "x" * 300 + " and ended. " + "y" * 900 + " later"}
-    assert locate("It began ... ended", fields)[:3] == ("text", 0, 319)
-    assert locate("It began ... later", fields)[3] == "missing"
+    assert Haystack(fields).locate("It began ... ended")[:3] == ("text", 0, 319)
+    assert Haystack(fields).locate("It began ... later")[3] == "missing"
     # Only the second "It began" is followed closely enough by "ended".
     late = {"text": "It began. " + "x" * 900 + " It began and ended"}
-    assert locate("It began … ended", late)[1] == 911
+    assert Haystack(late).locate("It began … ended")[1] == 911
 
 
 def test_short_document_does_not_match_inside_a_long_quote() -> None:
-    assert locate("the room was nice and the bed was good", {"text": "the room"})[3] == "missing"
-    assert locate("the room was nice!!", {"text": "the room was nise"}) == ("text", 0, 17, "fuzzy")
+    assert Haystack({"text": "the room"}).locate("the room was nice and the bed was good")[3] == "missing"
+    assert Haystack({"text": "the room was nise"}).locate("the room was nice!!") == ("text", 0, 17, "fuzzy")
 
 
 def test_quote_is_missing_without_fields() -> None:
-    assert locate("x", {}) == ("", -1, -1, "missing")
-    assert locate("x", {"text": ""}) == ("", -1, -1, "missing")
+    assert Haystack({}).locate("x") == ("", -1, -1, "missing")
+    assert Haystack({"text": ""}).locate("x") == ("", -1, -1, "missing")
 
 
 def test_evidence_of_a_reply_is_located() -> None:
@@ -247,7 +247,7 @@ def test_quotes_with_escapes_have_no_position_in_the_reply() -> None:
 
 
 def check(quote: str, fields: dict[str, str]) -> tuple[str, int, int, str]:
-    name, start, end, match = locate(quote, fields)
+    name, start, end, match = Haystack(fields).locate(quote)
     if match == "missing":
         assert (name, start, end) == ("", -1, -1)
     else:
@@ -342,5 +342,5 @@ def test_hostile_replies_take_linear_time(piece: str) -> None:
     fields = {"text": "the room was nice and tidy " * 4000}
     start = time.process_time()
     locate_evidence(piece * (100_000 // len(piece)), HOTEL, fields)
-    locate(piece * 200, fields)
+    Haystack(fields).locate(piece * 200)
     assert time.process_time() - start < 15
