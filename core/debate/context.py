@@ -66,6 +66,11 @@ class DebateContext:
         """The form of a reply that decides on the codebook."""
         return DECISION_FORMS[self.settings.codebook.kind]
 
+    @cached_property
+    def _variables(self) -> dict[str, Any]:
+        """The variables that every template may use."""
+        return prompts.variables(self.codebook, self.document, self.settings.templates)
+
     @property
     def params(self) -> Mapping[str, Any]:
         """The parsed parameters of the protocol: a value for each declared parameter."""
@@ -143,8 +148,7 @@ class DebateContext:
         ``template`` defaults to the template of the role's family. ``replies`` are replies of other roles by the name
         of their template variable. ``extra`` are further variables; foreign text in them must be delimited already.
         """
-        values = prompts.variables(self.codebook, self.document, self.settings.templates)
-        values |= {name: _render_replies(given) for name, given in replies.items()}
+        values = self._variables | {name: _render_replies(given) for name, given in replies.items()}
         values |= extra or {}
         return Request(
             role=role,

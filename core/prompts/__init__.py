@@ -165,6 +165,7 @@ def _shipped_texts() -> frozenset[str]:
     return frozenset(path.read_text(encoding="utf-8") for path in resources.folder("prompts").rglob("*.md"))
 
 
+@lru_cache(maxsize=64)
 def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
     thing, things = _THINGS[codebook.kind]
     return {

@@ -14,9 +14,11 @@ import signal
 import sys
 from collections.abc import Mapping
 from functools import lru_cache
+from operator import is_
 from typing import Any, TypeAlias
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError
+from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 Parts: TypeAlias = list[tuple[str, str]]
@@ -30,6 +32,7 @@ MAX_CHARACTERS = 400_000
 
 _PART = re.compile(r"^## (system|user)[ \t]*\n", re.MULTILINE)
 _GLOBALS = ("range", "dict", "cycler", "joiner", "namespace")
+_ABSENT = object()
 
 
 class RenderError(Exception):
@@ -44,8 +47,7 @@ class RenderError(Exception):
 def render_parts(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
     """Return the template's messages, or with ``parts`` False its whole text as one. Raises RenderError."""
     try:
-        pieces = _compiled(text, parts)
-        filled = [(role, _render_within(piece, values)) for role, piece in pieces]
+        filled = [(part.role, part.render(values)) for part in _compiled(text, parts)]
     except TemplateSyntaxError as error:
         raise RenderError(f"{error.message}", error.lineno) from error
     except RecursionError as error:
@@ -82,13 +84,30 @@ def environment() -> ImmutableSandboxedEnvironment:
     return made
 
 
+class _Part:
+    """A compiled part of a template, with its last text: most parts are the same for all documents of a run."""
+
+    def __init__(self, role: str, body: str) -> None:
+        self.role = role
+        self._template = environment().from_string(body)
+        self._template.globals = dict(self._template.globals)  # Jinja copies them every time, and a ChainMap slowly
+        self._names = tuple(find_undeclared_variables(environment().parse(body)))
+        self._last: tuple[list[Any], str] = ([self], "")
+
+    def render(self, values: Mapping[str, Any]) -> str:
+        """Return the text for these values: the last one if it was for the same objects, which nobody changes."""
+        used = [values.get(name, _ABSENT) for name in self._names]
+        last, text = self._last
+        if len(used) != len(last) or not all(map(is_, used, last)):
+            text = _render_within(self._template, values)
+            if not any(isinstance(value, list | dict) for value in used):
+                self._last = used, text
+        return text
+
+
 @lru_cache(maxsize=256)
-def _compiled(text: str, parts: bool) -> list[tuple[str, Template]]:
-    pieces = split(text) if parts else [("", text)]
-    compiled = [(role, environment().from_string(body)) for role, body in pieces]
-    for _, template in compiled:
-        template.globals = dict(template.globals)  # Jinja copies them for every rendering, and a ChainMap slowly
-    return compiled
+def _compiled(text: str, parts: bool) -> list[_Part]:
+    return [_Part(role, body) for role, body in (split(text) if parts else [("", text)])]
 
 
 def _length(value: Any) -> int:

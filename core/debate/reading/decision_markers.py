@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
@@ -103,6 +103,10 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
     rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
     undecided = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
     ending = ("final", *_TRANSLATED_WORDS)
+    nouns = (
+        "aspect", "label", "categor", "topic", "theme", "code", "answer", "choice", "class", "option", "prediction",
+        "decision", "verdict", "stance", "sentiment", "tag",
+    )  # fmt: skip
     acts = (
         "choose",
         "select",
@@ -120,7 +124,7 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
     )
     sorted_ = ("classified", "label", "categor", "annotated", "coded", "marked")
     forms: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
-        ("aspects", present, ("present",)), ("aspects", bare, ("present",)), ("label", named, ("the ", "my ")),
+        ("aspects", present, ("present",)), ("aspects", bare, ("present",)), ("label", named, nouns),
         ("final", final, ending), ("final", heading, ending), ("ratings", rating, ("final",)),
         ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
         ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
@@ -132,6 +136,8 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
 
 
 _LOOK_BACK = 200
+_SHORT = 300
+"""Length of a line in characters from which its markers are not cached."""
 _SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
@@ -192,8 +198,8 @@ class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
     ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces.
-    ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them. ``torn`` is the start of a
-    decision that is cut off at the text's end, or -1.
+    ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them. ``unclosed`` is the start
+    of JSON that the text's end cuts off, or -1.
     """
 
     text: str
@@ -203,8 +209,13 @@ class MarkedReply:
     blocks: tuple[Block, ...]
     doubles: tuple[Span, ...]
     quoted: tuple[Span, ...]
-    torn: int
+    unclosed: int
     rules: _Rules
+
+    @cached_property
+    def torn(self) -> int:
+        """The start of a decision that is cut off at the text's end, or -1."""
+        return max(self.unclosed, _beginning(self.lines))
 
     @cached_property
     def weak(self) -> tuple[Marker, ...]:
@@ -276,12 +287,17 @@ def without_reasoning(text: str) -> str:
     """
     while match := _THOUGHTS.match(text):
         text = text[match.end() :]
-    closing = _END_OF_THOUGHT.search(text)
+    closing = _END_OF_THOUGHT.search(text) if "</" in text else None
     return text[closing.end() :] if closing else text
 
 
-_WHITE = re.compile(r"[^\S\n ]|[*`\u200b\u200e\u200f\ufeff]")
-_BREAKS = str.maketrans(dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n") | {"：": ":", "＃": "#"})
+_PLAIN = str.maketrans(
+    dict.fromkeys("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", "\n")
+    | dict.fromkeys("\t\r\x1f\xa0\u1680\u202f\u205f\u3000*`\u200e\u200f\ufeff", " ")
+    | dict.fromkeys(map(chr, range(0x2000, 0x200C)), " ")
+    | {"：": ":", "＃": "#"}
+)
+"""Line breaks as line ends; other white space, marks without width and emphasis as spaces."""
 
 
 def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
@@ -314,7 +330,7 @@ def _rules(codebook: Codebook) -> _Rules:
 def _opened(text: str, rules: _Rules) -> MarkedReply:
     text = without_reasoning(text)
     blocks, unclosed = find_json_blocks(text)
-    lines = _WHITE.sub(" ", re.sub(r"\r(?!\n)", "\n", text).translate(_BREAKS))
+    lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)
     doubles = double_quoted(lines)
     quoted = outermost(doubles)
@@ -327,7 +343,7 @@ def _opened(text: str, rules: _Rules) -> MarkedReply:
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
         doubles=doubles,
         quoted=quoted,
-        torn=max(unclosed, _beginning(lines)),
+        unclosed=unclosed,
         rules=rules,
     )
 
@@ -342,17 +358,13 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
 
 def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
     markers: list[Marker] = []
-    folded = lines.casefold()
-    for kind, pattern, words in _markers(rules.unit):
-        if (kind in _WEAK) != weak:
-            continue
-        if not any(map(folded.__contains__, words)):
-            continue
-        for match in _matches(pattern, words, lines, folded):
-            groups = match.groupdict()
-            plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
-            start = match.start() + len(match.group()) - len(match.group().lstrip(" >#"))
-            markers.append(Marker(kind, start, match.end(), plain, -1))
+    begin = 0
+    for line in lines.split("\n"):
+        markers += [
+            Marker(kind, begin + start, begin + end, plain, -1)
+            for kind, start, end, plain in (_in_short_line if len(line) < _SHORT else _in_line)(line, rules.unit, weak)
+        ]
+        begin += len(line) + 1
     markers.sort(key=lambda marker: (marker.start, -marker.end))
     kept: list[Marker] = []
     done = void = -1
@@ -370,21 +382,20 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
     return kept
 
 
-def _matches(pattern: re.Pattern[str], words: Sequence[str], lines: str, folded: str) -> Iterator[re.Match[str]]:
-    """Yield the matches of a pattern, which are inside one line and contain one of ``words``."""
-    if len(folded) != len(lines):  # casefolding moved the lines: "ß" is "ss"
-        yield from pattern.finditer(lines)
-        return
-    starts = set()
-    for word in words:
-        at = folded.find(word)
-        while at >= 0:
-            starts.add(lines.rfind("\n", 0, at) + 1)
-            end = lines.find("\n", at)
-            at = folded.find(word, end) if end >= 0 else -1
-    for start in starts:
-        end = lines.find("\n", start)
-        yield from pattern.finditer(lines, start, len(lines) if end < 0 else end)
+def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[Kind, int, int, bool], ...]:
+    """Return kind, start, end and ``plain`` of the markers in a line, before it is known what they mean."""
+    found: list[tuple[Kind, int, int, bool]] = []
+    folded = line.casefold()
+    for kind, pattern, words in _markers(unit):
+        if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
+            for match in pattern.finditer(line):
+                groups = match.groupdict()
+                plain = not any(groups.get(name) for name in ("colon", "mark", "dash")) and "colon" in groups
+                found.append((kind, match.end() - len(match.group().lstrip(" >#")), match.end(), plain))
+    return tuple(found)
+
+
+_in_short_line = lru_cache(maxsize=2048)(_in_line)  # many replies of a run have the same decision
 
 
 def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:

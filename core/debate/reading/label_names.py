@@ -89,15 +89,11 @@ def _pattern(key: str) -> str:
 
 
 def _bounded(keys: list[str]) -> Iterator[str]:
-    """Yield alternatives that match whole words.
-
-    One group has the names that begin like a word, one the others (``.NET``, an emoji, a script without spaces).
-    """
-    for wordlike in (True, False):
-        group = [key for key in keys if _edge(key[0]) == wordlike]
-        if group:
-            ends = "|".join(_pattern(key) + (r"(?!_?[^\W_])" if _edge(key[-1]) else "") for key in group)
-            yield (r"(?<![^\W_])(?<![^\W_]_)" if wordlike else "") + f"(?:{ends})"
+    """Yield alternatives that match whole words; last the names that begin unlike a word (``.NET``, an emoji)."""
+    for key in sorted(keys, key=lambda key: not _edge(key[0])):
+        first = re.escape(key[0])  # first in the pattern, so that the search skips all other characters
+        start = rf"(?<![^\W_]{first})(?<![^\W_]_{first})" if _edge(key[0]) else ""
+        yield first + start + _pattern(key)[len(first) :] + (r"(?!_?[^\W_])" if _edge(key[-1]) else "")
 
 
 def _edge(character: str) -> bool:
