@@ -67,6 +67,67 @@ def options_of(
     """
     shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
+    return {
+        "columnDefs": _columns(codebook, roles, labels, shade, js),
+        "defaultColDef": {
+            "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
+            "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
+            "suppressKeyboardEvent": js("moot.callback('handleKey')"),
+        },
+        "columnTypes": {
+            "moot": {
+                "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')"),
+                "cellRenderer": "box", "editable": False, "resizable": False,
+                "cellClassRules": {"gold": js("moot.callback('isMarked', 'g')"),
+                                   "disputed": js("moot.callback('isMarked', 'd')"),
+                                   "edited": js("moot.callback('isMarked', 'e')")},
+            }
+        },
+        "components": {
+            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
+            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
+        },
+        "context": {
+            "focus": focus,
+            "kind": codebook.kind,
+            **client,
+            "fields": [field for field, _ in labels],
+            "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
+            "boxes": codebook.kind == "multilabel",
+            "all": len(codebook.labels) <= SQUARES,
+            "label_names": {label.id: label.name for label in codebook.labels},
+            "names": [label.name for label in codebook.labels],
+            "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
+        },
+        "getRowId": js("function(p){return p.data._id}"),
+        "onCellClicked": js("moot.listener('handleClick')"),
+        "onGridReady": js("moot.listener('start')"),
+        "onFirstDataRendered": js("moot.listener('fitIds')"),
+        "onGridSizeChanged": js("moot.listener('fitColumns')"),
+        "rowSelection": {
+            "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
+        },
+        "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
+        "rowHeight": LINE,
+        "scrollbarWidth": SCROLLBAR,
+        "headerHeight": _names(codebook),
+        "groupHeaderHeight": GROUPS,
+        "tooltipShowDelay": 700,
+        "suppressCellFocus": False,
+        "animateRows": False,
+        "suppressScrollOnNewData": True,
+        "overlayNoRowsTemplate": "No document matches.",
+    }  # fmt: skip
+
+
+def _columns(
+    codebook: Codebook,
+    roles: Mapping[str, str],
+    labels: list[tuple[str, Label | None]],
+    shade: Mapping[str, str],
+    js: Any,
+) -> list[dict[str, Any]]:
+    """Return the groups of columns: document, labels, gold, a column for each role, and status."""
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
@@ -139,62 +200,11 @@ def options_of(
             ],
         },
     ]  # fmt: skip
-    head = {"headerComponent": "head"}
     for group in columns:
         for column in group["children"]:
-            column.update(head)
+            column["headerComponent"] = "head"
             column.setdefault("headerComponentParams", {"name": column.get("headerName", "")})
-    return {
-        "columnDefs": columns,
-        "defaultColDef": {
-            "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
-            "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
-            "suppressKeyboardEvent": js("moot.callback('handleKey')"),
-        },
-        "columnTypes": {
-            "moot": {
-                "valueGetter": js("moot.callback('getValue')"), "valueSetter": js("moot.callback('setValue')"),
-                "cellRenderer": "box", "editable": False, "resizable": False,
-                "cellClassRules": {"gold": js("moot.callback('isMarked', 'g')"),
-                                   "disputed": js("moot.callback('isMarked', 'd')"),
-                                   "edited": js("moot.callback('isMarked', 'e')")},
-            }
-        },
-        "components": {
-            "box": js("moot.renderer('drawDecision')"), "squares": js("moot.renderer('drawSquares')"),
-            "badge": js("moot.renderer('drawBadge')"), "head": js("moot.renderer('drawHeader')"),
-        },
-        "context": {
-            "focus": focus,
-            "kind": codebook.kind,
-            **client,
-            "fields": [field for field, _ in labels],
-            "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
-            "boxes": codebook.kind == "multilabel",
-            "all": len(codebook.labels) <= SQUARES,
-            "label_names": {label.id: label.name for label in codebook.labels},
-            "names": [label.name for label in codebook.labels],
-            "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
-        },
-        "getRowId": js("function(p){return p.data._id}"),
-        "onCellClicked": js("moot.listener('handleClick')"),
-        "onGridReady": js("moot.listener('start')"),
-        "onFirstDataRendered": js("moot.listener('fitIds')"),
-        "onGridSizeChanged": js("moot.listener('fitColumns')"),
-        "rowSelection": {
-            "mode": "multiRow", "checkboxes": True, "headerCheckbox": True, "enableClickSelection": False,
-        },
-        "selectionColumnDef": {"width": 32, "suppressHeaderMenuButton": True, "resizable": False, "pinned": "left"},
-        "rowHeight": LINE,
-        "scrollbarWidth": SCROLLBAR,
-        "headerHeight": _names(codebook),
-        "groupHeaderHeight": GROUPS,
-        "tooltipShowDelay": 700,
-        "suppressCellFocus": False,
-        "animateRows": False,
-        "suppressScrollOnNewData": True,
-        "overlayNoRowsTemplate": "No document matches.",
-    }  # fmt: skip
+    return columns
 
 
 def disarmed(options: Any) -> Any:
