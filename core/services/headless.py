@@ -12,7 +12,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.formatting import format_count, plural
 from core.runs import RunRow, RunSettings
-from core.services import templates
+from core.services import prompt_templates
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
@@ -37,7 +37,7 @@ def start_runs(
     ``report`` is called with notes on the import. Raises InputError, UsageError and, before anything is stored,
     PromptError for one of the project's templates that cannot be rendered.
     """
-    own = templates.promoted_templates(session)
+    own = prompt_templates.promoted_templates(session)
     check_templates_on(preview.built.documents, planning.build_settings(plan, codebook, 0, session.models, own))
     stored = store_documents(session, preview)
     if conflicts := stored.counts["gold_conflicts"]:
@@ -56,8 +56,8 @@ def start_runs(
 def check_templates_on(documents: Sequence[Document], settings: RunSettings) -> None:
     """Render a run's prompts on the first documents and the longest one, before they are stored. Raises PromptError."""
     longest = longest_document(documents)
-    first = documents[: templates.SAMPLED_DOCUMENTS - 1]
-    templates.check_templates(settings, first if longest is None else [*first, longest])
+    first = documents[: prompt_templates.SAMPLED_DOCUMENTS - 1]
+    prompt_templates.check_templates(settings, first if longest is None else [*first, longest])
 
 
 def extend_run(session: ProjectSession, run_id: str, preview: ImportPreview, limit: int | None) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.services import projects
-from core.services.authors import desk
+from core.services.authors import writing_desk
 from core.services.session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
@@ -82,11 +82,11 @@ def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: 
 
 def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
-    desk.save_settings(session, reading_seconds=0, m=1)
-    author = desk.give_consent(session, "p1")
-    made = desk.submit(session, author, "The report is due tomorrow and not done.")
+    writing_desk.save_settings(session, reading_seconds=0, m=1)
+    author = writing_desk.give_consent(session, "p1")
+    made = writing_desk.submit(session, author, "The report is due tomorrow and not done.")
     (question,) = made.questions
-    desk.answer(session, question.id, author, choice=question.options[0], seconds=6)
+    writing_desk.answer(session, question.id, author, choice=question.options[0], seconds=6)
     at = open_page("authors")
     show(at, "Answer for others")
     at.text_input(key="authors-annotator").set_value("bo").run()
@@ -103,10 +103,10 @@ def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession
     show(at, "Settings")
     at.number_input(key="authors-set-m").set_value(2).run()
     at.text_area(key="authors-set-names").set_value("Zork\n\n Ada ").run()
-    assert (desk.load_settings(session).m, desk.load_settings(session).names) == (2, ("Zork", "Ada"))
+    assert (writing_desk.load_settings(session).m, writing_desk.load_settings(session).names) == (2, ("Zork", "Ada"))
     at.text_area(key="authors-set-catalogue").set_value("- {name: A}").run()
     assert "catalogue" in html(at)
-    assert desk.load_settings(session).catalogue == ""
+    assert writing_desk.load_settings(session).catalogue == ""
 
 
 def test_label_is_opened_on_the_codebook_page(session: ProjectSession) -> None:

@@ -10,7 +10,7 @@ import pytest
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services import projects, templates
+from core.services import projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
@@ -34,8 +34,8 @@ def filled(session: ProjectSession) -> ProjectSession:
     return session
 
 
-def judge_slot() -> templates.Slot:
-    return next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+def judge_slot() -> prompt_templates.Slot:
+    return next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
 
 
 def test_lab_names_missing_documents_and_codebook(session: ProjectSession) -> None:
@@ -91,26 +91,26 @@ def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> Non
 
 def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = templates.template_status(filled, slot, "ecj")
-    templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
+    now = prompt_templates.template_status(filled, slot, "ecj")
+    prompt_templates.save_draft(filled, slot, now.text + "Be brief.\n", now.base)
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
     assert "v1 shipped against the draft, +1 −0 lines" in html(at)
     until_shown(at, "does not read prompts")  # the test runs with the built-in model in every role
     button(at, "Promote draft")
-    assert templates.template_status(filled, slot, "ecj").default.label == "v2"
+    assert prompt_templates.template_status(filled, slot, "ecj").default.label == "v2"
     assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"
-    templates.edit_version(filled, templates.versions(filled, slot, "ecj")[0], slot)
+    prompt_templates.edit_version(filled, prompt_templates.versions(filled, slot, "ecj")[0], slot)
     at.run()
     button(at, "Promote v1 shipped")
-    assert templates.promoted_templates(filled) == {}
+    assert prompt_templates.promoted_templates(filled) == {}
 
 
 def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = templates.template_status(filled, slot, "ecj")
-    templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
+    now = prompt_templates.template_status(filled, slot, "ecj")
+    prompt_templates.save_draft(filled, slot, now.text + "{{ nobody }}", now.base)
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
@@ -124,15 +124,17 @@ def test_draft_with_an_error_shows_its_line_and_is_not_tested(filled: ProjectSes
 
 def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_saved(filled: ProjectSession) -> None:
     slot = judge_slot()
-    now = templates.template_status(filled, slot, "ecj")
+    now = prompt_templates.template_status(filled, slot, "ecj")
     filled.store.documents.add([Document("odd", {"text": "no word of it"})])
-    templates.save_draft(filled, slot, f"{now.text}{{{{ ['friendly'] | select('in', document) | first }}}}", now.base)
+    prompt_templates.save_draft(
+        filled, slot, f"{now.text}{{{{ ['friendly'] | select('in', document) | first }}}}", now.base
+    )
     at = open_page("lab")
     at.session_state["lab_subject"] = slot.slot
     at.run()
     at.button(key="lab-keep").click().run()
     assert "Rendered on document odd." in html(at)
-    assert len(templates.versions(filled, slot, "ecj")) == 1
+    assert len(prompt_templates.versions(filled, slot, "ecj")) == 1
 
 
 def test_held_out_score_is_counted_and_lists_no_documents(filled: ProjectSession) -> None:

@@ -19,9 +19,9 @@ from core.authors.questions import Message, Submission
 from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
-from core.services.authors import desk as desks
 from core.services.authors import files
-from core.services.authors.desk import Desk
+from core.services.authors import writing_desk as desks
+from core.services.authors.writing_desk import Desk
 from core.services.session import ProjectSession
 
 AUTHOR, AGREE, GROUP = "authors-name", "authors-agree", "authors-group"

@@ -11,7 +11,7 @@ from app.widgets.alerts import error_notices
 from app.widgets.common import line, literal
 from core.authors.questions import ABSTENTIONS, AUTHOR, Abstention, Question
 from core.formatting import format_count
-from core.services.authors import desk as desks
+from core.services.authors import writing_desk as desks
 from core.services.session import ProjectSession
 
 TICK = 0.5

@@ -15,8 +15,8 @@ from app.widgets.layout import panel
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
-from core.services.authors import desk as desks
 from core.services.authors import files, report
+from core.services.authors import writing_desk as desks
 from core.services.authors.report import AuthorReport
 from core.services.session import ProjectSession
 

@@ -11,7 +11,7 @@ from app.widgets.alerts import error_notices
 from app.widgets.common import line
 from app.widgets.layout import panel
 from core.authors.questions import MAX_ASKED
-from core.services.authors import desk as desks
+from core.services.authors import writing_desk as desks
 from core.services.runs import planning
 from core.services.session import ProjectSession
 

@@ -20,7 +20,7 @@ from app.widgets.layout import header, panel
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label
 from core.errors import MootError
-from core.services import templates
+from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.codebook import CodebookStatus
@@ -315,7 +315,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             return
         try:
             protocol = planning.load_plan(session).protocol
-            own = templates.promoted_templates(session)
+            own = prompt_templates.promoted_templates(session)
             shown = keyword_matches.preview(book, document, protocol=protocol, against=saved, own=own)
         except MootError as error:
             error_box(error)

@@ -18,15 +18,15 @@ from core.debate import protocols
 from core.errors import MootError, PromptError
 from core.formatting import format_count
 from core.runs import BUILTIN, RunRow
-from core.services import templates
+from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.data.overview import count_documents
 from core.services.lab import samples, trials
+from core.services.prompt_templates import Slot
 from core.services.runs import configuration, planning, rerun
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
-from core.services.templates import Slot
 
 SIZES = {size: f"Sample: {size}, stratified" for size in samples.SIZES}
 
@@ -37,7 +37,7 @@ def main() -> None:
     if not begun(session):
         return
     plan = plan_of(session)
-    slots = templates.slots(plan.protocol)
+    slots = prompt_templates.slots(plan.protocol)
     slot = next((slot for slot in slots if slot.slot == state.lab.subject), None)
     if (asked := LabState.requested_document.pop()) is not None:
         choose_document(session, asked)
@@ -102,7 +102,7 @@ def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
     """Return True if there is a change that can be tested."""
     if slot is None:
         return codebooks.codebook_status(session).dirty
-    now = templates.template_status(session, slot, plan.protocol)
+    now = prompt_templates.template_status(session, slot, plan.protocol)
     return now.changed and now.usable
 
 

@@ -14,21 +14,21 @@ from app.widgets.common import saved
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import prompt_preview
 from core.documents import Document
-from core.services import templates
+from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
 from core.services.codebooks.keyword_matches import Part, RolePreview
 from core.services.lab import history, samples, trials
+from core.services.prompt_templates import Slot, TemplateStatus
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
-from core.services.templates import Slot, TemplateStatus
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
 def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], None]) -> None:
     """Draw the prompt panel. ``go`` tests the draft and is called for Ctrl+Enter in the editor."""
-    now = templates.template_status(session, slot, plan.protocol)
+    now = prompt_templates.template_status(session, slot, plan.protocol)
     lines = diff.compare_lines(now.base.text, now.text)
     added, removed = diff.counts(lines)
     subtitle = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else now.base.label
@@ -67,8 +67,8 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
     def typed() -> None:
         sent = (st.session_state.get(key) or {}).get("text") or {}
         if sent.get("life") == f"{slot.slot}-{state.lab.editor_version}":
-            templates.save_draft(
-                session, slot, str(sent["text"]), templates.template_status(session, slot, plan.protocol).base
+            prompt_templates.save_draft(
+                session, slot, str(sent["text"]), prompt_templates.template_status(session, slot, plan.protocol).base
             )
             state.lab.note_draft_saved()
             LabState.problem.reset()
@@ -93,7 +93,7 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
 
 
 def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
-    known = {version.name: version for version in templates.versions(session, now.slot, plan.protocol)}
+    known = {version.name: version for version in prompt_templates.versions(session, now.slot, plan.protocol)}
     names = list(known)
     against = st.selectbox(
         "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
@@ -111,7 +111,7 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     number = st.number_input("Document", 1, count, key=key, width=140)
     document = samples.visible_document(session, int(number))
     with error_boxes():
-        requests = templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
+        requests = prompt_templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
         if not requests:
             st.html('<div class="moot-line q">No role receives this part for this document.</div>')
             return
@@ -135,13 +135,13 @@ def _problems(now: TemplateStatus) -> None:
 
 def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     st.download_button(
-        "Export", now.text, templates.template_file_name(now.base), "text/markdown", on_click="ignore",
+        "Export", now.text, prompt_templates.template_file_name(now.base), "text/markdown", on_click="ignore",
         icon=":material/download:",
     )  # fmt: skip
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         with error_boxes():
-            templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
+            prompt_templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
             state.lab.replace_editor_text()
             state.lab.note_draft_saved()
             st.rerun()
@@ -149,7 +149,7 @@ def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
 
 def _foot(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     slot = now.slot
-    known = templates.versions(session, slot, plan.protocol)
+    known = prompt_templates.versions(session, slot, plan.protocol)
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-foot"):
         with st.container(width="stretch"):
             saved(now.drafted_at if now.changed else None, "Draft saved")
@@ -177,28 +177,28 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
         state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
-def save(session: ProjectSession, plan: Plan, slot: Slot) -> templates.Version | None:
+def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.Version | None:
     """Save the draft as a version and return the version.
 
     For an invalid draft, set an error notice and return None.
     """
     version = None
     with error_notices():
-        version = templates.save_version(session, slot, plan.protocol, state.lab.note)
+        version = prompt_templates.save_version(session, slot, plan.protocol, state.lab.note)
         LabState.note.reset()
         state.lab.replace_editor_text()
     return version
 
 
-def _reset(session: ProjectSession, slot: Slot, version: templates.Version) -> None:
-    templates.edit_version(session, version, slot)
+def _reset(session: ProjectSession, slot: Slot, version: prompt_templates.Version) -> None:
+    prompt_templates.edit_version(session, version, slot)
     state.lab.replace_editor_text()
     LabState.problem.reset()
 
 
-def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> templates.Version | None:
+def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> prompt_templates.Version | None:
     name = (st.session_state.get(f"lab-versions-{slot.slot}") or {}).get(trigger)
-    return next((each for each in templates.versions(session, slot, plan.protocol) if each.name == name), None)
+    return next((each for each in prompt_templates.versions(session, slot, plan.protocol) if each.name == name), None)
 
 
 def _open_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
@@ -211,9 +211,9 @@ def _promote_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
         promote(session, plan, slot, version)
 
 
-def promote(session: ProjectSession, plan: Plan, slot: Slot, version: templates.Version) -> None:
+def promote(session: ProjectSession, plan: Plan, slot: Slot, version: prompt_templates.Version) -> None:
     """Make a version the default for new runs. For a version that cannot be used, set an error notice."""
     with error_notices():
-        templates.promote_version(session, slot, plan.protocol, version)
+        prompt_templates.promote_version(session, slot, plan.protocol, version)
         state.lab.replace_editor_text()
         state.set_notice("ok", f"{slot.title} {version.label} is the project's default", "New runs use this version.")

@@ -15,13 +15,13 @@ from app.widgets.layout import panel
 from core.errors import MootError
 from core.formatting import format_count, format_interval, format_price
 from core.runs import BUILTIN
-from core.services import templates
+from core.services import prompt_templates
 from core.services.lab import samples, trials
 from core.services.lab.results import FEW_DOCUMENTS, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
+from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
-from core.services.templates import Slot
 
 TRIED = "lab-outcome"
 USUAL = 20
@@ -206,7 +206,7 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     if slot is None:
         definitions.promote_button(session)
         return
-    now = templates.template_status(session, slot, plan.protocol)
+    now = prompt_templates.template_status(session, slot, plan.protocol)
     version = "draft" if now.changed else now.base.label
     is_default = not now.changed and now.base.name == now.default.name
     st.button(
@@ -217,10 +217,10 @@ def _promote(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 
 def _promoted(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    now = templates.template_status(session, slot, plan.protocol)
+    now = prompt_templates.template_status(session, slot, plan.protocol)
     version = now.base
     if now.changed:
-        shipped = templates.versions(session, slot, plan.protocol)[0]
+        shipped = prompt_templates.versions(session, slot, plan.protocol)[0]
         saved = shipped if now.text == shipped.text else prompt.save(session, plan, slot)
         if saved is None:
             return

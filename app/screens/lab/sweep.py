@@ -15,12 +15,12 @@ from core.debate import protocols
 from core.errors import UsageError
 from core.formatting import format_interval, format_number, format_price
 from core.runs import RoleModel
-from core.services import templates
+from core.services import prompt_templates
 from core.services.lab import sweeps
 from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
+from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
-from core.services.templates import Slot
 
 TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
 
@@ -46,7 +46,7 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
 def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     versions: dict[str, list[str]] = {}
     for slot in slots:
-        known = templates.versions(session, slot, plan.protocol)
+        known = prompt_templates.versions(session, slot, plan.protocol)
         if len(known) > 1:
             labels = {version.name: version.label for version in known}
             chosen = st.multiselect(

@@ -17,7 +17,7 @@ from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_clock, format_count, format_interval, format_money, format_percent, plural
 from core.runs import RunRow, State
-from core.services import templates
+from core.services import prompt_templates
 from core.services.data.overview import source_name
 from core.services.runs import control, costs, planning, rerun
 from core.services.runs.control import RunOverview
@@ -99,7 +99,7 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     title = spec.name.upper() if len(spec.name) <= 4 else spec.title
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
-    if own := templates.own_prompts(settings).values():
+    if own := prompt_templates.own_prompts(settings).values():
         parts.append(f"prompts: {', '.join(own)}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")

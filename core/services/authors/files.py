@@ -35,7 +35,7 @@ from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError
 from core.hashing import digest
-from core.services.authors.desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
+from core.services.authors.writing_desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import sample_projects
 from core.services.data.sample_projects import SampleCard

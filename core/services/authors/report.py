@@ -15,7 +15,7 @@ from core.authors.selection import keywords
 from core.codebook import Codebook
 from core.debate.context import run_parallel
 from core.debate.turns import Reply, Step
-from core.services.authors.desk import BUILT_IN, Desk, load_desk, model_group, run_step
+from core.services.authors.writing_desk import BUILT_IN, Desk, load_desk, model_group, run_step
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, ends

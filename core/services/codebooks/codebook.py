@@ -31,9 +31,9 @@ from core.codebook import (
 from core.errors import CodebookError
 from core.export import replacing
 from core.services.codebooks.diff import LabelChange, compare
+from core.services.prompt_templates import require_usable_codebook
 from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
-from core.services.templates import require_usable_codebook
 from core.store.codebooks import CodebookVersion
 from core.text_file import MAX_BYTES, read_bytes
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.annotations import VERDICT
 from core.runs import RunRow
-from core.services import cache, templates
+from core.services import cache, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab.results import correct_cells
@@ -63,10 +63,10 @@ class VersionRow:
         return None if seen is None or unseen is None else seen - unseen
 
 
-def template_history(session: ProjectSession, slot: templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
+def template_history(session: ProjectSession, slot: prompt_templates.Slot, protocol: str) -> tuple[VersionRow, ...]:
     """Return the versions of a prompt, children after their parents and the draft last."""
-    status = templates.template_status(session, slot, protocol)
-    versions = templates.versions(session, slot, protocol)
+    status = prompt_templates.template_status(session, slot, protocol)
+    versions = prompt_templates.versions(session, slot, protocol)
     rows = [VersionRow(one.name, one.label, one.parent, one.note, one.name == status.default.name) for one in versions]
     marks = {one.name: text_mark(one.text) for one in versions}
     if status.changed:

@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import MootError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings
-from core.services import templates
+from core.services import prompt_templates
 from core.services.lab import history, samples, trials
 from core.services.lab.history import RunScore
 from core.services.runs import planning
@@ -68,10 +68,10 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     ``planning.build_settings`` for a cell that cannot run.
     """
     sample = samples.project_sample(session, spec.size, spec.seed)
-    documents = templates.sample_documents(session, sample.ids)
+    documents = prompt_templates.sample_documents(session, sample.ids)
     for cell in grid_cells(spec):
         settings = cell_settings(session, spec, cell)
-        templates.check_templates(settings, documents)
+        prompt_templates.check_templates(settings, documents)
         if spec.budget_usd is not None:
             planning.require_prices(settings.role_models, session.models)
     row = session.store.lab.begin_sweep(SPEC.dump_python(spec, mode="json"))
@@ -164,13 +164,13 @@ def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSe
         params=dict(cell.params),
     )
     settings = trials.base_settings(session, plan)
-    for slot in templates.slots(spec.protocol):
+    for slot in prompt_templates.slots(spec.protocol):
         name = cell.versions.get(slot.slot)
         if name is not None:
-            known = {version.name: version for version in templates.versions(session, slot, spec.protocol)}
+            known = {version.name: version for version in prompt_templates.versions(session, slot, spec.protocol)}
             if name not in known:
                 raise UsageError(f"Version {name} does not exist.", "Choose another one.")
-            settings = templates.with_template(settings, slot.key, known[name].template)
+            settings = prompt_templates.with_template(settings, slot.key, known[name].template)
     return settings
 
 

@@ -20,7 +20,7 @@ from core.engine.debate import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings
-from core.services import cache, templates
+from core.services import cache, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab import results
@@ -113,40 +113,42 @@ def base_settings(session: ProjectSession, plan: planning.Plan | None = None) ->
 
 def prompt_change(
     session: ProjectSession,
-    slot: templates.Slot,
+    slot: prompt_templates.Slot,
     plan: planning.Plan | None = None,
     *,
-    against: templates.Version | None = None,
+    against: prompt_templates.Version | None = None,
 ) -> SettingsChange:
     """Return the change from another version of a slot to its draft.
 
     The other version defaults to the one that the draft was started from. Raises PromptError for an unusable draft.
     """
     settings = base_settings(session, plan)
-    now = templates.template_status(session, slot, settings.protocol)
+    now = prompt_templates.template_status(session, slot, settings.protocol)
     if not now.usable:
         problem = next(each for each in now.problems if each.severity == "error")
         raise PromptError(f"{slot.title}: {problem.message}.", "Fix it first.", line=problem.line)
     old = against or now.base
     return SettingsChange(
         slot.slot,
-        templates.with_template(settings, slot.key, old.template),
-        templates.with_template(settings, slot.key, now.template),
+        prompt_templates.with_template(settings, slot.key, old.template),
+        prompt_templates.with_template(settings, slot.key, now.template),
         old.label,
         "draft" if now.changed else now.base.label,
     )
 
 
-def latest_change(session: ProjectSession, slot: templates.Slot, plan: planning.Plan | None = None) -> SettingsChange:
+def latest_change(
+    session: ProjectSession, slot: prompt_templates.Slot, plan: planning.Plan | None = None
+) -> SettingsChange:
     """Return the change from its base to the draft, or without a draft from the parent of the version in the editor.
 
     Raises PromptError, and UsageError for the shipped version, which has no parent.
     """
     settings = base_settings(session, plan)
-    now = templates.template_status(session, slot, settings.protocol)
+    now = prompt_templates.template_status(session, slot, settings.protocol)
     if now.changed:
         return prompt_change(session, slot, plan)
-    known = {version.name: version for version in templates.versions(session, slot, settings.protocol)}
+    known = {version.name: version for version in prompt_templates.versions(session, slot, settings.protocol)}
     parent = known.get(now.base.parent)
     if parent is None:
         raise UsageError("The shipped template has no earlier version to compare with.", "Edit it first.")
@@ -174,12 +176,12 @@ def definition_change(session: ProjectSession, plan: planning.Plan | None = None
     )
 
 
-def draft_change(session: ProjectSession, slot: templates.Slot | None, plan: planning.Plan) -> SettingsChange:
+def draft_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
     """Return the change that the Lab tests: ``prompt_change`` of a slot, ``definition_change`` for None."""
     return definition_change(session, plan) if slot is None else prompt_change(session, slot, plan)
 
 
-def held_out_change(session: ProjectSession, slot: templates.Slot | None, plan: planning.Plan) -> SettingsChange:
+def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None, plan: planning.Plan) -> SettingsChange:
     """Return the change that is scored on the held-out split: ``latest_change`` of a slot, else the definitions'."""
     return definition_change(session, plan) if slot is None else latest_change(session, slot, plan)
 
@@ -200,9 +202,9 @@ def start_trial(
     """
     if change.unchanged:
         raise NothingChanged("Nothing has changed.", "Edit something first.")
-    documents = templates.sample_documents(session, sample.ids)
+    documents = prompt_templates.sample_documents(session, sample.ids)
     for settings in (change.before, change.after):
-        templates.check_templates(settings, documents)
+        prompt_templates.check_templates(settings, documents)
     known = [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
     asks = _ask_hash(change.before), _ask_hash(change.after)
     before, after = (

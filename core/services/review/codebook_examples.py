@@ -20,8 +20,8 @@ from core.services.codebooks import staleness
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.lab import lessons
+from core.services.prompt_templates import require_usable_codebook
 from core.services.session import ProjectSession
-from core.services.templates import require_usable_codebook
 from core.store.document_records import DocumentRecord
 
 Part: TypeAlias = Literal["include", "exclude", "keywords"]

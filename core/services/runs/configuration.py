@@ -8,8 +8,8 @@ from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunDetails, RunRow, RunSettings
+from core.services.prompt_templates import own_prompts, title_of
 from core.services.session import ProjectSession
-from core.services.templates import own_prompts, title_of
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")

@@ -37,7 +37,7 @@ from core.runs import (
     Sampling,
     Template,
 )
-from core.services import capability_cache, few_shot_examples, preferences, templates
+from core.services import capability_cache, few_shot_examples, preferences, prompt_templates
 from core.services.request_preview import simulate_asks
 from core.services.runs import jury
 from core.services.runs.configuration import propose_name
@@ -171,7 +171,7 @@ def build_settings(
     """Return the frozen settings of a plan.
 
     ``own`` are the project's templates that replace shipped ones, by slot
-    (``core.services.templates.promoted_templates``).
+    (``core.services.prompt_templates.promoted_templates``).
 
     Raises UsageError for an unknown protocol, role, parameter or connection, for a role without a model, and for a
     budget with an unpriced model. Raises CodebookError for a codebook without labels or of a kind that the protocol
@@ -262,7 +262,7 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     saved = session.store.codebooks.latest()
     if saved is None:
         raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
-    own = templates.promoted_templates(session)
+    own = prompt_templates.promoted_templates(session)
     settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
     if settings.params.get("weights") != "reviewed":
         return settings
@@ -352,7 +352,7 @@ def create_runs(
 
     Raises UsageError without documents, and PromptError for a template that cannot be rendered on some of them.
     """
-    templates.check_templates(settings, templates.sample_documents(session, document_ids))
+    prompt_templates.check_templates(settings, prompt_templates.sample_documents(session, document_ids))
     settings = session.trainer.pin_classifier(settings)
     earlier, made = session.runs(), list[RunRow]()
     for iteration in range(iterations):

@@ -9,7 +9,7 @@ from pathlib import Path
 from core.debate import protocols
 from core.errors import UsageError
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
-from core.services import templates
+from core.services import prompt_templates
 from core.services.runs import planning
 from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
@@ -57,8 +57,8 @@ def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) 
             "engine": changes.engine or before.engine,
         }
     )
-    documents = templates.sample_documents(session, session.store.runs.document_ids(run.run_id))
-    templates.check_templates(settings, documents)
+    documents = prompt_templates.sample_documents(session, session.store.runs.document_ids(run.run_id))
+    prompt_templates.check_templates(settings, documents)
     return settings
 
 
@@ -122,7 +122,7 @@ def use_run(session: ProjectSession, run: RunRow) -> int:
     Returns the number of prompts that changed in the editor. Raises UsageError if the run's protocol no longer exists.
     """
     planning.save_plan(session, plan_from_run(run))
-    return templates.load_run_prompts(session, run)
+    return prompt_templates.load_run_prompts(session, run)
 
 
 def base_run(session: ProjectSession, plan: Plan) -> RunRow | None:

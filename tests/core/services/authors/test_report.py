@@ -11,8 +11,8 @@ import pytest
 from core import resources
 from core.errors import ExportError, InputError
 from core.services.authors import files
-from core.services.authors.desk import load_desk
 from core.services.authors.report import annotate, author_report, to_json
+from core.services.authors.writing_desk import load_desk
 from core.services.evaluation import scores
 from core.services.runs import planning
 from core.services.session import ProjectSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services import projects, templates
+from core.services import projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import history, samples, trials
 from core.services.runs import planning
@@ -24,7 +24,7 @@ def session(tmp_path, monkeypatch):
 
 
 def slot_of(key, protocol="ecj"):
-    return next(slot for slot in templates.slots(protocol) if slot.key == key)
+    return next(slot for slot in prompt_templates.slots(protocol) if slot.key == key)
 
 
 def finish(session, change, sample):
@@ -53,12 +53,12 @@ def test_codebook_history_lists_versions_with_scores(session):
 
 def test_second_child_is_a_branch_and_runs_are_listed(session):
     slot = slot_of("judge")
-    shipped = templates.versions(session, slot, "ecj")[0]
+    shipped = prompt_templates.versions(session, slot, "ecj")[0]
     for text in ("One.", "Two."):
-        templates.edit_version(session, shipped, slot)
-        templates.save_draft(session, slot, f"{shipped.text}{text}\n", shipped)
-        version = templates.save_version(session, slot, "ecj")
-    templates.promote_version(session, slot, "ecj", version)
+        prompt_templates.edit_version(session, shipped, slot)
+        prompt_templates.save_draft(session, slot, f"{shipped.text}{text}\n", shipped)
+        version = prompt_templates.save_version(session, slot, "ecj")
+    prompt_templates.promote_version(session, slot, "ecj", version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
     rows = history.template_history(session, slot, "ecj")
     assert [(row.label, row.depth, row.runs, row.is_default) for row in rows] == [
@@ -70,36 +70,36 @@ def test_second_child_is_a_branch_and_runs_are_listed(session):
 
 def test_run_is_opened_with_its_own_prompt_versions(session):
     slot = slot_of("judge")
-    shipped = templates.versions(session, slot, "ecj")[0]
-    templates.save_draft(session, slot, f"{shipped.text}One.\n", shipped)
-    version = templates.save_version(session, slot, "ecj")
-    templates.promote_version(session, slot, "ecj", version)
+    shipped = prompt_templates.versions(session, slot, "ecj")[0]
+    prompt_templates.save_draft(session, slot, f"{shipped.text}One.\n", shipped)
+    version = prompt_templates.save_version(session, slot, "ecj")
+    prompt_templates.promote_version(session, slot, "ecj", version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
-    templates.promote_version(session, slot, "ecj", shipped)
-    templates.edit_version(session, shipped, slot)
-    assert templates.load_run_prompts(session, run) == 1
-    assert templates.template_status(session, slot, "ecj").base == version
-    assert templates.load_run_prompts(session, run) == 0
+    prompt_templates.promote_version(session, slot, "ecj", shipped)
+    prompt_templates.edit_version(session, shipped, slot)
+    assert prompt_templates.load_run_prompts(session, run) == 1
+    assert prompt_templates.template_status(session, slot, "ecj").base == version
+    assert prompt_templates.load_run_prompts(session, run) == 0
 
 
 def test_preview_renders_messages_of_an_edited_template(session):
     settings = trials.base_settings(session)
     document = session.store.documents.page(0, 1)[0]
     slot = slot_of("judge")
-    text = templates.versions(session, slot, "ecj")[0].text
-    (shown,) = templates.render_template(settings, slot, text + "Be brief.", document)
+    text = prompt_templates.versions(session, slot, "ecj")[0].text
+    (shown,) = prompt_templates.render_template(settings, slot, text + "Be brief.", document)
     assert [message.role for message in shown.messages] == ["system", "user"]
     assert shown.messages[1].content.endswith("Be brief.")
-    assert templates.TEMPLATE_MARK not in "".join(message.content for message in shown.messages)
+    assert prompt_templates.TEMPLATE_MARK not in "".join(message.content for message in shown.messages)
     assert shown.tokens > 100
     block = slot_of("definitions")
-    with_same_model = templates.render_template(settings, block, "The labels are secret.", document)
+    with_same_model = prompt_templates.render_template(settings, block, "The labels are secret.", document)
     assert len(with_same_model) == 3  # extractor, critic and judge all get the definitions
     assert all("The labels are secret." in one.messages[0].content for one in with_same_model)
-    (single,) = templates.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
+    (single,) = prompt_templates.render_template(settings, slot_of("reask"), "Again: {{ problem }}", document)
     assert single.messages[0].content.startswith("Again: ")
     with pytest.raises(PromptError) as raised:
-        templates.render_template(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
+        prompt_templates.render_template(settings, slot, "## user\n{{ document }}\n{{ 1 / 0 }}", document)
     assert raised.value.line == 3
 
 

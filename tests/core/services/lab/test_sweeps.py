@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services import models, projects, templates
+from core.services import models, projects, prompt_templates
 from core.services.lab import sweeps
 from core.services.lab.sweeps import MAX_CELLS, SPEC, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
 from core.services.workspace import Workspace
@@ -67,10 +67,10 @@ def session(workspace):
 
 
 def two_judges(session):
-    slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-    now = templates.template_status(session, slot, "ecj")
-    templates.save_draft(session, slot, now.text + "\nBe brief.\n", now.base)
-    return slot.slot, [now.base.name, templates.save_version(session, slot, "ecj").name]
+    slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
+    now = prompt_templates.template_status(session, slot, "ecj")
+    prompt_templates.save_draft(session, slot, now.text + "\nBe brief.\n", now.base)
+    return slot.slot, [now.base.name, prompt_templates.save_version(session, slot, "ecj").name]
 
 
 def test_sweep_ranks_its_cells_and_stops_poor_cells_early(session):

@@ -7,7 +7,7 @@ import pytest
 from core.documents import Document
 from core.errors import CodebookError, NothingChanged, PromptError
 from core.runs import RoleModel
-from core.services import templates
+from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data import sample_projects
 from core.services.lab import samples as draws
@@ -25,9 +25,9 @@ def finish_trial(session, trial):
 
 
 def edit_judge(session, new="Decide at once."):
-    slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-    now = templates.template_status(session, slot, "ecj")
-    templates.save_draft(session, slot, now.text.replace("\nDecide", f"\n{new}\n\nDecide"), now.base)
+    slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
+    now = prompt_templates.template_status(session, slot, "ecj")
+    prompt_templates.save_draft(session, slot, now.text.replace("\nDecide", f"\n{new}\n\nDecide"), now.base)
     return slot
 
 
@@ -71,21 +71,21 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
 
 def test_invalid_or_unchanged_draft_is_refused_without_calls(tmp_path):
     with studio(tmp_path) as (_, session):
-        slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+        slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
         with pytest.raises(NothingChanged, match="Nothing has changed"):
             trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
-        now = templates.template_status(session, slot, "ecj")
-        templates.save_draft(session, slot, now.text + "{{ nobody }}", now.base)
+        now = prompt_templates.template_status(session, slot, "ecj")
+        prompt_templates.save_draft(session, slot, now.text + "{{ nobody }}", now.base)
         with pytest.raises(PromptError, match="nobody"):
             trials.prompt_change(session, slot)
 
 
 def test_hostile_template_is_refused_before_the_trial_starts(tmp_path):
     with studio(tmp_path) as (_, session):
-        slot = next(slot for slot in templates.slots("ecj") if slot.key == "judge")
-        now = templates.template_status(session, slot, "ecj")
+        slot = next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
+        now = prompt_templates.template_status(session, slot, "ecj")
         loop = "{% for a in range(99999) %}{% for b in range(99997) %}{% endfor %}{% endfor %}"
-        templates.save_draft(session, slot, now.text + loop, now.base)
+        prompt_templates.save_draft(session, slot, now.text + loop, now.base)
         with pytest.raises(PromptError, match=r"exceeded the time or memory limit.* Rendered on document d"):
             trials.start_trial(session, trials.prompt_change(session, slot), draws.project_sample(session, 2))
         assert session.runs() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services import templates
+from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, trials
 from core.services.runs import planning
@@ -20,42 +20,42 @@ def session(tmp_path):
 
 @pytest.fixture
 def judge():
-    return next(slot for slot in templates.slots("ecj") if slot.key == "judge")
+    return next(slot for slot in prompt_templates.slots("ecj") if slot.key == "judge")
 
 
 def edited(session, slot, old="Decide.", new="Decide now."):
-    now = templates.template_status(session, slot, "ecj")
+    now = prompt_templates.template_status(session, slot, "ecj")
     assert old in now.text
-    templates.save_draft(session, slot, now.text.replace(old, new), now.base)
-    return templates.template_status(session, slot, "ecj")
+    prompt_templates.save_draft(session, slot, now.text.replace(old, new), now.base)
+    return prompt_templates.template_status(session, slot, "ecj")
 
 
 def test_every_role_and_shared_prompt_part_can_be_edited(session):
     for protocol in ("ecj", "single"):
-        slots = templates.slots(protocol)
+        slots = prompt_templates.slots(protocol)
         assert [slot.shared for slot in slots] == sorted(slot.shared for slot in slots)
         for slot in slots:
-            now = templates.template_status(session, slot, protocol)
+            now = prompt_templates.template_status(session, slot, protocol)
             assert (now.problems, now.changed, now.base.shipped) == ((), False, True), slot
             assert all(slot.meaning(name) for name in slot.inputs)
 
 
 def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     assert edited(session, judge).changed
-    first = templates.save_version(session, judge, "ecj", " shorter ", actor="ann")
+    first = prompt_templates.save_version(session, judge, "ecj", " shorter ", actor="ann")
     assert (first.label, first.note, first.parent) == ("v2", "shorter", "ecj/judge.v1")
-    now = templates.template_status(session, judge, "ecj")
+    now = prompt_templates.template_status(session, judge, "ecj")
     assert (now.base, now.changed, now.default.label) == (first, False, "v1 shipped")
     with pytest.raises(PromptError, match="nothing has changed"):
-        templates.save_version(session, judge, "ecj")
+        prompt_templates.save_version(session, judge, "ecj")
     edited(session, judge, "Decide now.", "Decide at once.")
-    second = templates.save_version(session, judge, "ecj")
+    second = prompt_templates.save_version(session, judge, "ecj")
     assert second.parent == first.name
-    shipped, *own = templates.versions(session, judge, "ecj")
+    shipped, *own = prompt_templates.versions(session, judge, "ecj")
     assert shipped.text.endswith("Decide. {{ reminder }}\n")
     assert [version.label for version in own] == ["v2", "v3"]
-    templates.edit_version(session, shipped, judge)  # reset to shipped
-    assert templates.template_status(session, judge, "ecj").text == shipped.text
+    prompt_templates.edit_version(session, shipped, judge)  # reset to shipped
+    assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text
     assert session.store.prompts.drafts() == {}
 
 
@@ -63,25 +63,25 @@ def test_template_with_an_error_is_kept_as_draft_only(session, judge):
     now = edited(session, judge, "{{ document }}", "{{ dokument }}")
     assert not now.usable
     with pytest.raises(PromptError, match=r"ecj/judge.draft, line \d+: the variable 'dokument' does not exist"):
-        templates.save_version(session, judge, "ecj")
-    assert templates.template_status(session, judge, "ecj").text == now.text
+        prompt_templates.save_version(session, judge, "ecj")
+    assert prompt_templates.template_status(session, judge, "ecj").text == now.text
 
 
 def test_runs_use_and_name_promoted_versions(session, judge):
     edited(session, judge)
-    version = templates.save_version(session, judge, "ecj")
+    version = prompt_templates.save_version(session, judge, "ecj")
     assert queue_runs(session)[0].settings.templates["judge"].name == "ecj/judge.v1"
-    templates.promote_version(session, judge, "ecj", version)
+    prompt_templates.promote_version(session, judge, "ecj", version)
     book = session.store.codebooks.latest()
     settings = planning.build_settings(
-        planning.Plan(), book.codebook, 1, session.models, own=templates.promoted_templates(session)
+        planning.Plan(), book.codebook, 1, session.models, own=prompt_templates.promoted_templates(session)
     )
     assert settings.templates["judge"].name == "own/ecj/judge.v2"
     assert settings.templates["judge"].text == version.text
     assert settings.templates["critic"].name == "ecj/critic.v1"
-    assert templates.template_status(session, judge, "ecj").default == version
-    templates.promote_version(session, judge, "ecj", templates.versions(session, judge, "ecj")[0])
-    assert templates.promoted_templates(session) == {}
+    assert prompt_templates.template_status(session, judge, "ecj").default == version
+    prompt_templates.promote_version(session, judge, "ecj", prompt_templates.versions(session, judge, "ecj")[0])
+    assert prompt_templates.promoted_templates(session) == {}
 
 
 BROKEN = {
@@ -99,17 +99,17 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN)
 def test_broken_template_cannot_be_saved_promoted_or_used_in_a_run(session, judge, broken):
-    shipped = templates.versions(session, judge, "ecj")[0]
+    shipped = prompt_templates.versions(session, judge, "ecj")[0]
     text = f"{shipped.text.rstrip()}\n{broken}\n"
     message = rf"ecj/judge\.\w+(, line {text.count(chr(10))})?: .*{BROKEN[broken]}"
-    templates.save_draft(session, judge, text, shipped)
+    prompt_templates.save_draft(session, judge, text, shipped)
     with pytest.raises(PromptError, match=message):
-        templates.save_version(session, judge, "ecj")
+        prompt_templates.save_version(session, judge, "ecj")
     # Save it without checks, as an earlier version of Moot did.
     saved = session.store.prompts.save(judge.slot, text, parent=shipped.name, after=1)
-    version = templates.versions(session, judge, "ecj")[-1]
+    version = prompt_templates.versions(session, judge, "ecj")[-1]
     with pytest.raises(PromptError, match=message):
-        templates.promote_version(session, judge, "ecj", version)
+        prompt_templates.promote_version(session, judge, "ecj", version)
     assert session.store.prompts.promoted() == {}
     session.store.prompts.promote(judge.slot, saved.name)
     settings = planning.project_settings(session, planning.Plan())
@@ -120,23 +120,23 @@ def test_broken_template_cannot_be_saved_promoted_or_used_in_a_run(session, judg
 
 def promoted(session, slot, end):
     """Promote the shipped text with another end, without checks, as an earlier version of Moot did."""
-    shipped = templates.versions(session, slot, "ecj")[0]
+    shipped = prompt_templates.versions(session, slot, "ecj")[0]
     text = f"{shipped.text.rstrip()}\n{end}\n"
-    templates.save_draft(session, slot, text, shipped)
+    prompt_templates.save_draft(session, slot, text, shipped)
     saved = session.store.prompts.save(slot.slot, text, parent=shipped.name, after=1)
     session.store.prompts.promote(slot.slot, saved.name)
-    return templates.versions(session, slot, "ecj")[-1]
+    return prompt_templates.versions(session, slot, "ecj")[-1]
 
 
 def test_prompt_that_fails_on_one_document_cannot_be_saved_promoted_or_used(session, judge):
     version = promoted(session, judge, '{{ ("The", "Friendly", "Staff") | select("in", document) | first }}')
     session.store.prompts.promote(judge.slot, None)
-    templates.save_draft(session, judge, version.text, templates.versions(session, judge, "ecj")[0])
+    prompt_templates.save_draft(session, judge, version.text, prompt_templates.versions(session, judge, "ecj")[0])
     message = r"No first item.* Rendered on document d2\."
     with pytest.raises(PromptError, match=message):
-        templates.save_version(session, judge, "ecj")
+        prompt_templates.save_version(session, judge, "ecj")
     with pytest.raises(PromptError, match=message):
-        templates.promote_version(session, judge, "ecj", version)
+        prompt_templates.promote_version(session, judge, "ecj", version)
     with pytest.raises(PromptError, match=message):
         trials.start_trial(session, trials.prompt_change(session, judge), samples.project_sample(session, 5))
     session.store.prompts.promote(judge.slot, version.name)
@@ -157,10 +157,10 @@ def test_definitions_that_a_prompt_cannot_render_are_not_saved(session, judge):
 
 
 def test_templates_are_exported_and_imported(session, judge):
-    shipped = templates.versions(session, judge, "ecj")[0]
-    assert templates.template_file_name(shipped) == "ecj_judge.v1.md"
-    templates.import_template(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
-    assert templates.template_status(session, judge, "ecj").text == shipped.text + "more\n"
+    shipped = prompt_templates.versions(session, judge, "ecj")[0]
+    assert prompt_templates.template_file_name(shipped) == "ecj_judge.v1.md"
+    prompt_templates.import_template(session, judge, "ecj", ("\ufeff" + shipped.text + "more\r\n").encode(), "mine.md")
+    assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text + "more\n"
     for content, message in ((b"\xff\xfe\x00", "not UTF-8"), (b"x" * 100_001, "100,001 characters")):
         with pytest.raises(PromptError, match=message):
-            templates.import_template(session, judge, "ecj", content, "mine.md")
+            prompt_templates.import_template(session, judge, "ecj", content, "mine.md")
