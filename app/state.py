@@ -424,7 +424,8 @@ class SessionState:
     def select_project(self, path: Path) -> None:
         """Show a project and drop the state of the previous project."""
         if path != self.project:
-            kept = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.url_read.key}
+            kept = {SessionState.project_switcher.key, SessionState.notice.key, SessionState.url_read.key,
+                    DataState.project_actions.key}  # fmt: skip
             for key in list(st.session_state):
                 if key not in kept:
                     del st.session_state[key]

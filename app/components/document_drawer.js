@@ -278,7 +278,8 @@ class DrawerView {
       : [...labels.values()].map((label) => ({ id: label.id, node: labelName(label) }));
     const heads = annotations.map(({ title: given, by, run }) => {
       const title = this.runTitle(run) || given;
-      const node = el("th", by, title);
+      const isOnlyVerdict = by === "verdict" && this.data.runs.length === 1;
+      const node = el("th", by, isOnlyVerdict ? "Verdict" : title);
       node.title = title;
       return node;
     });

@@ -55,6 +55,7 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
         return None
     names = _names(paths)  # the browser returns the name, so names must be unique
     wanted = state.project
+    is_new_tab = not state.url_read
     if wanted not in paths:  # new tab or reload: the project of the address, else the open project that was used last
         named = next((path for path, name in names.items() if name == st.query_params.get("project")), None)
         wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
@@ -70,13 +71,22 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
         key=SessionState.project_switcher.key,
         on_change=_turn,
     )
-    if wanted in open_now:
-        return open_now[wanted]
     try:
-        return workspace.open(wanted, create=False)
+        session = open_now.get(wanted) or workspace.open(wanted, create=False)
     except ProjectError as error:
         error_box(error)
         return None
+    if is_new_tab:
+        _check_run(session)
+    return session
+
+
+def _check_run(session: ProjectSession) -> None:
+    """Say so if the address names a run that the project does not have."""
+    run_id = state.run_id
+    if run_id is not None and not session.has_run(run_id):
+        state.select_run(None)
+        state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
 
 
 def file_problem(session: ProjectSession) -> None:

@@ -120,7 +120,7 @@ class Connection:
         what = "replaced by another file" if self.path.exists() else "deleted or moved"
         return ProjectGone(
             f"{self.path} was {what} while it was open.",
-            "The run is paused and everything is still in memory of this Moot: save a copy before you close it.",
+            "Active runs are paused. Nothing is lost as long as Moot is open: save a copy before you close it.",
         )
 
     def read_only_problem(self) -> ProjectGone | None:

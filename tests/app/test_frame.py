@@ -38,6 +38,9 @@ class ProjectSession:
     def latest_run(self) -> str | None:
         return "r1"
 
+    def has_run(self, run_id: str) -> bool:
+        return run_id == "r1"
+
     def run_name(self, run_id: str) -> str:
         return f"Run {HOSTILE}"
 
@@ -85,6 +88,13 @@ def studio(monkeypatch: pytest.MonkeyPatch) -> Iterator[AppTest]:
 
 def html(app: AppTest) -> str:
     return "\n".join(element.proto.body for element in app.get("html"))
+
+
+@pytest.mark.parametrize(("run", "is_reported"), [("r9", True), ("r1", False)])
+def test_unknown_run_in_the_address_is_reported(studio: AppTest, run: str, is_reported: bool) -> None:
+    studio.query_params["run"] = run
+    studio.run()
+    assert (f"Run {run} does not exist in this project" in html(studio)) == is_reported
 
 
 def test_the_sidebar_names_the_projects_and_the_run(studio: AppTest) -> None:
