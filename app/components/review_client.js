@@ -153,7 +153,8 @@ export class ReviewClient {
       headers: { "Content-Type": "application/json" },
       keepalive: body.length < KEEPALIVE_BYTES,
     });
-    if (response.status >= 500) throw new Error(`status ${response.status}`);
+    // 403: the studio was started again, and accepts the tab after its new address was opened.
+    if (response.status >= 500 || response.status === 403) throw new Error(`status ${response.status}`);
     const isJson = response.headers.get("Content-Type")?.startsWith("application/json");
     return { status: response.status, body: isJson ? await response.json() : {} };
   }

@@ -84,7 +84,7 @@ test("documents are shown as text, and annotations that differ from the referenc
     ["absent", "wrong bold"],
   ]);
   assert.deepEqual(cells[6], ["unresolved", "unres"]);
-  assert.equal(root.querySelector("th.verdict").textContent, "First run");
+  assert.equal(root.querySelector("th.verdict").textContent, "Verdict");
 });
 
 test("ratings differ by one point or more, missing values never", () => {

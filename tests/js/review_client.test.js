@@ -120,3 +120,16 @@ test("closing the tab is questioned only while an action waits for a studio that
   assert.equal(isQuestioned(), false);
   mock.timers.reset();
 });
+
+test("an action is sent again after the studio was started with another token", async () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const answers = [{ status: 403 }];
+  const normal = respond;
+  respond = (message) => answers.shift() ?? normal(message);
+  const done = client.act("submit", { document: "d1" });
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(states.at(-1)[0], "lost");
+  mock.timers.tick(2000);
+  assert.equal((await done).saved, "14:05");
+  mock.timers.reset();
+});
