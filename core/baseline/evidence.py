@@ -44,7 +44,7 @@ Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 """An exclude example of a label: its text, and the forms of each of its content words."""
 
 # Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
-DERIVED_WEIGHT = 0.6  # above THRESHOLD, so that a derived word is enough where nothing is listed
+DERIVED_WEIGHT = 0.8  # enough where nothing is listed, but nobody vouched for the word
 WEAK_FACTOR = 0.25  # of doubted and supporting hits: they rank above no hit and stay below THRESHOLD
 FURTHER_FACTOR = 0.5  # of each word beside the strongest: words of one label often occur together, so they tell less
 THRESHOLD = 0.5  # score from which a label is present: half of a listed word

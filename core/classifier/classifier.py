@@ -6,14 +6,13 @@ are the codebook's words that were found, TF-IDF of the text, vectors of the tex
 themselves. Without decisions it predicts like the words, and each decision moves it as far as the prior allows. An item
 without different answers stays as it is, because nothing can be learned from positives or negatives alone.
 
-Ratings are learned as "more than k" for each step k of the scale (Frank and Hall 2001, *A simple approach to ordinal
-classification*, section 2), starting from the share of each rating so far.
+Ratings start from the share of each rating so far. Their median is predicted, as a mode may jump over the middle of
+an ordinal scale.
 """
 
 from __future__ import annotations
 
 import io
-import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,29 +24,20 @@ import numpy.typing as npt
 from core.codebook import MAX_LABELS, MAX_STEPS, Kind
 from core.errors import InputError
 
-VERSION = "3"
+VERSION = "4"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
-# Standard deviations of the weights before any decision, in log-odds. A listed word starts with log-odds of 2.
-WORD_DEVIATION = 2.2
-"""Of a codebook's word: some corrections can turn a listed word round, one cannot."""
-TEXT_DEVIATION = 4.5
-"""Of TF-IDF and of vectors, whose rows have length 1: about 1 for one word among twenty."""
-SCORE_DEVIATION = 0.45
-"""Of the evidence as a whole, which may prove half or twice as reliable as assumed."""
-BIAS_DEVIATION = 0.7
-"""Of the base rate: reviewed documents are selected, so their share of positives says little."""
+# Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
+WORD_DEVIATION = 2.2  # of a codebook's word: some corrections can turn a listed word round, one cannot
+TEXT_DEVIATION = 4.5  # of TF-IDF and of vectors, whose rows have length 1: about 1 for one word among twenty
+SCORE_DEVIATION = 0.45  # of the evidence as a whole, which may prove half or twice as reliable as assumed
+BIAS_DEVIATION = 0.7  # of the base rate: reviewed documents are selected, so their share of positives says little
+# Probability from which a label is present. The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan
+# and Naryanaswamy 2014, *Optimal thresholding of classifiers to maximize F1 measure*, section 4): 0.4 at an F1 of 0.8.
 PRESENT = 0.4
-"""Probability from which a label is present.
-
-The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan and Naryanaswamy 2014, *Optimal thresholding of
-classifiers to maximize F1 measure*, section 4), so 0.4 at an F1 of 0.8.
-"""
 FOLDS = 5
-MAX_UNPACKED = 200_000_000
-"""Most bytes of an unpacked classifier file; a vocabulary of a million words with five labels has about 60 MB."""
+MAX_UNPACKED = 200_000_000  # bytes of a classifier file; a million words with five labels have about 60 MB
 MAX_EXPLAINED_WORDS = 3
-"""Words in an explanation."""
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``: 1 and 0 for multiple labels, the label's index for a choice, a rating; NaN without a value."""
@@ -104,14 +94,13 @@ class Predictions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ItemModel:
-    """The model of one item: the number of ``decisions`` and the weights ``[feature, value]`` of each estimator.
+    """The model of one item: its weights ``[feature, value]``, None without different answers.
 
-    There are no estimators without different answers. ``shares`` are those of each rating so far, smoothed.
+    ``start`` are the log-probabilities of the values before any evidence: for ratings by their shares so far.
     """
 
-    decisions: int
-    estimators: tuple[Grid, ...]
-    shares: Grid
+    weights: Grid | None
+    start: Grid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,30 +141,25 @@ class Classifier:
         longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
         for item, model in enumerate(self.models):
-            offsets = _offsets(self.task, prior, item, model)
-            inputs = _with_prior(features, self.task, prior, item) if model.estimators else None
-            chances = [
-                _softmax(offset + inputs @ weights) if inputs is not None else _softmax(offset)
-                for offset, weights in zip(offsets, model.estimators or offsets, strict=True)
-            ]
-            own = _ordinal(chances) if self.task.kind == "rating" else chances[0]
-            result[:, item, : own.shape[1]] = own
+            logits = _offsets(self.task, prior, item) + model.start
+            if model.weights is not None:
+                logits = logits + _with_prior(features, self.task, prior, item) @ model.weights
+            own = np.exp(logits - logits.max(axis=1, keepdims=True))
+            result[:, item, : own.shape[1]] = own / own.sum(axis=1, keepdims=True)
         return result
 
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
-        model = self.models[item]
-        if not model.estimators or self.task.kind == "rating":
+        weights = self.models[item].weights
+        if weights is None:
             return ()
-        weights = model.estimators[0][:, int(value)]
-        if self.task.kind == "multilabel" and not value:
-            weights = -model.estimators[0][:, 1]
+        column = weights[:, int(np.searchsorted(self.task.values(item), value))]
         row = _features([example], self.tfidf, self.words, self.width).tocoo()
         names = [*(self.tfidf.get_feature_names_out() if self.tfidf is not None else ()), *self.words]
         gains: dict[str, float] = {}
         for place, each in zip(row.col, row.data, strict=True):
             if place < len(names):
-                gains[str(names[place])] = gains.get(str(names[place]), 0.0) + float(each * weights[place])
+                gains[str(names[place])] = gains.get(str(names[place]), 0.0) + float(each * column[place])
         strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
         return tuple(name for name in strongest if gains[name] > 0)
 
@@ -202,13 +186,11 @@ def cross_val_predict(
     examples: Sequence[Example],
     reference: npt.ArrayLike,
     *,
-    folds: int = FOLDS,
-    seed: int = 0,
     share: float = 1.0,
 ) -> Grid:
     """Return cross-validated values of the decided documents.
 
-    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random from ``seed``. With
+    Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With
     a ``share`` below 1, only that share of the other folds is trained on, to see what more documents gain.
     """
     grid = _check_reference(reference, len(examples), task)
@@ -216,8 +198,8 @@ def cross_val_predict(
     predicted = np.full(grid.shape, np.nan)
     if len(places) < 2:
         return predicted
-    shuffled = np.random.default_rng(seed).permutation(places)
-    for fold in np.array_split(shuffled, min(folds, len(places))):
+    shuffled = np.random.default_rng(0).permutation(places)
+    for fold in np.array_split(shuffled, min(FOLDS, len(places))):
         rest = shuffled[~np.isin(shuffled, fold)]
         rest = np.sort(rest[: max(1, round(share * len(rest)))])
         trained = train(task, [examples[place] for place in rest], grid[rest])
@@ -264,75 +246,57 @@ def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], wid
 
 
 def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
-    """Append the evidence of the item (for a choice, of all labels) and the bias."""
+    """Append the evidence of the item (for a choice, of all labels) and the bias.
+
+    All are divided by the root of 2, since a log-odds is the difference of the weights of two values.
+    """
     from scipy import sparse
 
     own = prior if task.kind == "choice" else prior[:, item : item + 1]
     bias = np.full((len(prior), 1), BIAS_DEVIATION)
-    return sparse.hstack([features, sparse.csr_array(np.hstack([own * SCORE_DEVIATION, bias]))], format="csr")
+    return sparse.hstack([features, sparse.csr_array(np.hstack([own * SCORE_DEVIATION, bias]))], format="csr") / 2**0.5
 
 
 def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> ItemModel:
-    trained = ~np.isnan(reference)
-    answers, prior = reference[trained], prior[trained]
-    counts = np.array([(np.round(answers) == value).sum() for value in task.values(item)]) + 0.5
-    model = ItemModel(int(trained.sum()), (), counts / counts.sum())
+    trained, values = ~np.isnan(reference), task.values(item)
+    answers, prior = np.searchsorted(values, reference[trained]), prior[trained]
+    counts = np.bincount(answers, minlength=len(values)) + 0.5
+    start = np.log(counts / counts.sum()) if task.kind == "rating" else np.zeros(len(values))
     if len(np.unique(answers)) < 2:
-        return model
+        return ItemModel(None, start)
     inputs = _with_prior(features[trained], task, prior, item)
-    cuts = [answers > cut for cut in task.values(item)[:-1] + 0.5] if task.kind == "rating" else [answers]
-    offsets = _offsets(task, prior, item, model)
-    estimators = (_fit(inputs, offset, cut.astype(np.int64)) for offset, cut in zip(offsets, cuts, strict=True))
-    return ItemModel(model.decisions, tuple(estimators), model.shares)
+    return ItemModel(_fit(inputs, _offsets(task, prior, item) + start, np.eye(len(values))[answers]), start)
 
 
-def _fit(features: Any, offsets: Grid, answers: npt.NDArray[np.int64]) -> Grid:
+def _fit(features: Any, offsets: Grid, answered: Grid) -> Grid:
     """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with standard normal priors.
 
-    Of two values the first has no weights.
+    ``answered`` is 1 for the value of each document and 0 for the others.
     """
     from scipy.optimize import minimize
 
-    size, values = features.shape[1], offsets.shape[1]
-    free = slice(1, None) if values == 2 else slice(None)
-    answered = np.eye(values)[answers]
-    weights = np.zeros((size, values))
+    shape = (features.shape[1], offsets.shape[1])
 
     def loss(flat: Grid) -> tuple[float, Grid]:
-        weights[:, free] = flat.reshape(size, -1)
+        weights = flat.reshape(shape)
         logits = offsets + features @ weights
         top = logits.max(axis=1, keepdims=True)
         total = top + np.log(np.exp(logits - top).sum(axis=1, keepdims=True))
         slope = features.T @ (np.exp(logits - total) - answered) + weights
-        return float((total - (answered * logits).sum(axis=1, keepdims=True)).sum() + (flat @ flat) / 2), slope[
-            :, free
-        ].ravel()
+        return float((total - (answered * logits).sum(axis=1, keepdims=True)).sum() + (flat @ flat) / 2), slope.ravel()
 
-    start = weights[:, free].ravel()
-    weights[:, free] = minimize(loss, start, jac=True, method="L-BFGS-B").x.reshape(size, -1)
-    return weights
+    found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").x
+    return np.asarray(found.reshape(shape))
 
 
-def _offsets(task: Task, prior: Grid, item: int, model: ItemModel) -> list[Grid]:
-    """Return ``[document, value]`` of each estimator: log-probabilities, up to a constant, before any correction."""
+def _offsets(task: Task, prior: Grid, item: int) -> Grid:
+    """Return ``[document, value]``: log-probabilities by the words, up to a constant, before any correction."""
     if task.kind == "choice":
-        return [prior]
+        return prior
+    own = np.zeros((len(prior), len(task.values(item))))
     if task.kind == "multilabel":
-        return [np.column_stack([np.zeros(len(prior)), prior[:, item]])]
-    above = 1 - model.shares.cumsum()[:-1]
-    return [np.tile(np.log([1 - share, share]), (len(prior), 1)) for share in above]
-
-
-def _ordinal(chances: Sequence[Grid]) -> Grid:
-    """Return the probability of each rating from those of "more than k"."""
-    above = np.minimum.accumulate([chance[:, 1] for chance in chances], axis=0).T  # more than 3 is within more than 2
-    edges = np.column_stack([np.ones(len(above)), above, np.zeros(len(above))])
-    return np.asarray(edges[:, :-1] - edges[:, 1:])
-
-
-def _softmax(logits: Grid) -> Grid:
-    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(exponentials / exponentials.sum(axis=1, keepdims=True))
+        own[:, 1] = prior[:, item]
+    return own
 
 
 def _prior(examples: Sequence[Example], task: Task) -> Grid:
@@ -355,35 +319,30 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
 def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
 
-    The file holds a dict: ``facts``, ``task``, ``tfidf`` (a fitted TfidfVectorizer, None without training examples),
-    ``words``, ``width`` and ``models``. The rows of a model's weights are TF-IDF in the vectorizer's order, the words,
-    the vector, the evidence and the bias.
+    The file holds a dict: ``facts``, ``task``, ``vocabulary`` and ``idf`` (words of TF-IDF and their weights),
+    ``words``, ``width`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector, the
+    evidence and the bias.
     """
     import skops.io
 
-    task = classifier.task
-    data: bytes = skops.io.dumps(
-        {
-            "facts": facts,
-            "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
-            "tfidf": classifier.tfidf,
-            "words": list(classifier.words),
-            "width": classifier.width,
-            "models": [
-                {"decisions": model.decisions, "weights": list(model.estimators), "shares": model.shares}
-                for model in classifier.models
-            ],
-        }
-    )
-    return data
+    task, tfidf = classifier.task, classifier.tfidf
+    held = {
+        "facts": facts,
+        "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
+        "vocabulary": [] if tfidf is None else tfidf.get_feature_names_out().tolist(),
+        "idf": np.zeros(0) if tfidf is None else tfidf.idf_,
+        "words": list(classifier.words),
+        "width": classifier.width,
+        "models": [{"weights": model.weights, "start": model.start} for model in classifier.models],
+    }
+    return bytes(skops.io.dumps(held))
 
 
 def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
     """Return the classifier and the facts that ``dumps`` wrote.
 
     InputError for anything else, and for more than ``MAX_UNPACKED`` bytes. Other types are refused without being
-    opened, and nothing in the file is executed. Only vocabulary and weights are taken from the vectorizer: its other
-    settings could open files that a text names, or search with a pattern that takes hours.
+    opened, and nothing in the file is executed.
     """
     import skops.io
 
@@ -393,28 +352,32 @@ def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str,
                 raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
         if skops.io.get_untrusted_types(data=data):
             raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of another version of scikit-learn: the weights are checked below
-            held = skops.io.loads(data, trusted=[])
+        held = skops.io.loads(data, trusted=[])
         return _load_classifier(held), dict(held["facts"])
     except InputError:
         raise
     except Exception as error:  # a hostile or broken file fails in skops in whatever way it likes
-        raise InputError(f"{name} is not a classifier file.", "Choose a .skops file that Moot exported.") from error
+        raise InputError(
+            f"{name} is not a classifier file.", "Choose a .skops file that this version of Moot exported."
+        ) from error
 
 
-def _load_tfidf(held: Any) -> Any:
-    """Return a vectorizer with the vocabulary and the weights of ``held``, None for None."""
-    if held is None:
+def _load_tfidf(vocabulary: Sequence[str], idf: Grid) -> Any:
+    """Return a vectorizer with a vocabulary and its weights, None for no words."""
+    if not len(vocabulary):
         return None
-    vocabulary = {str(word): int(place) for word, place in held.vocabulary_.items()}
-    weights = np.asarray(held.idf_, dtype=np.float64)
-    if sorted(vocabulary.values()) != list(range(len(weights))) or not np.isfinite(weights).all():
-        raise InputError("The classifier's vocabulary has gaps.", "It was not loaded.")
     tfidf = _new_tfidf()
-    tfidf.vocabulary_ = vocabulary
-    tfidf.idf_ = weights
+    tfidf.vocabulary_ = {str(word): place for place, word in enumerate(vocabulary)}
+    tfidf.idf_ = _numbers(idf, (len(tfidf.vocabulary_),))
     return tfidf
+
+
+def _numbers(held: Any, shape: tuple[int, ...]) -> Grid:
+    """Return an array of a file. InputError for another shape and for anything but numbers."""
+    found = np.asarray(held, dtype=np.float64)
+    if found.shape != shape or not np.isfinite(found).all():
+        raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
+    return found
 
 
 def _load_classifier(held: dict[str, Any]) -> Classifier:
@@ -423,20 +386,17 @@ def _load_classifier(held: dict[str, Any]) -> Classifier:
     if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
         raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
     task = Task(held["task"]["kind"], labels, scales)
-    tfidf, words, width = _load_tfidf(held["tfidf"]), tuple(map(str, held["words"])), int(held["width"])
-    evidence = task.labels if task.kind == "choice" else 1
-    size = (len(tfidf.vocabulary_) if tfidf is not None else 0) + len(words) + width + evidence + 1
+    tfidf, words, width = (
+        _load_tfidf(held["vocabulary"], held["idf"]),
+        tuple(map(str, held["words"])),
+        int(held["width"]),
+    )
+    size = len(held["vocabulary"]) + len(words) + width + (task.labels if task.kind == "choice" else 1) + 1
     if len(held["models"]) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
     models = []
     for item, model in enumerate(held["models"]):
         values = len(task.values(item))
-        weights = tuple(np.asarray(each, dtype=np.float64) for each in model["weights"])
-        shares = np.asarray(model["shares"], dtype=np.float64)
-        shape = (size, 2 if task.kind == "rating" else values)
-        if any(each.shape != shape for each in weights) or shares.shape != (values,):
-            raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
-        if not all(np.isfinite(each).all() for each in (*weights, shares)):
-            raise InputError("The classifier's weights are not numbers.", "It was not loaded.")
-        models.append(ItemModel(int(model["decisions"]), weights, shares))
+        weights = None if model["weights"] is None else _numbers(model["weights"], (size, values))
+        models.append(ItemModel(weights, _numbers(model["start"], (values,))))
     return Classifier(task, tfidf, words, width, tuple(models))

@@ -15,7 +15,7 @@ from core.errors import CodebookError, InputError, UsageError
 from core.export import replacing
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier_training import MIN_DOCUMENTS, task_of
+from core.services.classifier_training import MIN_DOCUMENTS, task_of, version_of
 from core.services.runs import planning
 from core.services.session import ProjectSession, check_output_path
 from core.stats.intervals import Estimate, Interval
@@ -57,11 +57,14 @@ class ClassifierStatus:
 def status(session: ProjectSession) -> ClassifierStatus:
     """Return the current status.
 
-    Schedules a training when decisions are missing from the last one, for instance after a crash.
+    Schedules a training when decisions are missing from the last one, for instance after a crash, and when an earlier
+    version of Moot trained it.
     """
     reviewed = session.store.classifiers.count_reviewed()
     known = session.store.classifiers.latest_facts()
-    if reviewed >= MIN_DOCUMENTS and (known is None or known[1]["documents"] != reviewed):
+    if reviewed >= MIN_DOCUMENTS and (
+        known is None or known[1]["documents"] != reviewed or version_of(known[1]) != classifier.VERSION
+    ):
         session.trainer.schedule()
     missing = max(0, MIN_DOCUMENTS - reviewed)
     if known is None:

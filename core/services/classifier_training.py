@@ -130,10 +130,10 @@ class ClassifierTrainer:
         Items that the classifier was not trained on are NaN. None when the classifier is deleted or was trained on
         other labels.
         """
-        stored = self._store.classifiers.load(hash)
-        if stored is None:
+        loaded = self._load(hash)
+        if loaded is None:
             return None
-        trained, facts = classifier.loads(stored.body, name="the classifier")
+        trained, facts = loaded
         own = Codebook.model_validate(facts["codebook"])
         return _align(codebook, own, trained.predict(self._read(own, texts, vectors_of(facts))))
 
@@ -162,8 +162,15 @@ class ClassifierTrainer:
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel | None:
+        loaded = self._load(hash)
+        return callable_model(*loaded, self._read) if loaded else None
+
+    def _load(self, hash: str) -> tuple[classifier.Classifier, dict[str, Any]] | None:
+        """Return a classifier and its facts; None if it was deleted or an earlier version of Moot trained it."""
         stored = self._store.classifiers.load(hash)
-        return callable_model(*classifier.loads(stored.body, name="the classifier"), self._read) if stored else None
+        if stored is None or version_of(stored.facts) != classifier.VERSION:
+            return None
+        return classifier.loads(stored.body, name="the classifier")
 
     def _train_when_needed(self) -> None:
         while not self._stop.wait(DEBOUNCE_SECONDS):
@@ -324,6 +331,11 @@ def vectors_of(facts: Mapping[str, Any]) -> str:
     return spec if isinstance(spec, str) else ""  # earlier versions stored the length of the vectors
 
 
+def version_of(facts: Mapping[str, Any]) -> str:
+    """Return the version of the code that trained a classifier, empty if unknown."""
+    return str(dict(facts.get("versions") or {}).get("classifier", ""))
+
+
 def callable_model(trained: classifier.Classifier, facts: Mapping[str, Any], read: Read) -> ClassifierModel:
     """Return the classifier in the form that the built-in connection calls.
 
@@ -468,8 +480,8 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
         "## The file",
         "",
         "A skops file: open it with `skops.io.load(path, trusted=[])`. It is a dict of `facts` (the codebook among "
-        "them), `task`, `tfidf` (a fitted TfidfVectorizer), `words` (words of the codebook), `width` (of vectors) and "
-        "`models` (for each item the weights of TF-IDF, words, vector, evidence and bias).",
+        "them), `task`, `vocabulary` and `idf` (of TF-IDF), `words` (words of the codebook), `width` (of vectors) and "
+        "`models` (for each item the weights of vocabulary, words, vector, evidence and bias).",
         "",
         f"Classifier {_code(facts.get('hash', ''))}.",
         "",

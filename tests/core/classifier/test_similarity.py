@@ -51,7 +51,7 @@ def test_embeddings_are_requested_once_per_text() -> None:
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=6), st.text(max_size=30))
 def test_any_texts_can_be_compared(texts: list[str], query: str) -> None:
     for analyzer in ("word", "char_wb"):
-        found = TextSpace(texts, analyzer).similarities([query, ""])  # type: ignore[arg-type]
+        found = TextSpace(texts, analyzer).similarities([query, ""])
         assert found.shape == (2, len(texts))
         assert ((found >= 0) & (found <= 1)).all()
 

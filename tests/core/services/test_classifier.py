@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -104,6 +105,20 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     before = found.hash
     _review(session, run, ["d30"])
     assert status(session).hash != before
+
+
+def test_classifier_of_an_earlier_version_is_trained_again(session: ProjectSession) -> None:
+    run = _run(session)
+    _review(session, run, [f"d{n:02}" for n in range(6)])
+    stored = session.store.classifiers.load(status(session).hash)
+    assert stored is not None
+    facts = {**stored.facts, "versions": {"classifier": "3"}}
+    session.store.classifiers.save(replace(stored, hash="0ld", body=b"another format", facts=facts))
+    assert session.trainer.find("0ld") is None
+    assert session.trainer.predict("0ld", BOOK, ["Dirty."]) is None
+    assert status(session).hash == "0ld"
+    until(lambda: not session.trainer.is_training, 60)
+    assert session.trainer.find("") is not None
 
 
 def test_annotates_as_a_free_run_that_can_be_evaluated(session: ProjectSession) -> None:
