@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -168,3 +169,22 @@ def test_json_output_matches_the_schemas(tmp_path: Path) -> None:
         jsonschema.validate(result, {"$ref": f"#/$defs/{schema}", **schemas}, jsonschema.Draft202012Validator)
         if name != "compare":
             assert set(result) <= set(schemas["$defs"][schema]["properties"]), f"{name} has undocumented keys"
+
+
+NOT_RUN = re.compile("moot$|moot (demo|studio|regress)|--reference reviewed")
+"""Examples that open the studio, that other tests run, or that need reviews."""
+
+
+def test_examples_of_the_help_succeed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-help")
+    prepare(tmp_path)
+    page = (DOCS / "reference" / "command_line.md").read_text(encoding="utf-8")
+    lines = dict.fromkeys(re.findall(r"^    (moot\b.*)$", page.replace(" --budget 2", ""), re.MULTILINE))
+    examples = [line for line in lines if not NOT_RUN.search(line)]
+    assert len(examples) > 15
+    with server("mock") as url:
+        for line in sorted(examples, key=lambda line: ("moot annotate" not in line, "moot import" in line)):
+            name = next((name for name in ("openai", "ollama") if f"{name}/" in line), "")
+            arguments = shlex.split(line.replace("http://127.0.0.1:8081", url))[1:]
+            moot(*arguments, *connection(name, url), code=None if arguments[0] == "doctor" else 0)

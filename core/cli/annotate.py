@@ -438,7 +438,10 @@ def _given_options() -> set[str]:
     return given | ({"--model"} if "--role" in given else set())
 
 
-@click.command("rerun")
+@click.command(
+    "rerun",
+    epilog=help_examples("moot rerun r0001 --project reviews.duckdb --role judge=openai/gpt-4.1 --budget 2"),
+)
 @click.argument("run")
 @click.option(
     "--project", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Project file (.duckdb)."

@@ -78,7 +78,7 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
         _studio(project, port, shown)
 
 
-@main.command("studio")
+@main.command("studio", epilog=help_examples("moot studio --project reviews.duckdb", "moot studio --window"))
 @_studio_options
 def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
     """Open the studio in the browser."""

@@ -8,6 +8,7 @@ import click
 
 from core.cli.console import (
     PROJECT_PATH,
+    help_examples,
     json_option,
     open_session,
     open_workspace,
@@ -18,7 +19,7 @@ from core.cli.console import (
 )
 
 
-@click.command("runs")
+@click.command("runs", epilog=help_examples("moot runs --project reviews.duckdb"))
 @project_option(required=True)
 @json_option
 def runs_command(project: Path, as_json: bool) -> None:
@@ -39,7 +40,13 @@ def runs_command(project: Path, as_json: bool) -> None:
         print_line("No runs yet.")
 
 
-@click.command("export")
+@click.command(
+    "export",
+    epilog=help_examples(
+        "moot export --project reviews.duckdb --format csv --output labels.csv",
+        "moot export --project reviews.duckdb --format bundle --output reviews.zip",
+    ),
+)
 @project_option(required=True)
 @click.option(
     "--run", "runs", metavar="RUN", multiple=True, help="Run to export, repeatable for one table. Default: the latest."
@@ -69,7 +76,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
     print_message(f"moot: exported to {output}")
 
 
-@click.command("import")
+@click.command("import", epilog=help_examples("moot import reviews.zip --project copy.duckdb"))
 @click.argument("file", metavar="BUNDLE", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @project_option(required=True)
 def import_command(file: Path, project: Path) -> None:
@@ -81,7 +88,9 @@ def import_command(file: Path, project: Path) -> None:
     print_message(f"moot: created {project}")
 
 
-@click.command("models")
+@click.command(
+    "models", epilog=help_examples("moot models", "moot models --connection local=http://127.0.0.1:8081/v1 --probe")
+)
 @click.option(
     "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
 )
@@ -117,7 +126,7 @@ def install_minilm_command() -> None:
     print_message(f"moot: MiniLM is installed and works ({width} numbers a text). New projects and runs use it.")
 
 
-@click.command("doctor")
+@click.command("doctor", epilog=help_examples("moot doctor", "moot doctor --project reviews.duckdb"))
 @project_option(required=False)
 @json_option
 def doctor_command(project: Path | None, as_json: bool) -> None:

@@ -16,7 +16,7 @@ import threading
 import time
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import platformdirs
 
@@ -137,6 +137,8 @@ def _show(page: Path, shown: Shown) -> None:
     window = multiprocessing.get_context("spawn").Process(target=run_window, args=(page,), daemon=True)
     window.start()  # a process of its own, because a graphical toolkit needs the main thread and so does the server
     window.join()
+    if window.exitcode:
+        print_message("moot: the window could not be opened. Without --window, Moot opens the browser.")
     signal.raise_signal(signal.SIGINT)
 
 
@@ -199,7 +201,29 @@ def run_window(page: Path) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which then ends this process
     webview.settings["ALLOW_DOWNLOADS"] = True
     webview.create_window("Moot", html=page.read_text(encoding="utf-8"), width=1440, height=900)
-    webview.start(gui="qt" if sys.platform.startswith("linux") else None)
+    if not sys.platform.startswith("linux"):
+        webview.start()
+        return
+    from webview.platforms import qt
+
+    qt.BrowserView.on_download_requested = _save_download
+    webview.start(gui="qt")
+
+
+def _save_download(view: Any, download: Any) -> None:
+    """Ask where to save a file that the page offers, and save it.
+
+    Replaces the method of pywebview 6, which calls ``setPath``. Qt 6 does not have this method. Both arguments are
+    objects of Qt: the window and the download.
+    """
+    from qtpy.QtWidgets import QFileDialog
+
+    proposed = platformdirs.user_downloads_path() / download.suggestedFileName()
+    name, _ = QFileDialog.getSaveFileName(view, "Save file", str(proposed))
+    if name:
+        download.setDownloadDirectory(str(Path(name).parent))
+        download.setDownloadFileName(Path(name).name)
+        download.accept()
 
 
 def _has_webview() -> bool:

@@ -44,7 +44,7 @@ class RayEngine(ReplayingEngine):
     def __init__(self, work: Work, dependencies: Dependencies, connections: Sequence[Connection], folder: Path) -> None:
         super().__init__(work, dependencies)
         if find_spec("ray") is None:
-            raise UsageError("Ray is not installed.", 'Install it with: pip install "moot[ray]"')
+            raise UsageError("Ray is not installed.", "Install Moot with the extra 'ray'.")
         if self.settings.budget_usd is not None:
             raise UsageError(
                 "A budget cannot be enforced on several machines.", "Omit the budget, or use the live or batch engine."

@@ -15,11 +15,13 @@ import time
 import urllib.error
 import urllib.request
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
 
 from core.cli import main
+from core.cli.studio import _save_download
 from tests.core.cli.invoking import moot
 from tests.servers.running import free_port, wait_for
 
@@ -146,18 +148,25 @@ def test_every_command_can_be_called() -> None:
 
 
 WEBVIEW = """
+import sys
 settings = {}
 
 def create_window(title, html, width, height):
     assert "token" in html
 
-def start(gui):
+def start(gui=None):
+    if sys.platform.startswith("linux"):
+        from webview.platforms.qt import BrowserView
+        assert callable(BrowserView.on_download_requested)
     print("window shown and closed", flush=True)
 """
 
 
 def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:
-    (tmp_path / "webview.py").write_text(WEBVIEW, encoding="utf-8")
+    platforms = tmp_path / "webview" / "platforms"
+    platforms.mkdir(parents=True)
+    (tmp_path / "webview" / "__init__.py").write_text(WEBVIEW, encoding="utf-8")
+    (platforms / "qt.py").write_text("class BrowserView: pass\n", encoding="utf-8")
     folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     done = subprocess.run(
         [
@@ -169,6 +178,44 @@ def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "window shown and closed" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+class QtDownload:
+    """A download as Qt 6 passes it: without ``setPath``."""
+
+    def __init__(self) -> None:
+        self.saved: list[str] = []
+
+    def suggestedFileName(self) -> str:
+        return "labels.csv"
+
+    def setDownloadDirectory(self, folder: str) -> None:
+        self.saved.append(folder)
+
+    def setDownloadFileName(self, name: str) -> None:
+        self.saved.append(name)
+
+    def accept(self) -> None:
+        self.saved.append("accepted")
+
+
+@pytest.mark.parametrize("chosen", ["/tmp/mine.csv", ""])
+def test_download_of_the_window_is_saved_where_the_user_chooses(monkeypatch: pytest.MonkeyPatch, chosen: str) -> None:
+    proposed = []
+
+    class QFileDialog:
+        @staticmethod
+        def getSaveFileName(parent: object, title: str, path: str) -> tuple[str, str]:
+            proposed.append(Path(path).name)
+            return chosen, ""
+
+    widgets = SimpleNamespace(QFileDialog=QFileDialog)
+    monkeypatch.setitem(sys.modules, "qtpy", SimpleNamespace(QtWidgets=widgets))
+    monkeypatch.setitem(sys.modules, "qtpy.QtWidgets", widgets)
+    download = QtDownload()
+    _save_download(None, download)
+    assert proposed == ["labels.csv"]
+    assert download.saved == (["/tmp", "mine.csv", "accepted"] if chosen else [])
 
 
 @pytest.mark.skipif(importlib.util.find_spec("webview") is not None, reason="pywebview is installed")
