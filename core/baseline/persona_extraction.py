@@ -9,20 +9,9 @@ from typing import Any
 
 import orjson
 
-from core.baseline.word_forms import words
+from core.baseline.word_forms import PEOPLE
 from core.debate.persona_extraction import AUTHOR, MERGER, SCOUT, FoundDimension
 from core.debate.turns import Request
-
-PEOPLE = words(
-    """
-    parents mothers fathers families grandparents children pupils students learners teachers educators tutors
-    librarians therapists developers builders designers engineers researchers scientists clinicians doctors physicians
-    nurses patients caregivers carers pharmacists reviewers editors journalists readers writers authors users customers
-    clients guests citizens voters lawyers judges analysts investors economists traders regulators policymakers managers
-    employees employers workers staff owners operators publishers translators moderators experts professionals
-    """
-)
-"""Known groups of people, in the plural."""
 
 _SOUGHT = re.compile(
     r"\b(?:want|need|expect|prefer|look for|look at|value|ask for|asked for|worry|insist|like|care|check|require|"

@@ -101,11 +101,11 @@ def _split(text: str) -> tuple[str, ...]:
 _LISTS = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
 """The word lists; the file describes each."""
 
-GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, NEGATIONS, FOREIGN_WORDS = (
+GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, NEGATIONS, FOREIGN_WORDS, PEOPLE = (
     words(_LISTS[name])
     for name in (
         "gradable", "not_adverbs", "not_derived", "not_over", "function_words", "catch_all_names", "negations",
-        "foreign_words",
+        "foreign_words", "people",
     )
 )  # fmt: skip
 RELATED = tuple(words(group) for name in ("spellings", "irregular", "families") for group in _split(_LISTS[name]))
