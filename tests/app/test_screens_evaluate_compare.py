@@ -5,16 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app import context
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services import run_view
-from core.store.project import Project
+from tests.app.studio import studio
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.store.helpers import make_settings, store_debate
@@ -26,27 +23,14 @@ RATING = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
 
 
 @pytest.fixture
-def project(tmp_path):
-    with Project.open(tmp_path / "small.duckdb") as project:
-        yield project
+def session(tmp_path, monkeypatch):
+    with studio(tmp_path, monkeypatch) as workspace:
+        yield workspace.open(tmp_path / "small.duckdb")
 
 
 @pytest.fixture
-def session(project):
-    session = SimpleNamespace(
-        store=project.store,
-        path=project.path,
-        name="small",
-        run=project.store.runs.known,
-        run_name=lambda run: f"Run {run}",
-        saved_at=lambda: project.saved_at,
-        replay=lambda run, document: run_view.replay(project.store, run, document),
-        active_runs=tuple,
-        prefetcher=SimpleNamespace(submit_latest=lambda what: what()),
-    )
-    context.install(SimpleNamespace(sessions=lambda: (session,), recent=tuple))
-    yield session
-    context.install(None)
+def project(session):
+    return session.project
 
 
 def draw(session, name, **values):
