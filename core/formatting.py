@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
+from core.documents import storable
+
 MISSING = "–"
 PRICE_UNKNOWN = "price unknown"
 
@@ -17,6 +19,20 @@ _MINUS = "−"
 _DAY = 86_400
 
 Style = Literal["number", "percent", "points"]
+
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that a terminal obeys (escape sequences), and those that turn the direction of writing."""
+
+
+def printable(text: object) -> str:
+    """Return a text with control characters as U+FFFD: names come from files, and messages from servers."""
+    return CONTROL.sub("\ufffd", str(text))
+
+
+def one_line(text: str) -> str:
+    """Return a name or message from elsewhere as one printable line that can be stored."""
+    return " ".join(printable(storable(text)).split())
 
 
 def plural(count: float, singular: str, several: str | None = None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import signal
 import sys
@@ -19,7 +18,7 @@ import click
 import orjson
 
 from core.errors import MootError, ProjectGone, StorageFull
-from core.formatting import format_eta, format_money
+from core.formatting import CONTROL, format_eta, format_money, printable
 
 if TYPE_CHECKING:
     from core.debate.events import Event, RunStatus
@@ -39,15 +38,6 @@ LINE_SECONDS = 1.0
 
 BAR_WIDTH = 24
 """Characters of the progress bar."""
-
-
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters that a terminal obeys: escape sequences, and marks that turn the direction of writing."""
-
-
-def printable(text: object) -> str:
-    """Return a text with control characters as U+FFFD: names come from files, and messages from servers."""
-    return _CONTROL.sub("\ufffd", str(text))
 
 
 def print_line(text: object = "") -> None:
@@ -83,7 +73,7 @@ def help_examples(*commands: str) -> str:
 def print_json(result: Any) -> None:
     """Print the result object as the last line of stdout."""
     text = orjson.dumps(result, option=orjson.OPT_NON_STR_KEYS).decode()
-    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+    click.echo(CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 class DollarAmount(click.FloatRange):

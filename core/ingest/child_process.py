@@ -84,7 +84,7 @@ def run(
             for line in process.stdout:
                 received += len(line)
                 if received > memory:
-                    raise _too_large(name, memory)
+                    raise _limit_met(f"{name} needs more than", memory)
                 kind, value = line[:1], orjson.loads(line[1:])
                 if kind == b"v":
                     yield value
@@ -103,8 +103,8 @@ def run(
                     "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
                 )
             if code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY):
-                raise _too_large(name, memory)
-            raise InputError(f"{name} made its reader crash.", "Save it again, or as csv.")
+                raise _limit_met(f"{name} needs more than", memory)
+            raise _limit_met(f"{name} made its reader crash, perhaps because it needs more than", memory)
         finally:
             timer.cancel()
             process.kill()
@@ -112,9 +112,9 @@ def run(
             process.stdout.close()
 
 
-def _too_large(name: str, memory: int) -> InputError:
+def _limit_met(what: str, memory: int) -> InputError:
     return InputError(
-        f"{name} needs more than {memory / (1 << 30):g} GB of memory to read.",
+        f"{what} {memory / (1 << 30):g} GB of memory to read.",
         "Delete cells far from the table or very long cells, save it as csv or parquet, or set MOOT_READ_MEMORY_GB to "
         "a higher limit and try again.",
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
 from core.errors import InputError
+from core.formatting import one_line
 from core.ingest import child_process
 from core.ingest.csv_reader import read_delimited
 from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf16_or_32
@@ -52,12 +53,14 @@ def read_table(
 ) -> Table:
     """Return the table in ``source``: a path, or the bytes of an upload. ``name`` is the file name.
 
+    Control characters in the name are replaced, because the table's name, ids and raters are made of it.
     ``encoding``, ``delimiter`` and ``sheet`` are detected when not given. ``progress`` is called with a share from 0 to
     1 and ends at 1. At most ``max_rows`` rows are read, rejected ones included; a note then says so. InputError when
     the file is missing, empty, has no rows, is not what its name says or meets a limit of the child process that reads
     it (``core.ingest.child_process``); UsageError for an option that cannot be. Single bad rows raise nothing: they
     are in ``Table.rejected``.
     """
+    name = one_line(name)
     options = {"name": name, "encoding": encoding, "delimiter": delimiter, "sheet": sheet, "max_rows": max_rows}
     with _opened(source, name) as file:
         parts = child_process.run("core.ingest.read:serve_table", file, options, progress=progress)
@@ -260,7 +263,10 @@ def _zip(stream: BinaryIO) -> FileType:
     try:
         with zipfile.ZipFile(stream) as archive:
             names = archive.namelist()
-            kind = archive.read("mimetype")[:80] if "mimetype" in names else b""
+            kind = b""
+            if "mimetype" in names:
+                with archive.open("mimetype") as member:
+                    kind = member.read(80)
     except (zipfile.BadZipFile, OSError, NotImplementedError, RuntimeError, ValueError):
         return FileType("other", "a damaged zip archive", "Get the file again.")
     finally:

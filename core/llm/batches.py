@@ -19,7 +19,7 @@ from core.debate.turns import Reply, ReplyForm, Request, Usage
 from core.errors import ModelError
 from core.llm import openai_chat, streaming
 from core.llm.connections import Connection
-from core.llm.failures import from_status, hide_key, printable, redacted
+from core.llm.failures import from_status, hide_key, redacted, server_message
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
 from core.llm.sdk import translated_errors
@@ -110,7 +110,7 @@ class OpenAIBatches:
             found = await self._client.batches.retrieve(batch)
         answered = found.request_counts.completed + found.request_counts.failed if found.request_counts else 0
         outputs = tuple(filter(None, (found.output_file_id, found.error_file_id)))
-        told = [printable(one.message) for one in (found.errors.data or [])] if found.errors else []
+        told = [server_message(one.message) for one in (found.errors.data or [])] if found.errors else []
         refused = found.status == "failed" and not outputs
         return BatchState(
             found.status in _ENDED, answered, outputs, ("; ".join(told) or "no reason given") if refused else ""
@@ -235,7 +235,9 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
         if isinstance(status, int):
             raise from_status(status, encode_body(body), {}, role_model)
     inner = error.get("error", error) if isinstance(error, dict) else error
-    text = printable(inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error")
+    text = server_message(
+        inner.get("message") or inner if isinstance(inner, dict) else inner or "no reply and no error"
+    )
     if "batch_expired" in str(error):
         raise errors.TimedOut(
             f"{role_model.model} at {role_model.connection} did not answer within {WINDOW}: {text}", ""

@@ -17,8 +17,8 @@ import aiohttp
 import orjson
 
 from core import errors
-from core.documents import storable
 from core.errors import ModelError
+from core.formatting import one_line
 from core.llm.connections import Connection
 from core.runs import RoleModel
 
@@ -59,7 +59,6 @@ _NO_MODEL = re.compile(
 )
 _MODEL = re.compile(r"\bmodel\b", re.IGNORECASE)
 ADDRESS_REMEDY = "Check the address, which for most servers ends in /v1, and the model."
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _SHOWN = 500
 """Characters of a server's message that are kept."""
 _PATIENCE = 300.0
@@ -96,14 +95,14 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
     try:
         data: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return printable(body[:_SHOWN].decode("utf-8", "replace")), ""
+        return server_message(body[:_SHOWN].decode("utf-8", "replace")), ""
     text, code = _picked(data)
-    return text or printable(body[:_SHOWN].decode("utf-8", "replace")), code
+    return text or server_message(body[:_SHOWN].decode("utf-8", "replace")), code
 
 
-def printable(text: object) -> str:
-    """Return a server's message as one printable line, without control characters and lone surrogates."""
-    return _CONTROL.sub(" ", storable(str(text)[:_SHOWN])).strip()
+def server_message(text: object) -> str:
+    """Return the beginning of a server's message as one printable line."""
+    return one_line(str(text)[:_SHOWN])
 
 
 def _picked(data: Any) -> tuple[str, str]:
@@ -111,9 +110,11 @@ def _picked(data: Any) -> tuple[str, str]:
         data = data[0]
     inner = data.get("error", data) if isinstance(data, dict) else data
     if not isinstance(inner, dict):
-        return printable(inner), ""
+        return server_message(inner), ""
     text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
-    return printable(text), printable(" ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key)))
+    return server_message(text), server_message(
+        " ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key))
+    )
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -169,7 +170,7 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     if status == 429:
         return errors.RateLimited(said, retry_after=retry_after(headers))
     if 300 <= status < 400:
-        place = printable(headers.get("location", "another place"))
+        place = server_message(headers.get("location", "another place"))
         return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {place} (status {status}).")
     if status in (408, 409, 425) or status >= 500:
         return errors.ServerFault(said, _remedy(whole), retry_after=retry_after(headers))

@@ -11,7 +11,7 @@ from core import errors
 from core.debate.turns import Usage
 from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
-from core.llm.failures import from_event, printable
+from core.llm.failures import from_event, server_message
 from core.llm.request import ModelRequest
 from core.llm.schemas import NAME, Schema
 from core.llm.streaming import parse_token_count
@@ -129,7 +129,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             text, thought = _parts(part.get("content", choice.get("text")))
             builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
-                raise errors.Refused(f"{role_model.model} declined: {printable(part['refusal'])}")
+                raise errors.Refused(f"{role_model.model} declined: {server_message(part['refusal'])}")
         odds = choice.get("logprobs")
         builder.add_logprobs(odds.get("content") if isinstance(odds, dict) else odds)
         if choice.get("error"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
 from core.llm.connections import Connection, find_key
-from core.llm.failures import from_status, hide_key, printable
+from core.llm.failures import from_status, hide_key, server_message
 from core.runs import RoleModel
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
         except (openai.APIConnectionError, httpx.HTTPError, ConnectionError) as error:
             if isinstance(error.__cause__, ValueError):
                 raise errors.MalformedStream(
-                    f"{place.name} did not {action} as expected: {printable(error.__cause__)}.", remedy
+                    f"{place.name} did not {action} as expected: {server_message(error.__cause__)}.", remedy
                 ) from error
             raise errors.Unreachable(
                 f"{place.name} at {place.base_url} cannot be reached to {action} ({str(error).rstrip('.')}).",
@@ -137,7 +137,7 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
             raise _refused(place, error.status_code, str(error.error).encode(), {}, model, remedy) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise errors.MalformedStream(
-                f"{place.name} did not {action} as expected: {printable(error)}.", remedy
+                f"{place.name} did not {action} as expected: {server_message(error)}.", remedy
             ) from error
     except errors.ModelError as error:
         hide_key(error, find_key(place))

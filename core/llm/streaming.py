@@ -20,7 +20,7 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.debate.turns import Reply, Usage
-from core.llm.failures import ADDRESS_REMEDY, from_status, printable
+from core.llm.failures import ADDRESS_REMEDY, from_status, server_message
 from core.llm.request import ModelRequest, encode_body
 from core.runs import MOST_TOKENS, RoleModel
 
@@ -277,12 +277,12 @@ class ReplyBuilder:
     def note_finish(self, why: Any) -> None:
         """Note the finish reason, if there is one; some servers send a null as text."""
         if isinstance(why, str) and why.strip().casefold() not in ("", "null", "none"):
-            self.finish_reason = printable(why)
+            self.finish_reason = server_message(why)
 
     def note_model(self, name: Any) -> None:
         """Note the server's name of the model; the first valid name counts."""
         if not self.served_model and isinstance(name, str):
-            self.served_model = printable(name)
+            self.served_model = server_message(name)
 
     def check_stall(self, role_model: RoleModel) -> None:
         """Check for a stall. Raises Stalled or TimedOut if only comments or empty events arrived for too long."""
@@ -393,11 +393,11 @@ async def post(
         ) from error
     except aiohttp.ClientResponseError as error:
         raise errors.MalformedStream(
-            f"{role_model.connection} sent a response that is not HTTP ({printable(error.message)})."
+            f"{role_model.connection} sent a response that is not HTTP ({server_message(error.message)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
-            said = printable(error.__cause__.message)
+            said = server_message(error.__cause__.message)
             raise errors.MalformedStream(
                 f"{role_model.connection} sent data that cannot be unpacked ({said}).", ""
             ) from error
@@ -462,7 +462,7 @@ def _timed_out(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelErro
 
 def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
     inner = error.certificate_error
-    return printable(getattr(inner, "verify_message", "") or inner)
+    return server_message(getattr(inner, "verify_message", "") or inner)
 
 
 def _short(error: Exception) -> str:

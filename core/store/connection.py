@@ -42,6 +42,8 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "lock_configuration": "true",
 }
 """Nothing is read or fetched from outside: no files, no extensions. Nothing in a project can change that."""
+_COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json")
+"""Suffixes of the files beside a project, the longest first."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
 
 _DAMAGED = ("Corrupt database file", "Could not read enough bytes from file")
@@ -209,6 +211,7 @@ class Connection:
         try:
             yield cursor
         except (duckdb.Error, OSError) as error:
+            self._require_open()  # closing interrupts queries
             raise translate_error(error, self.path) from error
         finally:
             with self._guard:
@@ -261,6 +264,7 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     Raises ProjectLocked if the file is already open (also in this process), and StorageFull. Raises ProjectError if the
     folder is missing or read-only, the file is not a Moot project, or a newer Moot made it.
     """
+    check_path(Path(path))
     place = Path(path).expanduser().resolve()
     if place.is_dir():
         raise ProjectError(f"{place} is a folder, not a project file.", "Name a file in it, such as moot.duckdb.")
@@ -285,13 +289,25 @@ def open_file(path: str | os.PathLike[str], *, url: str | None = None, create: b
     return Connection(place, root, ownership, made=made)
 
 
+def check_path(path: Path) -> None:
+    """Raise ProjectError if no project can have this path: not UTF-8, which DuckDB needs, or too long."""
+    try:
+        os.fspath(path).encode()
+        path.with_name(path.name + _COMPANIONS[0]).exists()
+    except UnicodeEncodeError:
+        raise ProjectError(f"{path} is not UTF-8 text.", "Choose another path for the project.") from None
+    except OSError as error:
+        problem = ProjectError(f"{path}: {error.strerror}.", "Choose another path for the project.")
+        raise problem from error
+
+
 def _check_companions(path: Path) -> None:
     """Raise ProjectError if a file that belongs to the project is a link, a pipe or a device.
 
     Whoever can write to the folder could leave one there before the project exists: a link leads what is written to
     another file, and a pipe or a device never ends.
     """
-    for suffix in (".wal", ".wal.checkpoint", ".wal.recovery", ".replies", ".lock.json"):
+    for suffix in _COMPANIONS:
         companion = path.with_name(path.name + suffix)
         with suppress(FileNotFoundError, NotADirectoryError):
             if not stat.S_ISREG(companion.lstat().st_mode):

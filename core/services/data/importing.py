@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 from core.codebook import Codebook, normalise
 from core.documents import Document, Value
 from core.errors import InputError, UsageError
+from core.formatting import one_line
 from core.ingest.csv_reader import DELIMITERS
 from core.ingest.document_builder import BuiltDocuments, UnknownGold, build_documents, codebook_from_gold
 from core.ingest.gold import GoldSource
@@ -95,7 +96,7 @@ class ImportDraft:
     @property
     def stem(self) -> str:
         """Name of the first file without its suffix, for a project or codebook made from the files."""
-        return Path(self.files[0][0] if self.files else self.name).stem
+        return Path(one_line(self.files[0][0]) if self.files else self.name).stem
 
 
 @dataclass(frozen=True)

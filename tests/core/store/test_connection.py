@@ -276,7 +276,7 @@ def test_closing_stops_queries(path):
     opened.close()
     for reader in readers:
         reader.join(30)
-    assert len(failed) == len(readers)
+    assert [str(error) for error in failed] == [f"{path} is closed. Open the project again."] * len(readers)
 
 
 @pytest.mark.parametrize(
@@ -465,3 +465,10 @@ def test_rescue_needs_space_in_the_home_folder(path, monkeypatch):
         monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=10))
         with pytest.raises(ProjectError, match="no room for a copy"):
             project.check_room()
+
+
+@pytest.mark.parametrize(("name", "message"), [(b"a\xff.duckdb", "not UTF-8"), (b"x" * 248 + b".duckdb", "too long")])
+def test_path_that_no_project_can_have_is_reported(tmp_path, name, message):
+    with pytest.raises(ProjectError, match=message):
+        open_file(tmp_path / os.fsdecode(name))
+    assert list(tmp_path.iterdir()) == []
