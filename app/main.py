@@ -1,5 +1,6 @@
 """The studio as an ASGI app. Only the launcher (``core.cli``) and ``streamlit run`` import this."""
 
+import threading
 from pathlib import Path
 from socket import socket
 
@@ -12,19 +13,31 @@ from streamlit.web import bootstrap
 from app import components, context, preload
 from app.api import live_socket, middleware, review
 from app.pages import PAGES
+from core.errors import MootError
 
 PING_SECONDS = 30.0
 """Seconds between two pings of a WebSocket, and the longest wait for an answer. Streamlit's server uses the same."""
 
+PAGE_THREAD, PAGE_SECONDS = "ScriptRunner.scriptThread", 5.0
+"""Name of Streamlit's threads that draw a page (tested with 1.67), and the longest wait for the end of one.
+
+DuckDB logs every cursor that a thread still holds when the process ends.
+"""
+
 
 def show_error(error: Exception) -> bool:
-    """Show an unexpected error and return True, so that Streamlit shows nothing itself.
+    """Show the error that ended a page or fragment and return True, so that Streamlit shows nothing itself.
 
-    The traceback is logged to the terminal.
+    A MootError is shown with its remedy: a project that is closed while a page reads it, for example. The traceback of
+    any other error is logged to the terminal.
     """
+    from app.widgets.alerts import error_box
     from app.widgets.frame import internal_error
 
-    internal_error(error)
+    if isinstance(error, MootError):
+        error_box(error)
+    else:
+        internal_error(error)
     return True
 
 
@@ -62,5 +75,10 @@ def serve(listener: socket) -> None:
         access_log=False,
         log_level="warning",
     )
-    with preload.running():
-        uvicorn.Server(settings).run(sockets=[listener])
+    try:
+        with preload.running():
+            uvicorn.Server(settings).run(sockets=[listener])
+    finally:
+        for thread in threading.enumerate():
+            if thread.name == PAGE_THREAD:
+                thread.join(PAGE_SECONDS)

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.middleware import POLICY_VIOLATION
+from core.errors import MootError
 from core.services.live_run import (
     ClientCursor,
     Cursor,
@@ -118,7 +119,8 @@ class _Connection:
             for task in (receiving, sending):
                 task.cancel()
             for task in (receiving, sending):
-                with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError):
+                # MootError: the project cannot be read, as when the studio stops. The browser connects again.
+                with suppress(asyncio.CancelledError, WebSocketDisconnect, RuntimeError, MootError):
                     await task
 
     async def _receive(self) -> None:

@@ -21,12 +21,13 @@ from typing import Any
 from core import prompts
 from core.codebook import normalise
 from core.debate.context import ask_with_retry
-from core.debate.personas import Group, Persona, PersonaSet, Quote
+from core.debate.personas import MAX_TEXT, Group, Persona, PersonaSet, Quote
 from core.debate.quote_location import Haystack
 from core.debate.reading.decision_markers import without_reasoning
 from core.debate.reading.json_blocks import find_json_blocks, lookup
 from core.debate.turns import Reply, Request, Step
 from core.errors import UsageError
+from core.formatting import one_line
 from core.runs import Template
 
 SCOUT, MERGER, AUTHOR = "scout", "merger", "author"
@@ -170,7 +171,7 @@ def _author(kept: _KeptDimension, task: str, taken: Sequence[str], templates: Ma
     values = {
         "assignment": prompts.delimit(task),
         "group": kept.group,
-        "characteristics": kept.characteristics,
+        "characteristics": prompts.delimit(kept.characteristics) if kept.characteristics else "",
         "dimension": prompts.delimit(kept.dimension),
         "evidence": prompts.delimit("\n".join(quote.words for quote in kept.evidence)),
         "taken": tuple(taken),
@@ -198,7 +199,7 @@ def _persona(kept: _KeptDimension, reply: Reply) -> Persona:
     data = _json(reply) or {}
 
     def attribute(key: str) -> str:
-        return " ".join(str(data.get(key) or "").split())
+        return _line(data.get(key))
 
     return Persona(
         name=attribute("name")[:80] or kept.group[:80],
@@ -242,7 +243,7 @@ def _parse_found(source: SourceDocument, entries: Iterable[Any]) -> Iterator[Fou
         told = lookup(entry, "dimensions")
         for each in told if isinstance(told, list) else ():
             dimension = _line(each.get("dimension") if isinstance(each, dict) else each)
-            words = str(each.get("evidence") or "").strip() if isinstance(each, dict) else ""
+            words = str(each.get("evidence") or "").strip()[:MAX_TEXT] if isinstance(each, dict) else ""
             if normalise(name) and dimension:
                 _, start, end, match = haystack.locate(words)
                 quote = Quote(words=words, source=source.name, start=start, end=end, match=match)
@@ -311,4 +312,4 @@ def _json(reply: Reply) -> Any:
 
 
 def _line(value: Any) -> str:
-    return " ".join(str(value or "").split())
+    return one_line(str(value or ""))[:MAX_TEXT]

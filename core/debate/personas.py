@@ -10,20 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from core import yaml_text
 from core.codebook import normalise
 from core.errors import UsageError
+from core.formatting import one_line
 
 FAMILY = "persona"
 """Role family of the panel's personas: ``persona_1``, ``persona_2`` ..."""
 
 MAX_PERSONAS = 99
 """Most personas of a panel, so that each has its own role."""
+MAX_TEXT = 4_000
+"""Most characters of an attribute or a quote. Each prompt contains the attributes of a persona."""
+
+Name: TypeAlias = Annotated[str, Field(min_length=1, max_length=80), AfterValidator(one_line)]
+Text: TypeAlias = Annotated[str, Field(max_length=MAX_TEXT)]
 
 
 class _Frozen(BaseModel):
@@ -37,10 +43,10 @@ class Quote(_Frozen):
     which is shown as unsupported.
     """
 
-    words: str
+    words: Text
     source: str = ""
-    start: int = -1
-    end: int = -1
+    start: int = Field(-1, ge=-1)
+    end: int = Field(-1, ge=-1)
     match: str = "missing"
 
     @property
@@ -56,20 +62,20 @@ class Persona(_Frozen):
     social relationships.
     """
 
-    name: str = Field(min_length=1, max_length=80)
-    demographics: str = ""
-    dimension: str = ""
-    specialty: str = ""
-    traits: str = ""
-    relationships: str = ""
+    name: Name
+    demographics: Text = ""
+    dimension: Text = ""
+    specialty: Text = ""
+    traits: Text = ""
+    relationships: Text = ""
     evidence: tuple[Quote, ...] = ()
 
 
 class Group(_Frozen):
     """A group of similar stakeholders, who debate among themselves."""
 
-    name: str = Field(min_length=1, max_length=80)
-    characteristics: str = ""
+    name: Name
+    characteristics: Text = ""
     personas: tuple[Persona, ...] = Field(min_length=1)
 
 
@@ -85,7 +91,7 @@ class Member:
 class PersonaSet(_Frozen):
     """The personas of a panel. ``task`` says what they evaluate and for whom; names are unique after ``normalise``."""
 
-    task: str = ""
+    task: Text = ""
     groups: tuple[Group, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
@@ -156,7 +162,7 @@ def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
         return PersonaSet.model_validate(data)
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
-        place = " > ".join(str(step) for step in problem["loc"])
+        place = " > ".join(one_line(str(step)[:80]) for step in problem["loc"])
         message = problem["msg"].removeprefix("Value error, ")
         raise UsageError(f"{where}: {f'{place}: ' if place else ''}{message}.", "Correct it and try again.") from error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
@@ -20,7 +20,9 @@ from core.debate.turns import family
 from core.engine import standalone
 from core.engine.standalone import Spent
 from core.errors import InputError, UsageError
+from core.formatting import one_line
 from core.ingest.persona_sources import read_text_file
+from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
@@ -102,7 +104,14 @@ def read_personas(path: Path) -> PersonaSet:
 
 def read_sources(paths: Sequence[Path]) -> tuple[SourceDocument, ...]:
     """Read source documents from files. InputError for a file that cannot be read."""
-    return tuple(SourceDocument(path.name, read_text_file(path, path.name)) for path in paths)
+    return tuple(SourceDocument(name, text) for name, text in _read_texts([(path.name, path) for path in paths]))
+
+
+def _read_texts(files: Sequence[tuple[str, bytes | Path]]) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of files. Repeated names get a number."""
+    names = [one_line(name) for name, _ in files]
+    for unique, name, (_, source) in zip(unique_names(names, ()), names, files, strict=True):
+        yield unique, read_text_file(source, name)
 
 
 def task_of(codebook: Codebook) -> str:
@@ -163,16 +172,17 @@ def with_personas(
         return plan, []
     panel = protocols.find(PANEL)
     params = panel.parse_params({name: plan.params[name] for name in (*LIMITS, PRESET) if name in plan.params})
+    texts = read_sources(sources)
     making = generate(
         session,
-        read_sources(sources),
+        texts,
         codebook,
         plan.role_model(FAMILY),
         groups=params["groups"],
         dimensions=params["dimensions"],
         temperature=panel.temperatures(params).get(AGGREGATOR),
     ).result()
-    names = ", ".join(path.name for path in sources)
+    names = ", ".join(text.name for text in texts)
     version = session.store.personas.save(making.made.persona_set, note=f"made from {names}")
     remarks = [f"personas v{version}: {making.words}", *making.made.notes]
     return replace(plan, params={**plan.params, "personas": making.made.persona_set.text}), remarks
@@ -234,7 +244,7 @@ def start(
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:
     """Store uploaded source documents. InputError if one cannot be read; then nothing is stored."""
-    session.store.personas.keep_sources({name: read_text_file(content, name) for name, content in files})
+    session.store.personas.keep_sources(dict(_read_texts(files)))
 
 
 # -- versions

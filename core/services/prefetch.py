@@ -7,14 +7,16 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from core.errors import MootError
+
 log = logging.getLogger(__name__)
 
 
 class Prefetcher:
     """One background thread that computes results for the cache.
 
-    The functions must cache their results (``core.services.cache``): return values are discarded. Errors are logged
-    only, as the page that needs the result reports them.
+    The functions must cache their results (``core.services.cache``): return values are discarded. The page that needs
+    the result shows its MootError; other errors are logged.
     """
 
     def __init__(self) -> None:
@@ -42,5 +44,7 @@ class Prefetcher:
 def _run(compute: Callable[[], object]) -> None:
     try:
         compute()
+    except MootError:
+        pass
     except Exception:
         log.exception("prefetching failed")

@@ -156,8 +156,9 @@ def current() -> Workspace:
 
 
 def stop() -> None:
-    """Close the workspace of this process."""
-    workspace = _current
-    use(None)
-    if workspace is not None:
-        workspace.close()
+    """Close the workspace of this process. Pages that are still drawn then find no open project."""
+    try:
+        if _current is not None:
+            _current.close()
+    finally:
+        use(None)

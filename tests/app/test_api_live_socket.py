@@ -15,6 +15,7 @@ from app.api import live_socket
 from app.api.middleware import POLICY_VIOLATION
 from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Turn, Verdict
+from core.errors import ProjectError
 from core.runs import RoleModel
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
 from core.services.run_view import FinishedDebate, FinishedPage
@@ -155,3 +156,15 @@ def test_invalid_message_closes_the_socket(client: TestClient, message: str) -> 
         with pytest.raises(WebSocketDisconnect) as closed:
             socket.receive_text()
         assert closed.value.code == POLICY_VIOLATION
+
+
+def test_closing_the_project_while_it_is_read_ends_the_connection(
+    client: TestClient, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(*_: str) -> None:
+        raise ProjectError("p.duckdb is closed.", "Open the project again.")
+
+    monkeypatch.setattr(source, "document", read)
+    with connect(client) as socket:
+        socket.send_json({"type": "watch", "run": RUN, "focus": "d1"})
+        socket.exit_stack.close()  # raises the error of the route, if it has one

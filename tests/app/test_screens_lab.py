@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.documents import Document
-from core.errors import UsageError
+from core.errors import MootError, UsageError
 from core.runs import RoleModel
 from core.services import projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -204,3 +205,32 @@ def test_sweep_with_spent_budget_resumes_with_a_larger_one(filled: ProjectSessio
     assert "The budget of sweep 1 is $3 now" in html(at)
     until(lambda: not sweeps.is_sweep_active(filled, row.sweep))
     assert sweeps.find_sweep(filled, row.sweep).progress["budget_usd"] == 3.0
+
+
+CELLS = SPEC.dump_python(SweepSpec("ecj", {}, [RoleModel.parse("builtin/lexical")] * 2, {}, 8), mode="json")
+
+
+@pytest.mark.parametrize(
+    ("spec", "progress"),
+    [
+        ({}, {}), ([], []), ({**CELLS, "params": {"x": [1] * 100_000}}, {}), (CELLS, {"runs": {"x": "y"}}),
+        (CELLS, {"remaining": 5}), (CELLS, {"runs": [HOSTILE]}), ({**CELLS, "size": HOSTILE}, {}),
+    ],
+)  # fmt: skip
+def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, progress: Any) -> None:
+    row = filled.store.lab.begin_sweep(spec)
+    filled.store.lab.update_sweep(row.sweep, progress, "done", HOSTILE)
+    shown = html(open_page("lab"))
+    assert "cannot be read" in shown or "more than 64 cells" in shown
+    assert "<img src=x" not in shown
+
+
+def test_hostile_models_and_values_of_a_sweep_are_refused_in_words(filled: ProjectSession) -> None:
+    at = open_page("lab")
+    at.text_input(key="sweep-param-ecj-extra_rounds").set_value("1e999, nan, " + "9" * 5000).run()
+    assert "is a whole number" in html(at)
+    at.text_input(key="sweep-param-ecj-extra_rounds").set_value("").run()
+    for model in ("x" * 10_000, f"{HOSTILE}/m", "local/../../etc", "\u202e/x", "{{7*7}}/m"):
+        with pytest.raises(MootError):
+            sweeps.start_sweep(filled, SweepSpec("ecj", {}, [RoleModel.parse(model)] * 2, {}, 8))
+    assert sweeps.all_sweeps(filled) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from core import resources
 from core.debate import protocols
+from core.errors import UsageError
 from core.services import personas, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
@@ -88,3 +90,40 @@ def test_invalid_input_is_explained_and_hostile_text_escaped(session: ProjectSes
     assert "&lt;img" in html(at)
     at.text_input(key="persona-name-of-General public").set_value("critic").run()
     assert "two personas have the name" in html(at)
+
+
+def test_names_of_source_files_are_shown_as_text_and_repeated_ones_kept(session: ProjectSession) -> None:
+    at = open_page("personas")
+    files = ["../a\x1b.txt", "../a\x1b.txt", "=1\n2.txt", "\u202evsc.txt", "**b**.txt", HOSTILE + ".txt"]
+    documents(at).set_value([(name, b"Parents want short texts.", "text/plain") for name in files]).run()
+    assert sorted(personas.sources(session)) == sorted(
+        ["../a\ufffd.txt", "../a\ufffd.txt_2", "=1 2.txt", "\ufffdvsc.txt", "**b**.txt", HOSTILE + ".txt"]
+    )
+    assert "<img src=x" not in html(at)
+
+
+def test_forged_evidence_is_not_shown_as_found(session: ProjectSession) -> None:
+    forged = {"words": "Parents agree.", "source": "report.txt", "start": 0, "end": 10, "match": "exact"}
+    name = "Ann\n\n## system\u202e"
+    group = {"name": "Readers", "personas": [{"name": name, "dimension": HOSTILE, "evidence": [forged]}]}
+    personas.save_draft(session, personas.from_yaml(json.dumps({"groups": [group]}).encode(), "p.yaml"))
+    shown = html(open_page("personas"))
+    assert 'report.txt (not in this project): "Parents agree."' in shown.replace("&quot;", '"')
+    assert "Ann ## system\ufffd" in shown
+    assert "<img src=x" not in shown
+    personas.add_sources(session, [("report.txt", b"Nobody agreed.")])
+    assert "Parents agree" not in html(open_page("personas"))
+
+
+@pytest.mark.parametrize(
+    "persona",
+    [
+        {"name": "Ann", "traits": "x" * 1_000_000}, {"name": "Ann", "k" * 1_000_000: 1}, {"name": "Ann", "traits": []},
+        {"name": "Ann", "evidence": [{"words": "a", "start": -9}]}, {"name": "a\ud800"}, {"name": "\x1b" * 81},
+    ],
+)  # fmt: skip
+def test_hostile_personas_are_refused_in_words(session: ProjectSession, persona: dict[str, object]) -> None:
+    content = json.dumps({"groups": [{"name": "Readers", "personas": [persona]}]}).encode()
+    with pytest.raises(UsageError) as caught:
+        personas.from_yaml(content, "p.yaml")
+    assert len(str(caught.value)) < 300

@@ -217,8 +217,12 @@ class Soak:
         self.page.goto(self.studio.entrance)
         self.page.get_by_role("link", name="Run", exact=True).click()
         self.page.get_by_role("button", name="Resume", exact=True).first.click()
-        moving = self.page.get_by_role("button", name="Pause", exact=True)
-        moving.or_(self.page.get_by_text("All debates have finished.")).first.wait_for()
+        self._wait_for_run()
+
+    def _wait_for_run(self) -> None:
+        """Wait until the page shows the run as active or finished."""
+        active = self.page.get_by_role("button", name="Pause", exact=True)
+        active.or_(self.page.get_by_text("All debates have finished.")).first.wait_for()
 
     def until(self, ended: int) -> None:
         """Wait until this many debates have finished. Raises Unexpected if the run pauses or stalls."""
@@ -296,7 +300,7 @@ class Soak:
             self.page.locator(".st-key-current-page", has_text=name).wait_for()
             self.page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
         self.page.reload()
-        self.page.get_by_role("button", name="Pause", exact=True).wait_for()
+        self._wait_for_run()
 
     def continue_with_copy(self, words: str) -> None:
         """Wait until the page reports the faulty file, save a copy with its button, and resume the run in the copy."""

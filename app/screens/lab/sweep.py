@@ -9,10 +9,10 @@ from typing import Any
 import streamlit as st
 
 from app.state import LabState, state
-from app.widgets.alerts import error_boxes, notice
+from app.widgets.alerts import Tone, badge_html, error_box, error_boxes, notice
 from app.widgets.common import literal
 from core.debate import protocols
-from core.errors import UsageError
+from core.errors import MootError, UsageError
 from core.formatting import format_interval, format_number, format_price
 from core.runs import RoleModel
 from core.services import prompt_templates
@@ -22,7 +22,7 @@ from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 
-TONES = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
+TONES: dict[str, Tone] = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
 
 
 def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
@@ -63,13 +63,13 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
     params = _params(plan)
     size = st.select_slider("Final-round sample size", (8, 12, 20, 40, 80, 160), value=20, key="sweep-size")
     budget = st.number_input(
-        "Budget in dollars", min_value=0.0, value=None, format="%.2f", key="sweep-budget", placeholder="none"
+        "Budget in dollars", min_value=0.01, value=None, format="%.2f", key="sweep-budget", placeholder="none"
     )
     try:
         role_models = [RoleModel.parse(one, sampling=plan.default_model.sampling) for one in typed] or [
             plan.default_model
         ]
-        spec = SweepSpec(plan.protocol, versions, role_models, params, int(size), 0, budget or None)
+        spec = SweepSpec(plan.protocol, versions, role_models, params, int(size), 0, budget)
         count = len(sweeps.grid_cells(spec))
     except UsageError as error:
         st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
@@ -110,12 +110,17 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
     if moved and not moving:
         st.rerun()
     row = sweeps.find_sweep(session, sweep)
-    places = sweeps.rank_cells(session, row)
+    try:
+        places = sweeps.rank_cells(session, row)
+    except MootError as error:
+        error_box(error)
+        return
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         spec = SPEC.validate_python(row.spec)
+        badge = badge_html(row.state, TONES.get(row.state, ""))
         st.html(
-            f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2><span class="moot-badge {TONES[row.state]}">{row.state}'
-            f"</span><span>{len(places)} cells, up to {spec.size} documents, {escape(row.message)}</span></div>",
+            f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2>{badge}'
+            f"<span>{len(places)} cells, up to {spec.size} documents, {escape(row.message)}</span></div>",
             width="stretch",
         )
         if moving:

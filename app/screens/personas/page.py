@@ -291,7 +291,7 @@ def _quote_html(quote: Quote, text: str) -> str:
     if not quote.supported:
         return f'<div class="moot-line"><span class="bad">not in {where}</span> "{escape(quote.words)}"</div>'
     if not text:
-        return f'<div class="moot-line">{where}: "{escape(quote.words)}"</div>'
+        return f'<div class="moot-line">{where} (not in this project): "{escape(quote.words)}"</div>'
     before = text[max(0, quote.start - CONTEXT_CHARACTERS) : quote.start]
     after = text[quote.end : quote.end + CONTEXT_CHARACTERS]
     return (

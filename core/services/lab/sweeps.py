@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.engine.engine import OUT_OF_BUDGET
-from core.errors import MootError, UsageError
+from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings
 from core.services import prompt_templates
 from core.services.lab import history, samples, trials
@@ -129,7 +129,17 @@ def sweep_budget(spec: SweepSpec, progress: Mapping[str, Any]) -> float | None:
 
 
 def rank_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
-    """Return the cells of a sweep, best first: by rung, then by score."""
+    """Return the cells of a sweep, best first: by rung, then by score.
+
+    Raises ProjectError for a stored sweep that is not valid: a project file may come from somebody else.
+    """
+    try:
+        return _ranked_cells(session, row)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise ProjectError(f"Sweep {row.sweep} of this project cannot be read.", "Start another sweep.") from error
+
+
+def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, ...]:
     spec = SPEC.validate_python(row.spec)
     cells = grid_cells(spec)
     done: Mapping[str, str] = row.progress.get("runs", {})

@@ -91,6 +91,62 @@ def wide_json(_: Book) -> bytes:
     return b"[" + b'{"a":{}},' * 12_000_000 + b'{"a":1}]'
 
 
+OPEN_DOCUMENT = "urn:oasis:names:tc:opendocument:xmlns"
+TEXT_CELL = '<table:table-cell office:value-type="string"{more}><text:p>{text}</text:p></table:table-cell>'
+
+
+def ods(cells: str, *, rows: str = "1", declaration: str = "") -> bytes:
+    """Return an OpenDocument spreadsheet with a header and one row of these cells, repeated."""
+    spaces = " ".join(f'xmlns:{name}="{OPEN_DOCUMENT}:{name}:1.0"' for name in ("office", "table", "text"))
+    row = f'<table:table-row table:number-rows-repeated="{rows}">{cells}</table:table-row>'
+    head = f"<table:table-row>{TEXT_CELL.format(text='text', more='')}</table:table-row>"
+    content = f"""<?xml version="1.0"?>{declaration}<office:document-content {spaces}><office:body><office:spreadsheet>
+<table:table table:name="S">{head}{row}</table:table></office:spreadsheet></office:body></office:document-content>"""
+    manifest = f"""<manifest:manifest xmlns:manifest="{OPEN_DOCUMENT}:manifest:1.0"><manifest:file-entry
+manifest:full-path="/" manifest:media-type="application/vnd.oasis.opendocument.spreadsheet"/></manifest:manifest>"""
+    files = {"mimetype": "application/vnd.oasis.opendocument.spreadsheet", "content.xml": content}
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in (files | {"META-INF/manifest.xml": manifest}).items():
+            archive.writestr(name, text)
+    return out.getvalue()
+
+
+def repeated(count: int) -> str:
+    return TEXT_CELL.format(text="x", more=f' table:number-columns-repeated="{count}"')
+
+
+ENTITIES = '<!DOCTYPE a [<!ENTITY a "ha">' + "".join(
+    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+) + "]>"  # fmt: skip
+FILE_ENTITY = '<!DOCTYPE a [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
+ODS_ATTACKS: dict[str, Callable[[], bytes]] = {
+    "a row of 16,384 cells, a million times": lambda: ods(repeated(16384), rows="1048576"),
+    "100 million rows": lambda: ods(repeated(1), rows="100000000"),
+    "more rows than a number can count": lambda: ods(repeated(1), rows=str(2**64)),
+    "a negative number of rows": lambda: ods(repeated(1), rows="-5"),
+    "more columns than a sheet has": lambda: ods(repeated(2**32 - 1)),
+    "a number of columns of 31 digits": lambda: ods(repeated(10**30)),
+    "300 million spaces": lambda: ods(TEXT_CELL.format(text='a<text:s text:c="300000000"/>b', more="")),
+    "two thousand million spaces": lambda: ods(TEXT_CELL.format(text='a<text:s text:c="2147483648"/>b', more="")),
+    "entities that expand to a gigabyte": lambda: ods(TEXT_CELL.format(text="&j;", more=""), declaration=ENTITIES),
+    "a local file as an entity": lambda: ods(TEXT_CELL.format(text="&a;", more=""), declaration=FILE_ENTITY),
+    "150 MB of text": lambda: ods(TEXT_CELL.format(text="x" * 150_000_000, more="")),
+}
+
+
+@pytest.mark.parametrize("make", ODS_ATTACKS.values(), ids=ODS_ATTACKS)
+def test_hostile_open_document_spreadsheet_is_refused(make: Callable[[], bytes]) -> None:
+    with pytest.raises(InputError, match=r"MOOT_READ_MEMORY_GB|cannot be read as a workbook|columns; at most"):
+        read_table(make(), name="a.ods")
+
+
+def test_open_document_spreadsheet_with_a_repeated_empty_end_is_read() -> None:
+    empty = '<table:table-cell table:number-columns-repeated="16383"/></table:table-row>'
+    end = f'{empty}<table:table-row table:number-rows-repeated="1048573"><table:table-cell/>'
+    assert read_table(ods(TEXT_CELL.format(text="good", more="") + end), name="a.ods").column("text") == ("good",)
+
+
 ATTACKS: dict[str, tuple[str, Callable[[Book], bytes]]] = {
     "a cell at the last place of a sheet": ("a.xlsx", far_cell_declared),
     "the same without a dimension": ("a.xlsx", far_cell),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
+from core.errors import ProjectError
 from core.services.prefetch import Prefetcher
 
 
@@ -40,3 +41,14 @@ def test_failed_task_is_logged_and_later_tasks_run(caplog):
         prefetcher.submit_latest(lambda: 1 / 0)
         prefetcher.close()
     assert "prefetching failed" in caplog.text
+
+
+def test_error_that_the_page_shows_is_not_logged(caplog):
+    def read():
+        raise ProjectError("p.duckdb is closed.", "Open the project again.")
+
+    prefetcher = Prefetcher()
+    with caplog.at_level(logging.DEBUG):
+        prefetcher.submit_latest(read)
+        prefetcher.close()
+    assert caplog.text == ""
