@@ -43,7 +43,6 @@ from core.services.runs import control, planning, rerun
 from core.services.runs.length_limits import context_overflows, describe_truncation, longest_document
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from core.store.connection import check_path
 
 SHOWN_REJECTED = 5
 
@@ -104,7 +103,7 @@ def annotate_file(
     plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
     headless.check_templates_on(built.documents, settings)
-    check_path(path)
+    headless.check_path(path)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:

@@ -18,6 +18,7 @@ from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
 from core.services.runs.length_limits import longest_document
 from core.services.session import ProjectSession
+from core.store.connection import check_path as check_path
 
 
 def default_project(path: Path) -> Path:
