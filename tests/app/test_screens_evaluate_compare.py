@@ -118,11 +118,11 @@ def test_key_metrics_equal_those_of_the_report(session, project):
     assert shown["Exact match"] == report["subset_accuracy"]
 
 
-def test_run_without_verdicts_shows_empty_states(session, project):
+def test_run_without_verdicts_says_what_it_lacks(session, project):
     project.store.documents.add([Document("d0", {"text": "t"}, gold={"gold": both("a")})])
     project.store.runs.create(make_settings(sample_world.CODEBOOK), ["d0"])
     for view in ("scores", "debate", "errors", "stability", "models"):
-        draw(session, "evaluate", evaluate_tab=view)
+        assert "No verdict to score" in texts(draw(session, "evaluate", evaluate_tab=view)), view
 
 
 def test_compare_needs_two_runs(session, project):
