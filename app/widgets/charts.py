@@ -50,11 +50,12 @@ def cached(make: Callable[P, Spec]) -> Callable[P, Spec]:
 def inline_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     """Return rows as chart data.
 
-    A DataFrame is not used, because Altair would infer the type of its columns for each chart.
+    A DataFrame is not used, because Altair would infer the type of its columns for each chart. A tuple is not copied
+    with each layer, as a list would be.
     """
     import altair as alt
 
-    return alt.InlineData(values=[dict(row) for row in rows])
+    return alt.InlineData(values=tuple(dict(row) for row in rows))
 
 
 def scale_beside_text(width: int, domain: Sequence[float]) -> Any:
@@ -89,14 +90,23 @@ def styled(chart: Any, height: int, padding: Mapping[str, int] | None = None) ->
         "titleFontWeight": 400, "labelLimit": 190,
     }  # fmt: skip
     legend = {"labelColor": shade["tx2"], "titleColor": shade["tx3"], "labelFontSize": 11.5, "symbolSize": 70}
-    chart = chart.properties(height=height, background="transparent", padding=dict(padding or PADDING)).configure(
-        font="Inter", view={"stroke": None}, axis=axis, legend=legend
-    )
     spec = cast(Spec, chart.to_dict(validate=False))  # validated in tests only: it doubles the time
+    config = spec["config"]
     _hide_marks(spec)
     # Only SVG supports CSS colours. Streamlit (1.67) would use a canvas from 2,000 marks on.
     return {
         **spec,
+        "height": height,
+        "background": "transparent",
+        "padding": dict(padding or PADDING),
+        "config": {
+            **config,
+            "font": "Inter",
+            "view": {**config["view"], "stroke": None},
+            "axis": axis,
+            "legend": legend,
+        },
+        "datasets": {name: list(rows) for name, rows in spec["datasets"].items()},
         "description": "Chart; a table of its numbers follows",
         "usermeta": {"embedOptions": {"renderer": "svg"}},
     }

@@ -430,7 +430,7 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     """Return the evidence in a text. Cached, because several roles read the same text in a row."""
     found = tokens(text)
     seen = {word for word, _, _ in found}
-    foreign = _is_foreign(seen)
+    foreign = _are_foreign(seen)
     matches = [
         match for match in _matches(lexicon, text, found) if match[0].listed or not foreign or match[0].label < 0
     ]
@@ -477,7 +477,12 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign)
 
 
-def _is_foreign(seen: set[str]) -> bool:
+def is_foreign(text: str) -> bool:
+    """Return True if a text does not look English."""
+    return _are_foreign({word for word, _, _ in tokens(text)})
+
+
+def _are_foreign(seen: set[str]) -> bool:
     """Return True if words of another language or another script prevail among the words of a text."""
     other = sum(word in FOREIGN_WORDS or word[0] > "\u024f" for word in seen)
     return other > 1 and other > len(seen & FUNCTION_WORDS)
@@ -556,6 +561,12 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
         label.id: tuple((hit.start, hit.end) for hit in own if hit.term.source == "keyword")
         for label, own in zip(codebook.labels, found, strict=True)
     }
+
+
+def labels_with_keywords(codebook: Codebook, text: str) -> frozenset[str]:
+    """Return the ids of the labels with a keyword in a text, in doubt or not."""
+    matches = _matches(lexicon_of(codebook), text, tokens(text))
+    return frozenset(codebook.labels[term.label].id for term, _, _ in matches if term.source == "keyword")
 
 
 def select(codebook: Codebook, text: str) -> frozenset[str]:

@@ -117,7 +117,8 @@ GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["c
 @lru_cache(maxsize=1)
 def _starter_lists() -> Mapping[str, tuple[str, tuple[str, ...], str]]:
     """Return common aspects by name and alias: their name, their starter keywords and the aspect that they include."""
-    data = yaml.safe_load((resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8"))
+    text = (resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
+    data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     aspects: dict[str, tuple[str, tuple[str, ...], str]] = {}
     for name, entry in data.items():
         aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))

@@ -89,9 +89,10 @@ class _Part:
 
     def __init__(self, role: str, body: str) -> None:
         self.role = role
-        self._template = environment().from_string(body)
+        tree = environment().parse(body)
+        self._names = tuple(find_undeclared_variables(tree))
+        self._template = environment().from_string(tree)
         self._template.globals = dict(self._template.globals)  # Jinja copies them every time, and a ChainMap slowly
-        self._names = tuple(find_undeclared_variables(environment().parse(body)))
         self._last: tuple[list[Any], str] = ([self], "")
 
     def render(self, values: Mapping[str, Any]) -> str:

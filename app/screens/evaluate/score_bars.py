@@ -129,8 +129,8 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             .mark_point(shape="triangle-up", size=38, filled=True, opacity=1, yOffset=12)
             .encode(x=alt.X("value:Q", scale=across), y=y, color=own, tooltip=tip[:3]),
         ))  # fmt: skip
-    chart = alt.layer(*panels).resolve_scale(x="independent").resolve_axis(x="independent")
-    return styled(chart, ROW * len(rows) + 46)
+    own_axes = alt.Resolve(scale=alt.ScaleResolveMap(x="independent"), axis=alt.AxisResolveMap(x="independent"))
+    return styled(alt.layer(*panels, resolve=own_axes), ROW * len(rows) + 46)
 
 
 def _panel_rows(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import baseline, prompts
-from core.baseline.evidence import SHORT_LIST, find_evidence, lexicon_of
+from core.baseline.evidence import SHORT_LIST, find_evidence, is_foreign, lexicon_of
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.codebook import CHOICE_ITEM, Codebook, Label
@@ -171,7 +171,7 @@ def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[i
         by_word = _by_word(words)
         numbers = {label.id: number for number, label in enumerate(by_word.labels)}
         return tuple(
-            frozenset(numbers[id] for id, spans in baseline.keyword_spans(by_word, one.text).items() if spans)
+            frozenset(map(numbers.__getitem__, baseline.labels_with_keywords(by_word, one.text)))
             for one in _sample(session)
         )
 
@@ -279,16 +279,15 @@ def advise_vectors(session: ProjectSession) -> VectorsAdvice:
     def look() -> VectorsAdvice:
         sample = _sample(session)
         sample = sample[:: -(-len(sample) // PROPOSED_FROM) or 1]
-        lexicon = lexicon_of(codebook)
-        found = [find_evidence(lexicon, one.text) for one in sample]
-        foreign = 2 * sum(one.foreign for one in found) > len(found)
+        foreign = 2 * sum(is_foreign(one.text) for one in sample) > len(sample)
         needed = []
         short = [label.name for label in codebook.labels if label.description and len(label.keywords) < SHORT_LIST]
-        bare = sum(not any(one.hits) for one in found)
         if foreign:
             needed.append("Most texts are not in English, so only your own keywords are looked for.")
-        if codebook.kind == "choice" and bare > MUCH * len(found):
-            needed.append(f"{bare:,} of {format_count(len(found), 'text')} have no word of the codebook.")
+        if codebook.kind == "choice":
+            bare = sum(not any(find_evidence(lexicon_of(codebook), one.text).hits) for one in sample)
+            if bare > MUCH * len(sample):
+                needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")
         if short and codebook.kind != "rating":
             have = plural(len(short), "has", "have")
             after = "" if codebook.kind == "choice" else ": the classifier learns such labels faster from vectors"

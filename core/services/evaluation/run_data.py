@@ -155,6 +155,8 @@ def group_codes(session: ProjectSession, run: RunRow) -> npt.NDArray[np.int64] |
     """
     known: dict[str, int] = {}
     groups = session.store.evaluations.groups(run.run_id)
+    if not any(groups):
+        return None
     codes = [known.setdefault(group or f"\0{row}", len(known)) for row, group in enumerate(groups)]
     return np.array(codes, dtype=np.int64) if len(known) < len(codes) else None
 
