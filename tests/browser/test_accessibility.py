@@ -33,6 +33,18 @@ LAST = {
 }
 """Selectors of the last content that loads, by page title."""
 
+VIEWS = [
+    ("Data", "h001"),
+    ("Codebook", "Files"),
+    ("Review", "Grid"),
+    ("Review", "Agreement"),
+    ("Evaluate", "Debate"),
+    ("Evaluate", "Errors"),
+    ("Evaluate", "Stability"),
+    ("Lab", "Extractor"),
+]
+"""Titles of pages and texts of the controls that open another view of them: a tab, a menu, a document."""
+
 FOCUS = """() => {
   const visible = (node) => node.checkVisibility({visibilityProperty: true}) && node.getClientRects().length > 0;
   const inside = (node) => node.shadowRoot ?? (node.tagName === 'IFRAME' ? node.contentDocument : null);
@@ -102,6 +114,7 @@ FOCUS = """() => {
         unmarked: [...seen].filter(([node, marked]) => !marked && node.isConnected).map(([node]) => name(node)),
         positive: left.filter((node) => node.tabIndex > 0).map(name),
         areas: order.map(area).filter((each, at, all) => each !== all[at - 1]),
+        redrawn: [...unfocused.keys()].some((node) => !node.isConnected),
         mouse_only: walk(document).filter((node) => visible(node) && getComputedStyle(node).cursor === 'pointer'
           && getComputedStyle(above(node) ?? node).cursor !== 'pointer'
           && !chain(node).some((each) => each.matches('label, a, button, summary, input, [tabindex]'))
@@ -159,16 +172,25 @@ def page(browser: Browser, entrance: str) -> Iterator[Page]:
 @pytest.fixture(scope="module", params=[page.title for page in PAGES.values()])
 def screen(request: pytest.FixtureRequest, page: Page) -> Page:
     """Open each page and wait until it is complete."""
-    page.emulate_media(color_scheme="light", reduced_motion="reduce")
-    page.get_by_test_id("stSidebar").get_by_role("link", name=request.param, exact=True).click()
-    page.locator(".st-key-current-page", has_text=request.param).wait_for()
+    open_page(page, request.param)
     if request.param in LAST:
         page.locator(LAST[request.param]).first.wait_for()
-    settle(page)
+        settle(page)
     return page
 
 
+def open_page(page: Page, title: str) -> None:
+    page.emulate_media(color_scheme="light", reduced_motion="reduce")
+    page.get_by_test_id("stSidebar").get_by_role("link", name=title, exact=True).click()
+    page.locator(".st-key-current-page", has_text=title).wait_for()
+    settle(page)
+
+
 def test_page_has_no_violations_in_either_theme(screen: Page, axe: str) -> None:
+    check_themes(screen, axe)
+
+
+def check_themes(screen: Page, axe: str) -> None:
     screen.evaluate(axe)
     for scheme in ("light", "dark"):
         screen.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
@@ -187,6 +209,18 @@ def test_page_has_no_violations_in_either_theme(screen: Page, axe: str) -> None:
 
 
 def test_tab_reaches_every_control_in_order_with_a_visible_focus(screen: Page) -> None:
+    for _ in range(3):  # on a busy machine the page redraws late for the theme of the last test, and controls move
+        found = walk_through_controls(screen)
+        redrawn, areas = found.pop("redrawn"), found.pop("areas")
+        if not redrawn or not any(found.values()):
+            break
+    assert not {key: values for key, values in found.items() if values}
+    assert areas == ["frame", "sidebar", "main"], "the order is: link to skip the sidebar, sidebar, page"
+
+
+def walk_through_controls(screen: Page) -> dict[str, Any]:
+    """Press Tab until the focus returns to the start of the page, and return what was found on the way."""
+    settle(screen)
     screen.evaluate(FOCUS)
     count = screen.evaluate("focusWalk.start()")
     assert count > 10
@@ -196,6 +230,12 @@ def test_tab_reaches_every_control_in_order_with_a_visible_focus(screen: Page) -
             break
     else:
         pytest.fail("the focus never returns to the start of the page")
-    found = screen.evaluate("focusWalk.result()")
-    assert not {key: values for key, values in found.items() if key != "areas" and values}
-    assert found["areas"] == ["frame", "sidebar", "main"], "the order is: link to skip the sidebar, sidebar, page"
+    return dict(screen.evaluate("focusWalk.result()"))
+
+
+@pytest.mark.parametrize(("title", "view"), VIEWS)
+def test_view_of_a_page_has_no_violations_in_either_theme(page: Page, axe: str, title: str, view: str) -> None:
+    open_page(page, title)
+    page.get_by_test_id("stMain").get_by_text(view, exact=True).first.click()
+    settle(page)
+    check_themes(page, axe)
