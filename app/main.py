@@ -13,7 +13,6 @@ from streamlit.web import bootstrap
 from app import components, context, preload
 from app.api import live_socket, middleware, review
 from app.pages import PAGES
-from core.errors import MootError
 
 PING_SECONDS = 30.0
 """Seconds between two pings of a WebSocket, and the longest wait for an answer. Streamlit's server uses the same."""
@@ -26,18 +25,10 @@ DuckDB logs every cursor that a thread still holds when the process ends.
 
 
 def show_error(error: Exception) -> bool:
-    """Show the error that ended a page or fragment and return True, so that Streamlit shows nothing itself.
+    """Show the error that ended a page or fragment and return True, so that Streamlit shows nothing itself."""
+    from app.widgets.frame import script_error
 
-    A MootError is shown with its remedy: a project that is closed while a page reads it, for example. The traceback of
-    any other error is logged to the terminal.
-    """
-    from app.widgets.alerts import error_box
-    from app.widgets.frame import internal_error
-
-    if isinstance(error, MootError):
-        error_box(error)
-    else:
-        internal_error(error)
+    script_error(error)
     return True
 
 

@@ -18,7 +18,7 @@ from app.components import APP, component, tokens
 from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
-from core.errors import ProjectError
+from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_eta, format_money
 from core.services.session import ProjectSession
 
@@ -183,11 +183,14 @@ def show_notice(message: tuple[str, str, str] | None) -> None:
         notice(kind, head, text)
 
 
-def internal_error(error: Exception) -> None:
-    """Log and draw an unexpected error.
+def script_error(error: Exception) -> None:
+    """Draw the error that ended a page or fragment; log it unless the user can act on it.
 
-    The text of the error is not shown, because it may contain a key or a document.
+    The text of an unexpected error is not shown, because it may contain a key or a document.
     """
+    if isinstance(error, MootError):  # a project that is closed while a page reads it, for example
+        error_box(error)
+        return
     _log.exception("a page failed", exc_info=error)
     with st.container(key="internal-error"):  # visible, regardless of the length of the page
         notice(

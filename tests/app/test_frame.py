@@ -163,3 +163,23 @@ def test_empty_state_returns_true_when_its_action_is_clicked() -> None:
     assert [button.label for button in app.button] == ["Start 10", "Open Data"]
     app.button[0].click().run()
     assert app.text[0].value == "True"
+
+
+def test_error_with_a_remedy_is_shown_and_only_others_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def closed() -> None:
+        from app.widgets.frame import script_error
+        from core.errors import ProjectError
+
+        script_error(ProjectError("p.duckdb is closed.", "Open the project again."))
+
+    def internal() -> None:
+        from app.widgets.frame import script_error
+
+        script_error(KeyError("a key or a document"))
+
+    at = AppTest.from_function(closed).run()
+    assert "p.duckdb is closed." in at.get("html")[0].proto.body
+    assert "a page failed" not in caplog.text
+    at = AppTest.from_function(internal).run()
+    assert "internal error (KeyError)" in at.get("html")[0].proto.body
+    assert "a page failed" in caplog.text
