@@ -202,7 +202,12 @@ def _forest(rows: Rows, unit: str, select: bool) -> Spec:
     frame = inline_data([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
     room = text_width(rows)
     across = scale_beside_text(room, (-most, most))
-    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format="+.2f", tickCount=5, grid=True))
+    signed = "datum.value === 0 ? '0' : datum.label"
+    x = alt.X(
+        "value:Q",
+        scale=across,
+        axis=alt.Axis(title=unit, format="+.2f", labelExpr=signed, tickCount=5, grid=True),
+    )
     y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
     colour = alt.Color("colour:N", scale=None)
     tip = [

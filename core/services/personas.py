@@ -122,7 +122,8 @@ def task_of(codebook: Codebook) -> str:
         "rating": "rates a {unit} on these dimensions",
     }[codebook.kind].format(unit=codebook.unit)
     domain = f" Domain: {codebook.domain}." if codebook.domain else ""
-    labels = "; ".join(f"{one.name}: {one.description}" if one.description else one.name for one in codebook.labels)
+    described = [(one.name, one.description.rstrip(" .")) for one in codebook.labels]
+    labels = "; ".join(f"{name}: {description}" if description else name for name, description in described)
     guideline = f" {codebook.guideline}" if codebook.guideline else ""
     return f"A panel {what}.{domain} {labels}.{guideline}"
 

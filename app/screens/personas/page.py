@@ -231,7 +231,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
             for persona in group.personas:
                 st.button(
                     literal(persona.name), key=f"persona-{persona.name}", width="stretch",
-                    type="primary" if persona.name == chosen else "secondary",
+                    type="secondary" if persona.name == chosen else "tertiary",
                     on_click=PersonasState.persona.set, args=(persona.name,),
                 )  # fmt: skip
                 st.html(f'<div class="moot-why">{escape(persona.dimension or "No evaluation dimension yet")}</div>')

@@ -23,6 +23,7 @@ from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
 from core.errors import CodebookError, MootError, UsageError
 from core.formatting import join_names, plural
+from core.llm.embeddings import TFIDF
 from core.llm.models import ModelLibrary
 from core.runs import (
     BUILTIN,
@@ -408,7 +409,9 @@ def settings_warnings(settings: RunSettings) -> list[str]:
     """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
     role_models = settings.role_models.values()
     if any(role_model.connection == BUILTIN for role_model in role_models):
-        words_only = all(each.model == "lexical" for each in role_models if each.connection == BUILTIN)
+        words_only = all(
+            each.model in ("lexical", f"lexical@{TFIDF}") for each in role_models if each.connection == BUILTIN
+        )
         return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
     if settings.protocol == "discussion" and len({one.model_dump_json() for one in role_models}) == 1:
         (role_model, *_) = role_models

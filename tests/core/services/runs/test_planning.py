@@ -106,3 +106,13 @@ def test_discussion_of_one_model_at_temperature_zero_warns(temperature: float, w
         planning.Plan(protocol="discussion", default_model=role_model), codebook, 1, ModelLibrary()
     )
     assert any("nearly identical" in warning for warning in planning.settings_warnings(settings)) == warned
+
+
+@pytest.mark.parametrize("model", ["lexical", "lexical@tfidf"])
+def test_built_in_model_warns_of_choices_without_keywords(model: str) -> None:
+    codebook = Codebook(kind="choice", labels=(Label(name="Qxz"), Label(name="Wvk")))
+    role_model = RoleModel(connection="builtin", model=model)
+    settings = planning.build_settings(
+        planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    assert any("Qxz" in warning and "keyword" in warning for warning in planning.settings_warnings(settings))
