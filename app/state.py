@@ -257,6 +257,8 @@ class RunsState:
 
     selected: Value[tuple[str, ...]] = Value(())
     """Ids of the selected runs, in the order of selection."""
+    selected_before: Value[tuple[str, ...]] = Value(())
+    """Ids of the runs that were selected when the page was opened: the first selection of its table."""
     filter: Value[str] = Value("")
     """Widget: words that the shown runs contain."""
     extent: Value[str] = Value("differences")

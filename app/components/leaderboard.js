@@ -23,7 +23,7 @@ import { mountView } from "./streamlit_bridge.js";
  * A column. `interval` draws the intervals of the runs instead of their cells.
  * @typedef {{ key: string, title: string, numeric: boolean, help?: string, interval?: boolean }} Column
  */
-/** @typedef {{ runs: Run[], columns: Column[] }} LeaderboardData */
+/** @typedef {{ runs: Run[], columns: Column[], selected: string[] }} LeaderboardData */
 /** @typedef {{ key: string, descending: boolean } | null} Order */
 
 const NAME = "name";
@@ -72,6 +72,7 @@ class LeaderboardView {
 
   /** @param {Component<LeaderboardData>} component */
   update(component) {
+    if (!this.component) this.selected = new Set(component.data.selected);
     this.component = component;
     this.data = component.data;
     const known = new Set(this.data.runs.map(({ id }) => id));

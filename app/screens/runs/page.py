@@ -104,9 +104,11 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
             line("No run matches the filter." if words else "All runs are archived: show them under Columns.")
             return shown
         columns = table.headings(shown, all_of_them=extent == "all")
+        if KEY not in st.session_state:
+            state.runs.selected_before = state.runs.selected
         _LEADERBOARD(
             key=KEY,
-            data=table.table_data(shown, columns, figures),
+            data={**table.table_data(shown, columns, figures), "selected": state.runs.selected_before},
             on_selected_change=_selected,
             on_open_change=_opened,
             on_changes_change=lambda: _changed(session),
