@@ -21,6 +21,7 @@ from core.classifier.similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
+from core.formatting import format_interval, format_number
 from core.hashing import digest
 from core.runs import BUILTIN, RunSettings
 from core.stats import metrics
@@ -440,9 +441,9 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
     codebook = Codebook.model_validate(facts["codebook"])
     scores = facts["scores"]
     value, interval, gain = scores["value"], scores["interval"], facts["gain"]
-    score = "not known yet" if value is None else f"{value:.3f}"
+    score = "not known yet" if value is None else format_number(value)
     if interval is not None:
-        score += f" (95% interval {interval[0]:.3f} to {interval[1]:.3f})"
+        score += f" ({format_interval(*interval, level=0.95)})"
     lines = [
         "# Classifier of a Moot project",
         "",

@@ -158,5 +158,8 @@ def _words(estimate: Estimate, low: int, high: int, kind: Kind) -> str:
     interval = estimate.interval
     if interval is None:
         return words
-    ends = [_one(end, low, high, kind).removesuffix("%") for end in (interval.low, interval.high)]
-    return f"{words} <small>{ends[0]} to {ends[1]}</small>"
+    if kind == "rating":
+        span = format_interval(*(low + end * (high - low) for end in (interval.low, interval.high)), digits=2)
+    else:
+        span = format_interval(interval.low, interval.high, style="percent", digits=1)
+    return f"{words} <small>{span}</small>"
