@@ -4,7 +4,7 @@
 
 import { Debate } from "./debate.js";
 import { DebateView } from "./debate_view.js";
-import { button, el, icon, keyHint } from "./dom.js";
+import { button, el, icon, keyHint, makeScrollable } from "./dom.js";
 import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
 import { formatCount, formatPlural } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
@@ -252,6 +252,7 @@ class DrawerView {
     const disputed = disputedItems(opinions.map(({ values }) => values));
     const unsupported = unsupportedQuotes(document.evidence, labels);
     const text = el("div", "drawer-text", ...documentNodes(document.fields, document.evidence, labels, disputed));
+    makeScrollable(text, "Document");
     const veil = document.hidden
       ? el(
           "p",
