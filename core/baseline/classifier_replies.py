@@ -60,15 +60,16 @@ def write_reply(request: Request, codebook: Codebook, document: Document, model:
     values: dict[int, Value] = {}
     undecided, lines = [], []
     for one in predictions:
-        chosen = one.value if codebook.kind == "choice" else one.item
-        number = numbers.get(str(chosen), 0)
+        number = numbers.get(str(one.value if codebook.kind == "choice" else one.item))
+        if number is None:  # nothing was predicted, or a label that was deleted since
+            continue
         if one.value is None:
             undecided.append(number)
             continue
         values[number] = True if codebook.kind == "choice" else one.value
         if one.value is not False or one.certainty <= CERTAIN:
             lines.append(_line(codebook.labels[number].name, one, document.text))
-    if codebook.kind == "choice" and undecided:
+    if codebook.kind == "choice" and not values:
         lines.append("The classifier was not trained on these labels, so the choice stays undecided.")
     final = request.role == "judge"
     return "\n".join([opening, *lines, *decision(codebook, values, undecided, final=final)])

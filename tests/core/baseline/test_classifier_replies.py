@@ -1,0 +1,39 @@
+"""Tests of the classifier's replies."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.baseline.classifier_replies import ClassifierModel, Prediction, write_reply
+from core.codebook import Codebook, Label
+from core.debate.reading.parse import read
+from core.debate.turns import Request
+from core.documents import Document
+
+CHOICE = Codebook(kind="choice", labels=(Label(name="Sport", id="s"), Label(name="Politics", id="p")))
+SEVERAL = Codebook(labels=(Label(name="Food", id="f"), Label(name="Room", id="r")))
+DOCUMENT = Document("d", {"text": "The match was long."})
+REQUEST = Request(role="judge", messages=())
+
+
+def reply_to(codebook: Codebook, *predictions: Prediction) -> str:
+    model = ClassifierModel(20, lambda _codebook, _document: list(predictions))
+    return write_reply(REQUEST, codebook, DOCUMENT, model)
+
+
+def test_predicted_choice_is_the_decision() -> None:
+    text = reply_to(CHOICE, Prediction("label", "p", 0.9, ("match",)))
+    assert read(text, "choice", CHOICE).values == {"label": "p"}
+
+
+@pytest.mark.parametrize("value", [None, "deleted"])
+def test_choice_without_a_known_label_stays_undecided(value: str | None) -> None:
+    text = reply_to(CHOICE, Prediction("label", value, 0.9))
+    assert "stays undecided" in text
+    assert not read(text, "choice", CHOICE).values
+
+
+def test_labels_without_a_prediction_are_undecided() -> None:
+    reading = read(reply_to(SEVERAL, Prediction("f", True, 0.9), Prediction("r", None)), "labels", SEVERAL)
+    assert reading.values == {"f": True}
+    assert list(reading.undecided) == ["r"]
