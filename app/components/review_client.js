@@ -37,8 +37,10 @@ export class ReviewClient {
     this.sending = false;
     this.closed = false;
     this.isAnswered = true; // The studio answered the last request.
-    window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event));
-    window.addEventListener("pagehide", () => this.flushOnUnload());
+    this.listeners = new AbortController();
+    const { signal } = this.listeners;
+    window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event), { signal });
+    window.addEventListener("pagehide", () => this.flushOnUnload(), { signal });
   }
 
   /**
@@ -54,6 +56,7 @@ export class ReviewClient {
   /** Stop requesting data. Actions are still sent. */
   close() {
     this.closed = true;
+    if (!this.pending.length) this.listeners.abort();
   }
 
   /**
@@ -85,6 +88,7 @@ export class ReviewClient {
       });
     }
     this.sending = false;
+    if (this.closed) this.listeners.abort();
   }
 
   /**

@@ -183,7 +183,8 @@ class FocusView {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     window.addEventListener("keydown", (event) => this.handleKey(event), { signal });
-    window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event));
+    this.leaving = new AbortController();
+    window.addEventListener("beforeunload", (event) => this.warnBeforeLoss(event), { signal: this.leaving.signal });
     for (const kind of ACTIVITY) {
       window.addEventListener(kind, () => this.stopwatch.noteActivity(), { passive: true, signal });
     }
@@ -199,6 +200,7 @@ class FocusView {
       this.saveNote();
       this.client.close();
       clearTimeout(this.timer);
+      this.leaving.abort();
     });
   }
 
