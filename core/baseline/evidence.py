@@ -52,9 +52,7 @@ THRESHOLD = 0.5  # score from which a label is present: half of a listed word
 # shares of present labels, on 800 restaurant sentences and 96 hotel reviews: 0.06 to 0.11 without a word, 0.67 to 0.79
 # with one listed word, 0.77 to 0.95 with more. The classifier corrects the rest.
 STEEPNESS = 4.0
-CHOICE_SMOOTHING = (
-    0.25  # added to the weight of every label of a choice: one listed word makes its label 5 times as likely
-)
+CHOICE_SMOOTHING = 0.25  # added to the weight of every label of a choice: one listed word makes it 5 times as likely
 
 # Words of examples, half of which are incidental, carry a label with fewer keywords than SHORT_LIST; words of the
 # description one with fewer than FULL_LIST, because such a list may have forgotten some.

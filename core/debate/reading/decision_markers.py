@@ -108,20 +108,9 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
         "decision", "verdict", "stance", "sentiment", "tag",
     )  # fmt: skip
     acts = (
-        "choose",
-        "select",
-        "pick",
-        "go ",
-        "stay",
-        "stick",
-        "settle",
-        "decide",
-        "classify",
-        "label",
-        "categor",
-        "annotate",
-        "mark",
-    )
+        "choose", "select", "pick", "go ", "stay", "stick", "settle", "decide", "classify", "label", "categor",
+        "annotate", "mark",
+    )  # fmt: skip
     sorted_ = ("classified", "label", "categor", "annotated", "coded", "marked")
     forms: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
         ("aspects", present, ("present",)), ("aspects", bare, ("present",)), ("label", named, nouns),
