@@ -69,6 +69,13 @@ def format_signed(value: float | None, digits: int = 3) -> str:
     return f"+{shown}" if value is not None and value > 0 and _nonzero(shown) else shown
 
 
+def format_effect(corrected: int, regressed: int) -> str:
+    """Return the effect of a change on decisions: "+4 right, −1 wrong", "+4 right, 0 wrong", "no decision changed"."""
+    if not corrected and not regressed:
+        return "no decision changed"
+    return f"{format_signed(corrected, 0)} right, {format_signed(-regressed, 0)} wrong"
+
+
 def format_percent(share: float | None, digits: int = 0) -> str:
     """Return a share (0 to 1) in percent: "86%", "86.4%"."""
     return MISSING if share is None else f"{format_number(100 * share, digits)}%"

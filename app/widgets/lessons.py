@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets.alerts import error_notices
-from core.formatting import format_count, format_interval, format_points
+from core.formatting import format_count, format_effect, format_interval, format_points
 from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
 from core.services.session import ProjectSession
@@ -57,7 +57,7 @@ def sentence(found: AcceptedLessons) -> str:
     advice = ' <span class="bad">Undo them, or change their words.</span>' if loses else ""
     return (
         f"{head}, tested with the word-list baseline on {format_count(result.n, 'labelled document')}: "
-        f"+{fixed:,} right, -{broken:,} wrong{escape(f1)}.{advice}"
+        f"{format_effect(fixed, broken)}{escape(f1)}.{advice}"
     )
 
 

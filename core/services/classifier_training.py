@@ -21,7 +21,7 @@ from core.classifier.similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
-from core.formatting import format_interval, format_number
+from core.formatting import format_interval, format_number, format_signed
 from core.hashing import digest
 from core.runs import BUILTIN, RunSettings
 from core.stats import metrics
@@ -470,7 +470,11 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
         "",
         f"Cross-validated {scores['measure']} on {scores['n']:,} of these documents: {score}. They were selected for "
         "review and are mostly harder than the rest."
-        + ("" if gain["value"] is None else f" Twice as many training documents changed it by {gain['value']:+.3f}."),
+        + (
+            ""
+            if gain["value"] is None
+            else f" Twice as many training documents changed it by {format_signed(gain['value'])}."
+        ),
         "",
         "## Limits",
         "",

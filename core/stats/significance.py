@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.formatting import format_number, format_p_value, format_signed
 from core.stats.arrays import Ratings, check_shapes, codes, ratings
 from core.stats.intervals import Interval
 
@@ -160,9 +161,9 @@ class TTest:
         if self.t is None or self.p is None or self.df is None or self.difference is None:
             return f"{name}: not defined for these scores (fewer than two per side, or no variation)."
         df = f"{self.df:.0f}" if self.kind == "paired" else f"{self.df:.1f}"
-        p = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
         verdict = f"a significant {self.direction}" if self.significant(alpha) else "not significant"
-        return f"{name}: {self.difference:+.2f}, t({df}) = {self.t:.2f}, {p}: {verdict} at {alpha:g}."
+        difference, t = format_signed(self.difference, 2), format_number(self.t, 2)
+        return f"{name}: {difference}, t({df}) = {t}, {format_p_value(self.p)}: {verdict} at {alpha:g}."
 
 
 def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:

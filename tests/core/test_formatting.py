@@ -60,6 +60,12 @@ def test_numbers_use_a_minus_sign_and_no_signed_zero(
     assert f.format_signed(value, digits) == signed
 
 
+def test_effects_count_decisions_that_become_right_and_wrong() -> None:
+    assert [f.format_effect(*counts) for counts in ((4, 1), (1_204, 0), (0, 2), (0, 0))] == [
+        "+4 right, −1 wrong", "+1,204 right, 0 wrong", "0 right, −2 wrong", "no decision changed",
+    ]  # fmt: skip
+
+
 def test_percent_and_points() -> None:
     assert [f.format_percent(share) for share in (0.864, 1.0, None)] == ["86%", "100%", "–"]
     assert f.format_percent(0.8642, 1) == "86.4%"

@@ -168,11 +168,11 @@ def tests(pair: Pair) -> None:
     if pair.equivalence is not None:
         found.append(("Equivalence", pair.equivalence.sentence))
     if pair.discordance.odds_ratio is not None:
-        found.append(("Gained per lost document", f"{pair.discordance.odds_ratio:.2f}"))
+        found.append(("Odds ratio, gained to lost documents", f"{pair.discordance.odds_ratio:.2f}"))
     over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
     found += [("Over iterations, in points", words) for words in over]
     if pair.size is not None:
-        found.append(("Hedges' g over iterations", f"{pair.size:.2f}"))
+        found.append(("Hedges' g over iterations", format_number(pair.size, 2)))
     with layout.panel("Significance", "", key="compare-tests"):
         facts(found)
         if pair.welch is not None:

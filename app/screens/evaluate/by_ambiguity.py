@@ -11,7 +11,7 @@ from app.widgets.common import facts
 from app.widgets.layout import counted, panel
 from core.annotations import Reference
 from core.errors import UsageError
-from core.formatting import format_count, format_percent
+from core.formatting import format_count, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity
 from core.services.evaluation.coverage import describe
@@ -53,5 +53,6 @@ def part_words(part: Mapping[str, Any]) -> str:
     if scores.get("n", part["documents"]) != part["documents"]:
         count += f", {scores['n']:,} of them scored"
     values = {"accuracy": scores.get("accuracy"), **(scores.get("macro") or {})}
-    figures = [f"{words} {values[name]:.2f}" for name, words in _FIGURES if isinstance(values.get(name), float)]
+    known = ((words, values.get(name)) for name, words in _FIGURES)
+    figures = [f"{words} {format_number(value, 2)}" for words, value in known if isinstance(value, float)]
     return f"{count}: {', '.join(figures)}" if figures else count

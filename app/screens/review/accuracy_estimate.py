@@ -9,7 +9,7 @@ import streamlit as st
 from app.widgets.labels import swatch_html
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.codebook import Kind
-from core.formatting import format_count, format_interval, format_percent
+from core.formatting import format_count, format_interval, format_percent, format_signed
 from core.services.classifier import ClassifierStatus
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.stats.intervals import Estimate
@@ -52,7 +52,7 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
     st.html(
         '<div class="moot-remark q">The mark is the estimate for all documents, the dark part its 95% interval by '
         "prediction-powered inference, the light part that of the reviewed documents only, the hollow mark the "
-        "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand stand for "
+        "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand count for "
         "themselves only.</div>"
     )
 
@@ -90,7 +90,7 @@ def _gain(found: ClassifierStatus) -> str:
     else:
         advice = "It is not certain that more review improves it."
     return (
-        f" Twice as many training documents changed it by {found.gain.value:+.3f} "
+        f" Twice as many training documents changed it by {format_signed(found.gain.value)} "
         f"({interval_words(found.gain, named=True)}). {advice}"
     )
 

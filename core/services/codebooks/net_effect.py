@@ -11,7 +11,7 @@ from core import baseline
 from core.baseline.evidence import changed_words, lexicon_of
 from core.baseline.word_forms import tokens
 from core.codebook import Codebook
-from core.formatting import format_count
+from core.formatting import format_count, format_effect
 from core.stats.counts import Counts
 
 
@@ -44,7 +44,7 @@ class NetEffect:
     def __str__(self) -> str:
         """Describe the effect in a sentence for the page."""
         of = format_count(self.documents, "labelled document")
-        return f"Word-list baseline: +{self.corrected} right, -{self.regressed} wrong on {of}"
+        return f"Word-list baseline: {format_effect(self.corrected, self.regressed)} on {of}"
 
 
 Known = Sequence[tuple[str, Mapping[str, bool]]]

@@ -20,6 +20,7 @@ from core.formatting import (
     format_money,
     format_number,
     format_percent,
+    format_signed,
     format_timestamp,
     format_tokens,
 )
@@ -354,7 +355,7 @@ def _debate(debate: DebateEffect) -> Iterable[str]:
             debate.titles[step.role],
             f"{step.total.corrected:,}",
             f"{step.total.regressed:,}",
-            f"{step.total.net:+,}",
+            format_signed(step.total.net, 0),
             _money(debate.prices[step.role]),
         ]
         for step in flip_table.steps

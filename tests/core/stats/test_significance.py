@@ -71,7 +71,7 @@ def test_t_tests_agree_with_scipy(model: str) -> None:
 def test_sentence_of_a_t_test() -> None:
     single, debate, _ = ECJ["o4-mini"]
     assert paired_t(single, debate).sentence() == (
-        "Paired t-test: -2.01, t(4) = -3.45, p = 0.026: a significant loss at 0.05."
+        "Paired t-test: −2.01, t(4) = −3.45, p = 0.026: a significant loss at 0.05."
     )
     assert welch_t([1.0, 2.0, 3.0], [1.5, 2.0, 3.1]).sentence().endswith("not significant at 0.05.")
     assert paired_t([1.0], [2.0]).sentence().startswith("Paired t-test: not defined")
