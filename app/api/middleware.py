@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Mapping
 from functools import cache
 from hashlib import sha256
+from html import escape
 from pathlib import Path
 from urllib.parse import parse_qs
 
 import streamlit as st
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.datastructures import MutableHeaders
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -24,8 +26,10 @@ from app.components import review_grid_loader
 POLICY_VIOLATION = 1008
 """WebSocket close code of a refused connection."""
 _LONGEST_FORM = 1024
-_PAGE = """<!doctype html><meta charset="utf-8"><title>Moot</title>
-<style>body {{font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1rem}}</style>
+_PAGE = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Moot</title>
+<style>:root {{color-scheme: light dark}}
+body {{font: 16px/1.5 system-ui, sans-serif; max-width: 34rem; margin: 15vh auto; padding: 0 1rem;
+  overflow-wrap: anywhere}}</style>
 <h1>{title}</h1><p>{text}</p>"""
 _FORM = f"""<form method="post" action="{ENTER}"><label>Token <input name="token" type="password" required></label>
 <button>Open</button></form>"""
@@ -104,11 +108,21 @@ class Guard:
         return sender
 
 
-def page_routes(names: Iterable[str]) -> list[BaseRoute]:
+class _UnknownPage(PathConvertor):
+    """Address of a page that does not exist: a path without a dot, and none of Streamlit's or the studio's own."""
+
+    regex = r"(?!(?:moot|component|media|static)/)[^._/](?:[^.]*[^./])?"
+
+
+register_url_convertor("unknown_page", _UnknownPage())
+
+
+def page_routes(titles: Mapping[str, str]) -> list[BaseRoute]:
     """Return routes that serve the studio's page at the addresses of these pages, and of the home page only at ``/``.
 
-    Without them, Streamlit looks for its server below the address of the page first, which the browser reports as
-    errors, and the page stays white until Streamlit's scripts are loaded.
+    ``titles`` are the titles of the pages by name. Any other address gives a message with links to the pages, where
+    Streamlit would show a dialog above Home. Without these routes, Streamlit looks for its server below the address of
+    the page first, which the browser reports as errors, and the page stays white until Streamlit's scripts are loaded.
     """
 
     async def home(_request: Request) -> Response:
@@ -117,7 +131,13 @@ def page_routes(names: Iterable[str]) -> list[BaseRoute]:
     async def page(_request: Request) -> Response:
         return HTMLResponse(_page(), headers={"Cache-Control": "no-cache"})
 
-    return [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in names)]
+    async def unknown(request: Request) -> Response:
+        links = "".join(f'<li><a href="/{name}">{escape(title)}</a></li>' for name, title in titles.items())
+        text = f"Moot has no page at {escape(request.url.path)}. Open one of its pages:"
+        return _message(404, "This page does not exist", text, f"<ul>{links}</ul>")
+
+    known = [Route("/", page), *(Route(f"/{name}", home if name == "home" else page) for name in titles)]
+    return [*known, Route("/{path:unknown_page}", unknown)]
 
 
 @cache
@@ -147,5 +167,9 @@ def _policy(is_grid: bool) -> str:
 
 
 def _refuse(refusal: str) -> Response:
-    status, title, text, form = _REFUSALS[refusal]
-    return HTMLResponse(_PAGE.format(title=title, text=text) + form, status, headers={"Cache-Control": "no-store"})
+    return _message(*_REFUSALS[refusal])
+
+
+def _message(status: int, title: str, text: str, end: str) -> Response:
+    """Return a page with a message. ``text`` and ``end`` are HTML."""
+    return HTMLResponse(_PAGE.format(title=title, text=text) + end, status, headers={"Cache-Control": "no-store"})

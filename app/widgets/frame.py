@@ -19,7 +19,7 @@ from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
 from core.errors import MootError, ProjectError
-from core.formatting import format_clock, format_eta, format_money
+from core.formatting import format_clock, format_eta, format_money, join_names, one_line
 from core.services.session import ProjectSession
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")
+MAX_NAMED, MAX_NAME = 8, 80
+"""Most projects that are named where one is not found, and the longest name of it."""
 
 
 def styles() -> None:
@@ -51,15 +53,23 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     open_now = {session.path: session for session in workspace.sessions()}
     recent = workspace.recent()
     paths = list(dict.fromkeys([*open_now, *recent]))
+    is_new_tab = not state.url_read
+    asked = st.query_params.get("project", "") if is_new_tab else ""
     if not paths:
+        if asked:
+            _report_unknown(asked, "Open or create a project on Home.")
+            state.url_read = True
         return None
     names = _names(paths)  # the browser returns the name, so names must be unique
     wanted = state.project
-    is_new_tab = not state.url_read
     if wanted not in paths:  # new tab or reload: the project of the address, else the open project that was used last
-        named = next((path for path, name in names.items() if name == st.query_params.get("project")), None)
+        named = next((path for path, name in names.items() if name == asked), None)
         wanted = named or next((path for path in recent if path in open_now), next(iter(open_now), paths[0]))
         state.select_project(wanted)
+        if asked and named is None:
+            others = [name for path, name in names.items() if path != wanted][:MAX_NAMED]
+            known = f" Other projects, at the top of the sidebar: {join_names(others)}." if others else ""
+            _report_unknown(asked, f"The project {names[wanted]} is shown instead.{known}")
     state.read_url(names[wanted])
     layout.write_url(screen, project=names[wanted])
     state.project_switcher = wanted  # the tab's project is authoritative; the box only shows and changes it
@@ -79,6 +89,12 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     if is_new_tab:
         _check_run(session)
     return session
+
+
+def _report_unknown(asked: str, remedy: str) -> None:
+    """Say that the project in the address does not exist (any more)."""
+    words = "It may have been renamed, moved, archived or deleted."
+    state.set_notice("warn", f"Project {one_line(asked)[:MAX_NAME]} was not found", f"{words} {remedy}")
 
 
 def _check_run(session: ProjectSession) -> None:

@@ -97,6 +97,28 @@ def test_unknown_run_in_the_address_is_reported(studio: AppTest, run: str, is_re
     assert (f"Run {run} does not exist in this project" in html(studio)) == is_reported
 
 
+@pytest.mark.parametrize(
+    ("name", "is_reported"), [("hotels", True), ("clinic-letters", False), ("hotel-aspects", False)]
+)
+def test_unknown_project_in_the_address_is_reported(studio: AppTest, name: str, is_reported: bool) -> None:
+    studio.query_params["project"] = name
+    studio.run()
+    shown = html(studio)
+    assert ("Project hotels was not found" in shown) == is_reported
+    if is_reported:
+        assert "The project hotel-aspects is shown instead." in shown
+        assert "Other projects, at the top of the sidebar: clinic-letters." in shown
+
+
+def test_unknown_project_in_the_address_is_reported_without_any_project(studio: AppTest) -> None:
+    context.workspace().paths.clear()
+    context.workspace().open_.clear()
+    studio.query_params["project"] = HOSTILE
+    studio.run()
+    assert "Project &lt;img src=x onerror=alert(1)&gt; was not found" in html(studio)
+    assert HOSTILE not in html(studio)
+
+
 def test_the_sidebar_names_the_projects_and_the_run(studio: AppTest) -> None:
     studio.run()
     assert studio.sidebar.selectbox[0].options == ["hotel-aspects", "clinic-letters"]
