@@ -179,13 +179,36 @@ class DrawerView {
   async draw() {
     const id = this.document;
     if (id === null) return;
-    const answer = await this.ask(id);
+    const answer = this.ask(id);
+    if (this.shownId() !== id) this.showLoading(id);
+    const view = await answer;
     if (id !== this.document) return;
-    this.show(id, answer);
+    this.show(id, view);
     for (const by of [1, -1]) {
       const next = this.neighbour(by);
       if (next !== undefined) this.ask(next);
     }
+  }
+
+  /** Return the id of the document that is drawn, also while the drawer is closed. */
+  shownId() {
+    const body = this.root.querySelector(".drawer-body");
+    return body instanceof HTMLElement ? body.dataset.id : undefined;
+  }
+
+  /**
+   * Show that a document is loading; style sheets hide this for the first moment.
+   *
+   * @param {string} id
+   */
+  showLoading(id) {
+    this.stopLive();
+    const status = el("p", "secondary small", "Loading the document …");
+    status.setAttribute("role", "status");
+    const lines = el("div", "drawer-lines", el("i"), el("i"), el("i"));
+    const body = el("div", "drawer-body loading", status, this.state, lines);
+    this.root.setAttribute("aria-busy", "true");
+    this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, null)]), body);
   }
 
   /**
@@ -196,11 +219,11 @@ class DrawerView {
     this.stopLive();
     const typed = /** @type {HTMLTextAreaElement | null} */ (this.root.querySelector("textarea"));
     const body = el("div", "drawer-body");
-    const before = this.root.querySelector(".drawer-body");
-    const top = before instanceof HTMLElement && before.dataset.id === id ? before.scrollTop : 0;
+    const top = this.shownId() === id ? (this.root.querySelector(".drawer-body")?.scrollTop ?? 0) : 0;
     body.dataset.id = id;
     if (!document) body.append(el("p", "secondary", "This document does not exist, or another project is open."));
     else body.append(...this.bodyNodes(document, guideline));
+    this.root.removeAttribute("aria-busy");
     this.root.setAttribute("aria-label", `Document ${id}`);
     this.root.classList.toggle("inline", this.data.inline);
     this.root.classList.toggle("wide", this.wide);

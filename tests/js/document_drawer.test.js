@@ -87,6 +87,31 @@ test("documents are shown as text, and annotations that differ from the referenc
   assert.equal(root.querySelector("th.verdict").textContent, "Verdict");
 });
 
+test("the drawer shows that a document is loading, and not the document before it", async () => {
+  openDocument("d1", { ids: ["d1"], title: "x" });
+  await settled();
+  const answer = globalThis.fetch;
+  /** @type {(value?: unknown) => void} */
+  let arrive = () => {};
+  const arrived = new Promise((resolve) => {
+    arrive = resolve;
+  });
+  globalThis.fetch = async (...request) => {
+    await arrived;
+    return answer(...request);
+  };
+  openDocument("d9", { ids: ["d9"], title: "y" });
+  await settled();
+  assert.equal(root.querySelector("[role=status]").textContent, "Loading the document …");
+  assert.equal(root.getAttribute("aria-busy"), "true");
+  assert.match(root.textContent, /d91 of 1 in y/);
+  assert.ok(!root.textContent.includes("text of"));
+  arrive();
+  await settled();
+  assert.equal(root.querySelector(".document").textContent, "text of <b>d9</b>");
+  assert.equal(root.getAttribute("aria-busy"), null);
+});
+
 test("ratings differ by one point or more, missing values never", () => {
   assert.ok(isWrong(3, 4));
   assert.ok(!isWrong(3.5, 4));
