@@ -292,7 +292,7 @@ def _reliability(rows: Rows, certainty: str) -> Spec:
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
     tip = [
         alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),
-        alt.Tooltip("right:Q", title="Right", format=".1%"),
+        alt.Tooltip("right:Q", title="Correct", format=".1%"),
         alt.Tooltip("n:Q", title="Cases", format=","),
     ]
     spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(

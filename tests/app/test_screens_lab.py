@@ -221,7 +221,7 @@ def test_forged_sweep_is_refused_in_words(filled: ProjectSession, spec: Any, pro
     row = filled.store.lab.begin_sweep(spec)
     filled.store.lab.update_sweep(row.sweep, progress, "done", HOSTILE)
     shown = html(open_page("lab"))
-    assert "cannot be read" in shown or "more than 64 cells" in shown
+    assert "cannot be read" in shown or "more than 64 configurations" in shown
     assert "<img src=x" not in shown
 
 

@@ -60,7 +60,7 @@ def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(browser: Browse
         page.get_by_role("button", name="Plan", exact=True).click()
         dialog = page.get_by_role("dialog")
         dialog.locator("[data-needed]").wait_for()
-        within = dialog.get_by_label("Within, points to either side")
+        within = dialog.get_by_label("Margin of error, points")
         before = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
         within.fill("12")
         within.press("Tab")

@@ -111,7 +111,7 @@ def _write(session: ProjectSession, desk: Desk, author: str) -> None:
                 line("Write a text on the left. If it is about a label of the codebook, you are asked what you meant.")
         elif submission.excluded:
             with panel("No questions", key="authors-excluded"):
-                notice("info", "This text is not asked about", EXCLUSIONS[submission.excluded])
+                notice("info", "No questions about this text", EXCLUSIONS[submission.excluded])
         else:
             _questions(session, desk, submission)
             _suggestion(session, submission)
@@ -207,7 +207,7 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
         if entry is None:
             return
         reactions = desks.load_desk(session).reactions(submission.document_id)
-        with panel("Suggestion", "trains which labels are relevant", key="authors-suggestion"):
+        with panel("Suggestion", "your reaction improves the choice of labels", key="authors-suggestion"):
             st.html(f'<div class="moot-line"><b>{escape(entry.name)}</b></div>')
             st.text(entry.text)
             with st.container(horizontal=True, gap="small"):

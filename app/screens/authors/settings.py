@@ -44,7 +44,7 @@ def draw(session: ProjectSession) -> None:
         )
         second.number_input(
             "Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds", now.reading_seconds),
-            help="Time before the buttons of a question wake.",
+            help="A question can be answered after this time.",
         )  # fmt: skip
         first.number_input(
             "Selected labels (k)", 1, 100, **field("k", now.k),
@@ -52,7 +52,7 @@ def draw(session: ProjectSession) -> None:
         )  # fmt: skip
         second.number_input(
             "Relevant labels needed", 1, 100, **field("min_relevant", now.min_relevant),
-            help="A text with fewer relevant labels is not asked about.",
+            help="No questions about a text with fewer relevant labels.",
         )  # fmt: skip
         st.toggle(
             "Select predictors before they run", **field("predictors_first", now.predictors_first),

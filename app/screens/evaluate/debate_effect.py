@@ -32,7 +32,7 @@ from core.services.session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
 from core.stats.intervals import Estimate
 
-SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent is right": "right", "all agree": "unres"}
+SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
@@ -92,7 +92,16 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
                 ]
             )
         gained = f"per {noun} gained"
-        heads = ["Step", "Right", "Corrected", "Introduced errors", "Net", "Cost", f"Cost {gained}", f"Tokens {gained}"]
+        heads = [
+            "Step",
+            "Correct",
+            "Corrected",
+            "Introduced errors",
+            "Net",
+            "Cost",
+            f"Cost {gained}",
+            f"Tokens {gained}",
+        ]
         table(heads, rows)
         whole = result.prices["whole"]
         if whole.cost_usd is None:
@@ -129,10 +138,10 @@ def _bound(bound: Bound, on: str) -> None:
                 ("the verdict", bound.reached, "bar"),
             )
         ]
-        charts.bars(rows, key="debate-bound-chart", unit="share right")
+        charts.bars(rows, key="debate-bound-chart", unit="share correct")
         gap = bound.gap or 0.0
         st.caption(
-            f"{format_percent(gap, 1)} more would be right if the verdict always followed the right first answer."
+            f"{format_percent(gap, 1)} more would be correct if the verdict always followed the correct first answer."
             if gap > 0
             else "The verdict is at least as good as the best choice among the first answers."
         )
@@ -155,8 +164,8 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
                 "agent": agents.get(agent.agent, agent.agent),
                 "accuracy": agent.accuracy,
                 "kept": agent.kept,
-                "to right": agent.to_right,
-                "to wrong": agent.to_wrong,
+                "corrected": agent.to_right,
+                "regressed": agent.to_wrong,
             }
             for one in found
             for agent in one.agents

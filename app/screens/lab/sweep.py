@@ -13,7 +13,7 @@ from app.widgets.alerts import Tone, badge_html, error_box, error_boxes, notice
 from app.widgets.common import literal
 from core.debate import protocols
 from core.errors import MootError, UsageError
-from core.formatting import format_interval, format_number, format_price
+from core.formatting import format_count, format_interval, format_number, format_price
 from core.runs import RoleModel
 from core.services import prompt_templates
 from core.services.lab import sweeps
@@ -38,8 +38,8 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
                 st.fragment(_shown, run_every=1.5 if moving else None)(session, rows[-1].sweep, moving)
             else:
                 st.html(
-                    '<div class="moot-line q">All cells get a few documents, the better half gets twice as many, and '
-                    "so on: poor cells stop early. Replies are reused, and a sweep can be resumed.</div>"
+                    '<div class="moot-line q">All configurations are tested on a few documents, the better half on '
+                    "twice as many, and so on. Replies are reused, and a sweep can be resumed.</div>"
                 )
 
 
@@ -75,7 +75,8 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
         st.html(f'<div class="moot-line q">{escape(error.message)} {escape(error.remedy)}</div>')
         return
     debates = sweeps.count_debates(count, spec.size)
-    st.html(f'<div class="moot-line">{count} cells, at most {debates:,} debates instead of {count * spec.size:,}</div>')
+    most = f"at most {debates:,} debates instead of {count * spec.size:,}"
+    st.html(f'<div class="moot-line">{format_count(count, "configuration")}, {most}</div>')
     if st.button("Start sweep", icon=":material/grid_view:", key="sweep-start"):
         with error_boxes():
             sweeps.start_sweep(session, spec)
@@ -120,7 +121,8 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
         badge = badge_html(row.state, TONES.get(row.state, ""))
         st.html(
             f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2>{badge}'
-            f"<span>{len(places)} cells, up to {spec.size} documents, {escape(row.message)}</span></div>",
+            f"<span>{format_count(len(places), 'configuration')}, up to {spec.size} documents, "
+            f"{escape(row.message)}</span></div>",
             width="stretch",
         )
         if moving:

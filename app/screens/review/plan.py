@@ -69,15 +69,15 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
         other = right.selectbox("Compared with", list(runs), format_func=lambda id: runs[id], key="plan-other")
     points, expected = DEFAULTS[claim]
     titles: dict[str, str] = {
-        "error": "At most so many accepted verdicts are wrong, %",
-        "better": "Difference in correct labels to find, points",
+        "error": "Upper limit for wrong accepted verdicts, %",
+        "better": "Difference in correct labels to detect, points",
     }
-    title = titles.get(claim, "Within, points to either side")
+    title = titles.get(claim, "Margin of error, points")
     points = left.number_input(title, 1, 40, points, key=f"plan-points-{claim}")
     expected = 0 if claim == "better" else right.number_input(
         "Expected share of wrong labels, %" if claim != "error" else "Expected share of wrong verdicts, %",
         0, 45, expected, key=f"plan-expected-{claim}",
-        help="A guess. A wrong guess changes how many reviews are announced, not the validity of the result.",
+        help="Your guess. It affects the planned number of reviews, not the validity of the result.",
     )  # fmt: skip
     wanted = Plan(claim, label, points / 100, expected / 100, other=other)
     try:

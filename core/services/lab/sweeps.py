@@ -330,13 +330,13 @@ def grid_cells(spec: SweepSpec) -> tuple[Cell, ...]:
     found = []
     for number, values in enumerate(crossed):
         if number == MAX_CELLS:
-            raise UsageError(f"This grid has more than {MAX_CELLS} cells.", "Choose fewer values.")
+            raise UsageError(f"This sweep has more than {MAX_CELLS} configurations.", "Choose fewer values.")
         versions, role_model, params = values[: len(slots)], values[len(slots)], values[len(slots) + 1 :]
         found.append(
             Cell(number, dict(zip(slots, versions, strict=True)), role_model, dict(zip(names, params, strict=True)))
         )
     if len(found) < 2:
-        raise UsageError("A sweep compares at least two cells.", "Choose a second version, model or value.")
+        raise UsageError("A sweep compares at least two configurations.", "Choose a second version, model or value.")
     return tuple(found)
 
 
