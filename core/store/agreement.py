@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.documents import Value
-from core.store.connection import Connection
+from core.store.connection import Reader
 from core.store.conversion import load
 from core.store.reviews import IS_SUBMISSION
 
@@ -92,11 +92,8 @@ class Anchoring:
     shown_agreed: Numbers
 
 
-class ReviewerAgreement:
+class ReviewerAgreement(Reader):
     """Reader of the values of several reviewers, for any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def submitted(self, run_id: str) -> dict[str, int]:
         """Return the number of submitted documents of the run by reviewer."""

@@ -8,23 +8,19 @@ from itertools import groupby
 from core.authors.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
 from core.store.annotators import AUTHOR
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, value_text
+from core.store.connection import Cursor
+from core.store.conversion import add_row, clean, value_text
 from core.store.documents import insert_documents
 from core.store.events import COLUMNS as EVENT_COLUMNS
 from core.store.events import NewEvent, event_of, record
-from core.store.writer import Writer
+from core.store.writer import Repository
 
 PREFIX = "author_"
 """Kinds of event of this log are ``author_`` and the kind of the entry."""
 
 
-class AuthorLog:
+class AuthorLog(Repository):
     """Append-only log of author labelling. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def entries(self) -> list[Entry]:
         """Return all entries, oldest first."""
@@ -53,7 +49,7 @@ class AuthorLog:
                 cursor.execute(
                     "DELETE FROM gold WHERE document_id = ? AND rater = ? AND item = ?", [document_id, AUTHOR, item]
                 )
-                cursor.execute("INSERT INTO gold VALUES (?, ?, ?, ?)", [document_id, AUTHOR, item, value_text(value)])
+                add_row(cursor, "gold", document_id, AUTHOR, item, value_text(value))
 
         self._writer.do(run)
 

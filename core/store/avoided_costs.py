@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.store.connection import Connection
+from core.store.connection import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +65,8 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 """
 
 
-class AvoidedCosts:
+class AvoidedCosts(Reader):
     """Costs that runs avoided. Reads work in any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def from_store(self, run_id: str) -> FromStore:
         """Return the replies that a run reused from the store; zeros for a run without replies."""

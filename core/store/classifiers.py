@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.documents import Value
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, dump, incoming, insert, load, table_of
-from core.store.writer import Writer
+from core.store.connection import Cursor
+from core.store.conversion import add_row, dump, incoming, insert, load, table_of
+from core.store.writer import Repository
 
 CLASSIFIER = "classifier"
 """The annotator under which certainties are stored."""
@@ -42,12 +42,8 @@ class TrainingExample:
     actor: str
 
 
-class ClassifierStore:
+class ClassifierStore(Repository):
     """Classifiers and predictions of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def training_examples(self) -> list[TrainingExample]:
         """Return all values of reviewed documents, in position order of the documents and then by item."""
@@ -59,8 +55,7 @@ class ClassifierStore:
 
     def count_reviewed(self) -> int:
         """Return the number of submitted documents."""
-        row = self._connection.row("SELECT count(DISTINCT document_id) FROM reviewed_labels")
-        return int(row[0]) if row else 0
+        return int(self._connection.value("SELECT count(DISTINCT document_id) FROM reviewed_labels"))
 
     def save(self, classifier: StoredClassifier) -> None:
         """Store a classifier; one trained here becomes the latest.
@@ -74,12 +69,9 @@ class ClassifierStore:
                 "(SELECT 1 FROM runs WHERE contains(settings, '@' || hash || $quote)))",
                 {"hash": classifier.hash, "origin": classifier.origin, "quote": '"'},
             )
-            cursor.execute(
-                "INSERT INTO classifiers VALUES (?, ?, ?, ?, ?, ?)",
-                [
-                    classifier.hash, classifier.body, dump(classifier.facts), clean(classifier.card), classifier.at,
-                    clean(classifier.origin),
-                ],
+            add_row(
+                cursor, "classifiers", classifier.hash, classifier.body, dump(classifier.facts), classifier.card,
+                classifier.at, classifier.origin,
             )  # fmt: skip
 
         self._writer.do(run)
@@ -97,14 +89,15 @@ class ClassifierStore:
 
         Empty for an imported classifier.
         """
-        rows = self._connection.rows(
-            """
+        return set(
+            self._connection.column(
+                """
             SELECT DISTINCT document_id FROM events WHERE kind = 'review_status' AND after = '"Submitted"'
             AND unix_time <= (SELECT unix_time FROM classifiers WHERE hash = ? AND origin = '')
             """,
-            [hash],
+                [hash],
+            )
         )
-        return {id for (id,) in rows}
 
     def latest_facts(self) -> tuple[str, Mapping[str, Any]] | None:
         """Return hash and facts of the latest classifier trained here, without its body."""
@@ -145,8 +138,7 @@ class ClassifierStore:
 
     def discarded_documents(self) -> list[str]:
         """Return discarded documents."""
-        rows = self._connection.rows("SELECT document_id FROM current_status WHERE status = 'Discarded'")
-        return [document_id for (document_id,) in rows]
+        return self._connection.column("SELECT document_id FROM current_status WHERE status = 'Discarded'")
 
     def codebook_examples(self) -> list[tuple[str, str, str, str, int]]:
         """Return (document, label id, part, text, version) of all document texts that are used in the codebook."""
@@ -160,6 +152,5 @@ class ClassifierStore:
         self, document_id: str, label: str, part: str, text: str, version: int, *, actor: str
     ) -> None:
         """Record that text of a document is used in the codebook from this version on."""
-        row = [clean(document_id), label, part, clean(text), version, time.time(), clean(actor)]
-        sql = "INSERT INTO codebook_examples VALUES (?, ?, ?, ?, ?, ?, ?)"
-        self._writer.do(lambda cursor: cursor.execute(sql, row) and None)
+        row = (document_id, label, part, text, version, time.time(), actor)
+        self._writer.do(lambda cursor: add_row(cursor, "codebook_examples", *row))

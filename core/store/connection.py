@@ -158,11 +158,26 @@ class Connection:
         """Return the first row of a query, None if there is none."""
         return next(iter(self.rows(sql, params)), None)
 
+    def value(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> Any:
+        """Return the first value of the first row of a query, None if there is none."""
+        row = self.row(sql, params)
+        return row[0] if row else None
+
+    def column(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[Any]:
+        """Return the first value of every row of a query."""
+        return [row[0] for row in self.rows(sql, params)]
+
     def arrow(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> pa.Table:
         """Return all rows of a query as an Arrow table."""
         with self._reading() as cursor:
             table: pa.Table = cursor.sql(sql, params=params or None).to_arrow_table()
             return table
+
+    def records(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> list[dict[str, Any]]:
+        """Return all rows of a query, each with its values by column name."""
+        with self._reading() as cursor:
+            names = [column[0] for column in cursor.execute(sql, params).description or ()]
+            return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def numbers(self, sql: str, params: Sequence[Any] | dict[str, Any] = ()) -> dict[str, npt.NDArray[Any]]:
         """Return the columns of a query of numbers without NULL as arrays; Arrow would import pandas for this."""
@@ -233,6 +248,13 @@ class Connection:
                 with suppress(duckdb.ConnectionException):  # it is closed already
                     cursor.interrupt()
             time.sleep(0.01)
+
+
+class Reader:
+    """Read access to one family of a project's contents, from any thread."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -107,6 +107,12 @@ def incoming(cursor: Cursor, table: pa.Table) -> Iterator[None]:
             cursor.unregister("incoming")
 
 
+def add_row(cursor: Cursor, table: str, *values: Any) -> None:
+    """Add one row, given in the order of the columns; strings are made storable."""
+    stored = [clean(value) if isinstance(value, str) else value for value in values]
+    cursor.execute(f"INSERT INTO {table} VALUES ({', '.join('?' * len(stored))})", stored)
+
+
 def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Add rows, which is the fastest way for up to some hundreds. An existing key fails the transaction."""
     stored = [tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]

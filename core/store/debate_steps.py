@@ -9,7 +9,7 @@ from typing import Any
 import numpy.typing as npt
 
 from core.store.annotators import select, source_of
-from core.store.connection import Connection
+from core.store.connection import Reader
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,8 @@ class Spent:
     seconds: float
 
 
-class Stages:
+class Stages(Reader):
     """Reader of turns by role and round, for any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def speeches(self, run_id: str) -> list[Utterance]:
         """Return the roles with turns, round by round, in the order of the debate."""
@@ -111,7 +108,7 @@ class Stages:
         """Return the cost of each role in each round, with ``reference`` only on documents that have this reference."""
         only, params = "", {"run": run_id}
         if reference is not None:
-            raters = self._connection.rows("SELECT count(DISTINCT rater) FROM gold")[0][0]
+            raters = self._connection.value("SELECT count(DISTINCT rater) FROM gold")
             rows, more = select(source_of(reference), "reference", raters=raters)
             only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
         found = self._connection.rows(

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from core.errors import InputError, ProjectError
 from core.store import migrations
-from core.store.connection import CONFIG, Connection, Cursor, translate_error
+from core.store.connection import CONFIG, Cursor, Reader, translate_error
 
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
@@ -24,11 +24,8 @@ _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it becomes the name of files and
 Tables: TypeAlias = Mapping[str, Iterator[pa.RecordBatch]]
 
 
-class Dump:
+class Dump(Reader):
     """Reader of all tables, for any thread. Reads one consistent state of the file, even during writes."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     @property
     def schema(self) -> int:

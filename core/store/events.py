@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, dump, insert, load
+from core.store.connection import Cursor, Reader
+from core.store.conversion import clean, dump, insert, load, value_of, value_text
 
 COLUMNS = (
     "seq", "act", "unix_time", "actor", "kind", "document_id", "run_id", "codebook_version", "item", "before", "after",
@@ -60,49 +60,26 @@ def record(cursor: Cursor, actor: str, deeds: Sequence[NewEvent]) -> list[Event]
         return []
     at = time.time()
     seqs = [int(seq) for (seq,) in cursor.execute("SELECT nextval('event_seq') FROM range(?)", [len(deeds)]).fetchall()]
-    made = [
-        Event(
+    rows = [
+        (
             seq, seqs[0], at, clean(actor), deed.kind, deed.document_id, deed.run_id, deed.codebook_version, deed.item,
-            deed.before, deed.after, deed.target, dict(deed.payload or {}),
+            value_text(deed.before), value_text(deed.after), deed.target, dump(deed.payload or {}),
         )
         for seq, deed in zip(seqs, deeds, strict=True)
     ]  # fmt: skip
-    insert(cursor, "events", COLUMNS, [_row(event) for event in made])
-    return made
-
-
-def _row(event: Event) -> tuple[Any, ...]:
-    return (
-        event.seq, event.act, event.at, event.actor, event.kind, event.document_id, event.run_id,
-        event.codebook_version, event.item, _text(event.before), _text(event.after), event.target,
-        dump(event.payload),
-    )  # fmt: skip
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else dump(value)
+    insert(cursor, "events", COLUMNS, rows)
+    return [event_of(row) for row in rows]
 
 
 def event_of(row: Sequence[Any]) -> Event:
     """Return the event in a row of ``COLUMNS``."""
-    (
-        seq, act, at, actor, kind, document_id, run_id, codebook_version, item, before, after, target, payload,
-    ) = row  # fmt: skip
-    return Event(
-        seq, act, at, actor, kind, document_id, run_id, codebook_version, item, _data(before), _data(after), target,
-        load(payload),
-    )  # fmt: skip
+    *plain, before, after, target, payload = row
+    values = (*plain, value_of(before), value_of(after), target, load(payload))
+    return Event(*values)
 
 
-def _data(text: str | None) -> Any:
-    return None if text is None else load(text)
-
-
-class Events:
+class Events(Reader):
     """Read access to the events."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def all(
         self,

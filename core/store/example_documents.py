@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from core.documents import Value
-from core.store.connection import Connection, Cursor
+from core.store.connection import Cursor
 from core.store.conversion import dump, insert, load, value_of
-from core.store.writer import Writer
+from core.store.writer import Repository
 
 _COLUMNS = ("run_id", "document_id", "labels")
 
 
-class PrecedentPools:
+class PrecedentPools(Repository):
     """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def known(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
         """Return the known labels of each document of the project, in the form of ``outside``."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.debate.turns import Usage
 from core.documents import Value
-from core.store.connection import Connection
+from core.store.connection import Reader
 from core.store.conversion import clean
 from core.store.transcripts import verdict_of
 
@@ -40,11 +40,8 @@ class FinishedPage:
     rows: tuple[FinishedDebate, ...]
 
 
-class FinishedDebates:
+class FinishedDebates(Reader):
     """Reader of finished debates, for any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def page(
         self, run_id: str, *, search: str = "", status: str = "", offset: int = 0, limit: int = 50
@@ -54,7 +51,7 @@ class FinishedDebates:
         ``search`` is searched for in ids and texts; an empty ``status`` matches all.
         """
         params = {"run": run_id, "status": status, "search": clean(search).lower()}
-        counted = self._connection.row(f"SELECT count(*) {_FOUND}", params)
+        total = self._connection.value(f"SELECT count(*) {_FOUND}", params)
         rows = self._connection.rows(
             f"SELECT document_id, status, verdict, left(text, {TEXT_START}) {_FOUND} "
             "ORDER BY unix_time DESC, position DESC LIMIT $limit OFFSET $offset",
@@ -63,7 +60,7 @@ class FinishedDebates:
         finished = (
             FinishedDebate(id, status, verdict_of(verdict).values, start) for id, status, verdict, start in rows
         )
-        return FinishedPage(int(counted[0]) if counted else 0, tuple(finished))
+        return FinishedPage(int(total), tuple(finished))
 
     def origin(self, document_id: str) -> tuple[str, int] | None:
         """Return the file of a document (may be empty) and its number in the project, from 1."""
@@ -76,13 +73,13 @@ class FinishedDebates:
 
     def last_reply(self, run_id: str) -> tuple[float | None, int]:
         """Return the time of the run's last reply (Unix seconds), and how many of its debates have only begun."""
-        row = self._connection.row(
+        ((last, begun),) = self._connection.rows(
             "SELECT max(unix_time), count(DISTINCT document_id) FILTER (document_id NOT IN "
             "(SELECT document_id FROM verdicts WHERE run_id = $run)) "
             "FROM turns JOIN replies USING (key) WHERE turns.run_id = $run AND NOT superseded",
             {"run": run_id},
         )
-        return (row[0], int(row[1])) if row else (None, 0)
+        return last, int(begun)
 
     def spent(self, run_id: str) -> dict[str, tuple[int, int, float | None]]:
         """Return turns, tokens and dollars by role of a run; dollars are None if a price is unknown.
@@ -115,10 +112,8 @@ class FinishedDebates:
 
     def truncated_replies(self, run_id: str) -> int:
         """Return how many replies of a run were cut by their output limit."""
-        row = self._connection.row(
-            "SELECT count(*) FROM replies WHERE run_id = ? AND finish_reason = 'length'", [run_id]
-        )
-        return int(row[0]) if row else 0
+        sql = "SELECT count(*) FROM replies WHERE run_id = ? AND finish_reason = 'length'"
+        return int(self._connection.value(sql, [run_id]))
 
     def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
         """Return the number of turns and their average tokens by role of a run."""

@@ -8,17 +8,13 @@ from collections.abc import Sequence
 
 from core.engine.interfaces import BatchJob
 from core.runs import RoleModel
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, insert
-from core.store.writer import Writer
+from core.store.connection import Cursor
+from core.store.conversion import add_row, clean, insert
+from core.store.writer import Repository
 
 
-class BatchJobStore:
+class BatchJobStore(Repository):
     """The engine's ``BatchJobs``. Safe to call from the engine's loop: no method blocks it."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     async def open_jobs(self) -> Sequence[BatchJob]:
         """Return the jobs of all runs that have not been collected, oldest first."""
@@ -41,18 +37,11 @@ class BatchJobStore:
         """Return once it is on disk that this job is about to be submitted."""
 
         def run(cursor: Cursor) -> None:
-            role_model = job.role_model
-            cursor.execute(
-                "INSERT INTO batches VALUES (?, ?, ?, ?, ?, '', ?, NULL)",
-                [
-                    job.name,
-                    job.run_id,
-                    role_model.connection,
-                    clean(role_model.model),
-                    role_model.base_url,
-                    time.time(),
-                ],
-            )
+            model = job.role_model
+            add_row(
+                cursor, "batches", job.name, job.run_id, model.connection, model.model, model.base_url, "", time.time(),
+                None,
+            )  # fmt: skip
             insert(cursor, "batch_requests", ("name", "key"), [(job.name, key) for key in job.keys])
 
         await asyncio.wrap_future(self._writer.call(run))

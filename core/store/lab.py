@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, dump, load
-from core.store.writer import Writer
+from core.store.connection import Cursor
+from core.store.conversion import add_row, clean, dump, load
+from core.store.writer import Repository
 
 SPLIT = "held-out split"
 """Project setting that stores seed and share of the held-out split, set once by the first use of the Lab."""
@@ -55,12 +55,8 @@ class SweepRow:
     message: str
 
 
-class Lab:
+class Lab(Repository):
     """Trials and sweeps of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def record(
         self,
@@ -79,10 +75,9 @@ class Lab:
 
         def run(cursor: Cursor) -> int:
             number = _next(cursor, "trials", "trial")
-            cursor.execute(
-                "INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                [number, time.time(), clean(subject), clean(before), clean(after), before_run, after_run,
-                 before_asks, after_asks, dump(sample), held_out],
+            add_row(
+                cursor, "trials", number, time.time(), subject, before, after, before_run, after_run, before_asks,
+                after_asks, dump(sample), held_out,
             )  # fmt: skip
             return number
 
@@ -99,7 +94,7 @@ class Lab:
 
     def looks(self) -> int:
         """Return the number of looks at the held-out split."""
-        return int(self._connection.rows("SELECT count(*) FROM trials WHERE held_out")[0][0])
+        return int(self._connection.value("SELECT count(*) FROM trials WHERE held_out"))
 
     def uses(self, text: str) -> list[tuple[str, str, str]]:
         """Return (run, purpose, hash of what it used) for all runs, newest first.
@@ -131,26 +126,25 @@ class Lab:
         A document is held out if the hash of seed and id is among the first ``share`` of all hashes. Documents that are
         added later are split by the same rule.
         """
-        rows = self._connection.rows(
+        return self._connection.column(
             f"SELECT id FROM {_KNOWN} WHERE {_HELD_OUT} = $held ORDER BY position LIMIT $most OFFSET $offset",
             {"seed": seed, "limit": _limit(share), "held": held_out, "most": most, "offset": offset},
         )
-        return [id for (id,) in rows]
 
     def unknown(self, seed: str, share: float, most: int) -> list[str]:
         """Return at most ``most`` documents of the development split, labelled or not, in an order set by the seed."""
-        rows = self._connection.rows(
+        return self._connection.column(
             f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $most",
             {"seed": seed, "limit": _limit(share), "most": most},
         )
-        return [id for (id,) in rows]
 
     def ended(self, run_id: str) -> set[str]:
         """Return documents of a run whose debate has ended without a provider error."""
-        rows = self._connection.rows(
-            "SELECT document_id FROM verdicts WHERE run_id = ? AND status <> 'failed'", [run_id]
+        return set(
+            self._connection.column(
+                "SELECT document_id FROM verdicts WHERE run_id = ? AND status <> 'failed'", [run_id]
+            )
         )
-        return {id for (id,) in rows}
 
     def outcomes(self, run_id: str) -> dict[str, tuple[bool | None, bool]]:
         """Return (correct, disagreement) for each finished document of a run.
@@ -188,8 +182,7 @@ class Lab:
 
         def run(cursor: Cursor) -> int:
             number = _next(cursor, "sweeps", "sweep")
-            values = [number, time.time(), dump(spec), dump({}), "paused", ""]
-            cursor.execute("INSERT INTO sweeps VALUES (?, ?, ?, ?, ?, ?)", values)
+            add_row(cursor, "sweeps", number, time.time(), dump(spec), dump({}), "paused", "")
             return number
 
         number = self._writer.do(run)
@@ -198,12 +191,7 @@ class Lab:
     def update_sweep(self, sweep: int, progress: Mapping[str, Any], state: SweepState, message: str = "") -> None:
         """Store the progress of a sweep."""
         values = [dump(progress), state, clean(message), sweep]
-        self._writer.do(
-            lambda cursor: (
-                cursor.execute("UPDATE sweeps SET progress = ?, state = ?, message = ? WHERE sweep = ?", values)
-                and None
-            )
-        )
+        self._writer.execute("UPDATE sweeps SET progress = ?, state = ?, message = ? WHERE sweep = ?", values)
 
     def sweeps(self) -> list[SweepRow]:
         """Return all sweeps, oldest first."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from core.store.connection import Connection, Cursor
-from core.store.writer import Writer
+from core.store.connection import Cursor
+from core.store.conversion import incoming
+from core.store.writer import Repository
 
 _ANSWERS = """
 SELECT document_id, item, 'rater ' || rater AS annotator, value FROM gold
@@ -21,12 +22,8 @@ WHERE annotator = 'verdict' AND value IS NOT NULL AND list_contains($runs, run_i
 """
 
 
-class LatentLabels:
+class LatentLabels(Repository):
     """Answers and latent labels of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def answers(self, runs: Sequence[str]) -> pa.Table:
         """Return (document_id, item, annotator, value) of gold raters, reviewers and the verdicts of these runs.
@@ -40,10 +37,7 @@ class LatentLabels:
 
         def run(cursor: Cursor) -> None:
             cursor.execute("DELETE FROM latent_labels")
-            cursor.register("new_latent_labels", labels)
-            try:
-                cursor.execute("INSERT INTO latent_labels SELECT document_id, item, value FROM new_latent_labels")
-            finally:
-                cursor.unregister("new_latent_labels")
+            with incoming(cursor, labels):
+                cursor.execute("INSERT INTO latent_labels SELECT document_id, item, value FROM incoming")
 
         self._writer.do(run)

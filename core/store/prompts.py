@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass
 
 from core.prompts import OWN
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean
+from core.store.connection import Cursor
+from core.store.conversion import add_row, clean
 from core.store.events import NewEvent, record
 from core.store.settings import put
-from core.store.writer import Writer
+from core.store.writer import Repository
 
 PROMOTED = "promoted prompts"
 """Name of the setting that maps a slot to the version that new runs use; other slots use the shipped version."""
@@ -49,12 +49,8 @@ class PromptDraft:
     at: float
 
 
-class Prompts:
+class Prompts(Repository):
     """Prompt versions of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = "") -> SavedPrompt:
         """Save a text as a new version of a slot, delete the slot's draft and return the version.
@@ -71,10 +67,7 @@ class Prompts:
             top = cursor.execute("SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
             number = max(after, int(top.fetchall()[0][0])) + 1
             name = f"{OWN}/{slot}.v{number}"
-            cursor.execute(
-                "INSERT INTO prompt_versions VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                [name, slot, number, parent, clean(text), clean(note), time.time(), clean(actor)],
-            )
+            add_row(cursor, "prompt_versions", name, slot, number, parent, text, note, time.time(), actor)
             record(cursor, actor, [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
             return name
 
@@ -92,13 +85,11 @@ class Prompts:
     def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
         """Store an unfinished text until it is saved or dropped."""
         values = [slot, parent, clean(text), time.time()]
-        self._writer.do(
-            lambda cursor: cursor.execute("INSERT OR REPLACE INTO prompt_drafts VALUES (?, ?, ?, ?)", values) and None
-        )
+        self._writer.execute("INSERT OR REPLACE INTO prompt_drafts VALUES (?, ?, ?, ?)", values)
 
     def drop_draft(self, slot: str) -> None:
         """Delete the draft of a slot, if there is one."""
-        self._writer.do(lambda cursor: cursor.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot]) and None)
+        self._writer.execute("DELETE FROM prompt_drafts WHERE slot = ?", [slot])
 
     def drafts(self) -> dict[str, PromptDraft]:
         """Return the drafts by slot."""

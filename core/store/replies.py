@@ -13,7 +13,7 @@ from core.errors import StorageFull
 from core.store.connection import Connection, Cursor
 from core.store.conversion import append_keyed, dump, load
 from core.store.reply_log import ReplyLog, reply_log_path
-from core.store.writer import Writer
+from core.store.writer import Repository, Writer
 
 logger = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ REPLY = (*_FIELDS, *_USAGE, "refused_params")
 """Columns of ``replies``: the fields of ``Reply`` and of its ``Usage``."""
 
 
-class Replies:
+class Replies(Repository):
     """The engine's ``ReplyStore``. A key that exists is never written again.
 
     A reply is first written to a log, which takes microseconds, and later to its table together with others. Opening
@@ -31,12 +31,11 @@ class Replies:
     """
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
+        super().__init__(connection, writer)
         path = reply_log_path(connection.path)
         if connection.made:  # a log from a deleted project of the same name
             path.unlink(missing_ok=True)
-        self._keys = {key for (key,) in connection.rows("SELECT key FROM replies")}
+        self._keys = set(connection.column("SELECT key FROM replies"))
         self._log = ReplyLog(path)
         self._refused: list[Reply] = []
         """Replies that the full disk refused: in the log, not in the table."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
-from core.store.connection import Connection
+from core.store.connection import Connection, Reader
 from core.store.conversion import clean, dump
 from core.store.document_records import DocumentRecord, DocumentRecords
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
@@ -195,11 +195,11 @@ class Progress:
     seconds: float | None
 
 
-class ReviewPages:
+class ReviewPages(Reader):
     """Reader of pages of documents to review, for any thread. Call ``store.review_reasons.refresh`` first."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        super().__init__(connection)
         self._records = DocumentRecords(connection)
 
     def lines(
@@ -274,8 +274,9 @@ class ReviewPages:
     def with_reason(self, view: Viewpoint) -> frozenset[str]:
         """Return the documents that have a reason for review."""
         lines, params = self._lines(view, Filter(), given=False)
-        rows = self._connection.rows(f"WITH {lines} SELECT document_id FROM lines WHERE reasons > 0", params)
-        return frozenset(document_id for (document_id,) in rows)
+        return frozenset(
+            self._connection.column(f"WITH {lines} SELECT document_id FROM lines WHERE reasons > 0", params)
+        )
 
     def reason_counts(self, view: Viewpoint) -> dict[Reason, int]:
         """Return documents by reason; a document counts under each of its reasons."""
@@ -292,13 +293,13 @@ class ReviewPages:
                 count(*) FILTER (reasons > 0 AND review_status IN ('Pending', 'Draft')) FROM lines""",
             params,
         )[0]
-        pace = self._connection.row(
+        pace = self._connection.value(
             "SELECT median(seconds) FROM (SELECT seconds FROM selections WHERE run_id IS NOT DISTINCT FROM $run "
             "AND ($actor IS NULL OR actor = $actor) AND seconds > 0 ORDER BY seq DESC LIMIT 50)",
             {"run": view.run_id, "actor": view.actor},
         )
         documents, submitted, discarded, urgent = counted
-        return Progress(documents, submitted, discarded, urgent, pace[0] if pace else None)
+        return Progress(documents, submitted, discarded, urgent, pace)
 
     def _lines(self, view: Viewpoint, wanted: Filter, *, given: bool) -> tuple[str, dict[str, Any]]:
         """Return SQL up to ``lines`` with its parameters. Expensive joins are left out where their table is empty."""

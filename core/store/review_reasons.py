@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from core.store.connection import Connection, Cursor
+from core.store.connection import Cursor
 from core.store.documents import GOLD_MARK
-from core.store.writer import Writer
+from core.store.writer import Repository
 
 DebateReason: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
-DEBATE_REASONS: tuple[DebateReason, ...] = (
-    "failed",
-    "unresolved",
-    "gold",
-    "unsupported",
-    "flipped",
-    "disagree",
-    "samples",
-)
+DEBATE_REASONS: tuple[DebateReason, ...] = get_args(DebateReason)
 """Reasons in the order of their bits.
 
 No verdict (failed, unresolved); verdict differs from gold; unsupported quotes; verdict differs from the first role;
@@ -86,12 +78,8 @@ DELETE FROM review_reasons WHERE run_id = $run AND document_id NOT IN
 """
 
 
-class ReviewReasons:
+class ReviewReasons(Repository):
     """Cache of the reasons for review that come from debates and gold. ``refresh`` may be called from any thread."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def refresh(self, run_id: str, siblings: Sequence[str]) -> None:
         """Update the reasons of a run after new debates or gold. Cheap when nothing has changed.

@@ -17,7 +17,7 @@ from core.runs import NOT_STOPPED, State, StopReason
 from core.store.connection import Connection, Cursor
 from core.store.conversion import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
 from core.store.runs import set_state
-from core.store.writer import Writer
+from core.store.writer import Repository, Writer
 
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "form", "retry", "role_model", "messages", "cached", "reading",
@@ -39,13 +39,12 @@ _UNFINISHED = """
 """
 
 
-class RunWriter:
+class RunWriter(Repository):
     """The engine's ``RunSink``: writes turns, verdicts, failed attempts and states of runs in order."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
-        self._texts = {name for (name,) in connection.rows("SELECT hash FROM texts")}
+        super().__init__(connection, writer)
+        self._texts = set(connection.column("SELECT hash FROM texts"))
         self._existing: dict[str, set[_TurnKey]] = {}
         """By run, the turns of unfinished debates that an earlier session wrote."""
         self._queued: defaultdict[str, defaultdict[str, list[Future[None]]]] = defaultdict(lambda: defaultdict(list))

@@ -11,9 +11,9 @@ from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, dump, insert, load
+from core.store.conversion import add_row, clean, dump, insert, load
 from core.store.events import NewEvent, record
-from core.store.writer import Writer
+from core.store.writer import Repository, Writer
 
 BUDGET = "budget"
 """Kind of the event that changes the budget of a run."""
@@ -49,14 +49,15 @@ WITH asked AS (
 ), described AS (
     SELECT run_id, arg_max(after, seq) AS details FROM events WHERE kind = 'run' GROUP BY run_id
 )
-SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0), coalesce(verdicts, 0),
-       coalesce(unresolved, 0), coalesce(failed, 0),
+SELECT run_id, experiment_id, settings, state, created_at, finished_at, coalesce(documents, 0) AS documents,
+       coalesce(verdicts, 0) AS verdicts, coalesce(unresolved, 0) AS unresolved, coalesce(failed, 0) AS failed,
        -- A process that died may have left replies whose turns were not written: they will be when the run goes on.
-       greatest(coalesce(turns, 0), coalesce(calls, 0)), coalesce(calls, 0),
-       greatest(0, coalesce(turns, 0) - coalesce(calls, 0)),
-       coalesce(prompt_tokens, 0)::BIGINT, coalesce(completion_tokens, 0)::BIGINT, coalesce(cached_tokens, 0)::BIGINT,
-       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END, seconds, rejected, stop_code, message,
-       budget, purpose, details
+       greatest(coalesce(replied.turns, 0), coalesce(spent.calls, 0)) AS turns, coalesce(calls, 0) AS calls,
+       greatest(0, coalesce(replied.turns, 0) - coalesce(spent.calls, 0)) AS cached_calls,
+       coalesce(prompt_tokens, 0)::BIGINT AS prompt_tokens, coalesce(completion_tokens, 0)::BIGINT AS completion_tokens,
+       coalesce(cached_tokens, 0)::BIGINT AS cached_tokens,
+       CASE WHEN priceless THEN NULL ELSE coalesce(cost_usd, 0.0) END AS cost_usd,
+       seconds, rejected, stop_code, message, purpose, budget AS budget_usd, details
 FROM runs LEFT JOIN asked USING (run_id) LEFT JOIN ended USING (run_id) LEFT JOIN replied USING (run_id)
 LEFT JOIN spent USING (run_id) LEFT JOIN raised USING (run_id)
 LEFT JOIN described USING (run_id)
@@ -65,12 +66,11 @@ ORDER BY number
 """
 
 
-class Runs:
+class Runs(Repository):
     """Runs of a project. Reads work in any thread; writes return after the commit."""
 
     def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
+        super().__init__(connection, writer)
         self._frozen: dict[str, RunSettings] = {}
 
     def create(
@@ -95,10 +95,10 @@ class Runs:
         def run(cursor: Cursor) -> str:
             number = int(cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchall()[0][0])
             run_id = f"r{number:04d}"
-            cursor.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, 'queued', ?, NULL, 0, '', '', ?, 0, ?)",
-                [run_id, number, clean(experiment_id or run_id), dump(settings.model_dump(mode="json")), time.time(),
-                 rejected, purpose],
+            frozen = dump(settings.model_dump(mode="json"))
+            add_row(
+                cursor, "runs", run_id, number, experiment_id or run_id, frozen, "queued", time.time(), None, 0, "", "",
+                rejected, 0, purpose,
             )  # fmt: skip
             rows = [(run_id, id, position) for position, id in enumerate(ids)]
             insert(cursor, "run_documents", ("run_id", "document_id", "position"), rows)
@@ -122,24 +122,24 @@ class Runs:
 
     def details(self, run_id: str) -> RunDetails:
         """Return what the user wrote about a run, without its counts, which are slower to read."""
-        row = self._connection.row(
+        text = self._connection.value(
             "SELECT arg_max(after, seq) FROM events WHERE kind = ? AND run_id = ?", [DETAILS, run_id]
         )
-        return RunDetails() if row is None or row[0] is None else RunDetails.model_validate(load(row[0]))
+        return _details(text)
 
     def settings(self, run_id: str) -> RunSettings | None:
         """Return a run's frozen settings without its counts, which are slower to read; None for an unknown run."""
         if run_id not in self._frozen:
-            row = self._connection.row("SELECT settings FROM runs WHERE run_id = ?", [run_id])
-            if row is None:
+            text = self._connection.value("SELECT settings FROM runs WHERE run_id = ?", [run_id])
+            if text is None:
                 return None
-            self._frozen[run_id] = RunSettings.model_validate(load(row[0]))
+            self._frozen[run_id] = RunSettings.model_validate(load(text))
         return self._frozen[run_id]
 
     def with_codebook(self, codebook: Codebook) -> list[str]:
         """Return the ids of the listed runs with exactly this codebook, oldest first."""
-        rows = self._connection.rows(f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number")
-        found = {run_id: self.settings(run_id) for (run_id,) in rows}
+        ids = self._connection.column(f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number")
+        found = {run_id: self.settings(run_id) for run_id in ids}
         return [run_id for run_id, settings in found.items() if settings and settings.codebook == codebook]
 
     def all(self) -> list[RunRow]:
@@ -148,10 +148,9 @@ class Runs:
 
     def document_ids(self, run_id: str) -> list[str]:
         """Return the ids of the run's documents in its order; empty for an unknown run."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT document_id FROM run_documents WHERE run_id = ? ORDER BY position", [run_id]
         )
-        return [id for (id,) in rows]
 
     def work(self, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> Work:
         """Return the remaining work of a run: its documents without a verdict row, in order.
@@ -164,14 +163,14 @@ class Runs:
         if statuses:
             self._writer.do(lambda cursor: _set_aside(cursor, run_id, statuses))
         run = self.known(run_id)
-        retry = self._connection.rows("SELECT retry FROM runs WHERE run_id = ?", [run_id])[0][0]
-        todo = self._connection.rows(
+        retry = self._connection.value("SELECT retry FROM runs WHERE run_id = ?", [run_id])
+        todo = self._connection.column(
             "SELECT document_id FROM run_documents ANTI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run) "
             "USING (document_id) WHERE run_id = $run ORDER BY position",
             {"run": run_id},
         )
         settings = run.settings.model_copy(update={"budget_usd": run.budget_usd})
-        return Work(run.model_copy(update={"settings": settings}), tuple(id for (id,) in todo), retry)
+        return Work(run.model_copy(update={"settings": settings}), tuple(todo), retry)
 
     def extend(self, run_id: str, document_ids: Sequence[str]) -> int:
         """Add documents at the end of the run and return the number of new ones.
@@ -226,15 +225,17 @@ class Runs:
 
     def latest_id(self) -> str | None:
         """Return the id of the run created last, without deleted runs and runs of the Lab; None before the first."""
-        row = self._connection.row(f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number DESC LIMIT 1")
-        return str(row[0]) if row else None
+        latest: str | None = self._connection.value(
+            f"SELECT run_id FROM runs WHERE {_LISTED} ORDER BY number DESC LIMIT 1"
+        )
+        return latest
 
     def recover(self) -> None:
         """Pause runs and sweeps that a dead process left running. Called once when the project is opened."""
         self._writer.do(_pause_interrupted)
 
     def _read(self, run_id: str | None) -> list[RunRow]:
-        return [_run_of(row) for row in self._connection.rows(_COUNTED, {"run": run_id})]
+        return [_run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id})]
 
 
 def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> Any:
@@ -281,36 +282,15 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     )
 
 
-def _run_of(row: Sequence[Any]) -> RunRow:
-    (
-        run_id, experiment_id, settings, state, created_at, finished_at, documents, verdicts, unresolved, failed, turns,
-        calls, cached_calls, prompt_tokens, completion_tokens, cached_tokens, cost_usd, seconds, rejected, stop_code,
-        message, budget, purpose, details,
-    ) = row  # fmt: skip
-    frozen = RunSettings.model_validate(load(settings))
-    return RunRow(
-        run_id=run_id,
-        experiment_id=experiment_id,
-        settings=frozen,
-        state=state,
-        created_at=created_at,
-        finished_at=finished_at,
-        documents=documents,
-        verdicts=verdicts,
-        unresolved=unresolved,
-        failed=failed,
-        turns=turns,
-        calls=calls,
-        cached_calls=cached_calls,
-        prompt_tokens=prompt_tokens,
-        completion_tokens=completion_tokens,
-        cached_tokens=cached_tokens,
-        cost_usd=cost_usd,
-        seconds=seconds,
-        rejected=rejected,
-        stop_code=stop_code,
-        message=message,
-        purpose=purpose,
-        budget_usd=frozen.budget_usd if budget is None else load(budget),
-        details=RunDetails() if details is None else RunDetails.model_validate(load(details)),
-    )
+def _run_of(stored: Mapping[str, Any]) -> RunRow:
+    settings, budget = RunSettings.model_validate(load(stored["settings"])), stored["budget_usd"]
+    converted = {
+        "settings": settings,
+        "budget_usd": settings.budget_usd if budget is None else load(budget),
+        "details": _details(stored["details"]),
+    }
+    return RunRow(**{**stored, **converted})
+
+
+def _details(text: str | None) -> RunDetails:
+    return RunDetails() if text is None else RunDetails.model_validate(load(text))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.store.connection import Connection, Cursor
-from core.store.conversion import dump, insert, load
-from core.store.writer import Writer
+from core.store.connection import Cursor
+from core.store.conversion import add_row, dump, insert, load
+from core.store.writer import Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,8 @@ class Selection:
     frame: int | None
 
 
-class SamplingFrames:
+class SamplingFrames(Repository):
     """Frames of all runs. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def latest(self, run_id: str) -> SamplingFrame | None:
         """Return the last frame of a run, None before the first."""
@@ -58,9 +54,7 @@ class SamplingFrames:
             if not cursor.execute(
                 "SELECT 1 FROM sampling_frames WHERE run_id = ? AND frame = ?", [run_id, frame]
             ).fetchall():
-                cursor.execute(
-                    "INSERT INTO sampling_frames VALUES (?, ?, ?, ?)", [run_id, frame, time.time(), dump(dict(basis))]
-                )
+                add_row(cursor, "sampling_frames", run_id, frame, time.time(), dump(dict(basis)))
                 rows = [(run_id, frame, document_id, size) for document_id, size in sizes]
                 insert(cursor, "sampling_sizes", ("run_id", "frame", "document_id", "size"), rows)
 

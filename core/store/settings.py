@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from core.store.connection import Connection, Cursor
+from core.store.connection import Cursor
 from core.store.conversion import clean, dump, load
 from core.store.events import NewEvent, record
-from core.store.writer import Writer
+from core.store.writer import Repository
 
 
 def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> None:
@@ -23,17 +23,13 @@ def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> No
         record(cursor, actor, [deed])
 
 
-class Settings:
+class Settings(Repository):
     """Settings of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return the value of a setting, or ``default`` if it was never set."""
-        row = self._connection.row("SELECT value FROM settings WHERE name = ?", [name])
-        return load(row[0]) if row else default
+        text = self._connection.value("SELECT value FROM settings WHERE name = ?", [name])
+        return default if text is None else load(text)
 
     def all(self) -> dict[str, Any]:
         """Return every setting by name."""

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import duckdb
 
 from core.errors import ProjectError, StorageFull
-from core.store.connection import Connection, Cursor, translate_error
+from core.store.connection import Connection, Cursor, Reader, translate_error
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -92,6 +92,10 @@ class Writer:
         """Queue a function with ``call`` and return its result. Not for the writer's own thread or an event loop."""
         return self.call(run).result()
 
+    def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
+        """Queue one statement and return when it is on disk."""
+        self.do(lambda cursor: cursor.execute(sql, params))
+
     def close(self) -> None:
         """Write everything queued, then end the thread. Harmless if repeated."""
         with self._changed:
@@ -155,6 +159,14 @@ class Writer:
             with suppress(duckdb.Error):  # a failed commit has ended the transaction already
                 self._cursor.execute("ROLLBACK")
             raise
+
+
+class Repository(Reader):
+    """Access to one family of a project's contents. Reads work in any thread; writes return after the commit."""
+
+    def __init__(self, connection: Connection, writer: Writer) -> None:
+        super().__init__(connection)
+        self._writer = writer
 
 
 def _acknowledge(group: list[_Item], results: list[Any], error: Exception | None) -> None:
