@@ -11,8 +11,9 @@ import duckdb
 from core.annotations import Evidence
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
-from core.store.connection import Connection, translate_error
+from core.store.connection import Reader, translate_error
 from core.store.conversion import load
+from core.store.documents import document_of
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
 
 SLAB = 10_000
@@ -84,11 +85,8 @@ class DocumentRecord:
         return self.values.get(item) if review is None else review.value
 
 
-class DocumentRecords:
+class DocumentRecords(Reader):
     """Reader of document records, for any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def load(self, run_id: str | None, ids: Sequence[str], *, actor: str | None = None) -> list[DocumentRecord]:
         """Return records of these documents in the given order without unknown ids; meant for one page.
@@ -131,18 +129,10 @@ class DocumentRecords:
 
 
 def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentRecord:
-    id, position, field, text, context, source, group, order, gold, status, verdict, roles, reviews, standing = row
+    *document, gold, status, verdict, roles, reviews, standing = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
-        document=Document(
-            id=id,
-            fields={field: text, **load(context)} if field else {},
-            position=position,
-            source=load(source),
-            gold=_nested(gold or ()),
-            group=group,
-            order=order,
-        ),
+        document=document_of(document, _nested(gold or ())),
         status=status,
         values=stored["values"],
         unread=stored["reasons"],

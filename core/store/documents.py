@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from core.documents import Document, Value
-from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, dump, incoming, insert, load, table_of, value_text
-from core.store.writer import Writer
+from core.store.connection import Cursor
+from core.store.conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
+from core.store.writer import Repository
 
 CHUNK = 10_000
 """Documents put into one Arrow batch."""
@@ -57,12 +57,8 @@ class RejectedRow:
     raw: str
 
 
-class Documents:
+class Documents(Repository):
     """Documents of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def add(
         self,
@@ -104,10 +100,7 @@ class Documents:
                 "rejected": len(rejected),
             }
             made = Import(number, clean(file_name), at, dict(options or {}), counts)
-            cursor.execute(
-                "INSERT INTO imports VALUES (?, ?, ?, ?, ?)",
-                [number, made.file_name, at, dump(made.options), dump(made.counts)],
-            )
+            add_row(cursor, "imports", number, made.file_name, at, dump(made.options), dump(made.counts))
             insert(
                 cursor,
                 "rejected_rows",
@@ -124,12 +117,7 @@ class Documents:
 
     def replace_gold(self, gold: Mapping[str, Mapping[str, Mapping[str, Value]]]) -> None:
         """Replace all gold by ``document id -> rater -> item -> value``, for example after a new column mapping."""
-        rows = [
-            (document_id, rater, item, value_text(value))
-            for document_id, raters in gold.items()
-            for rater, values in raters.items()
-            for item, value in values.items()
-        ]
+        rows = _gold_rows(gold.items())
 
         def run(cursor: Cursor) -> None:
             cursor.execute("DELETE FROM gold")
@@ -143,21 +131,20 @@ class Documents:
 
     def count(self, search: str | None = None) -> int:
         """Return the number of documents, or of those with ``search`` in text or id (case-insensitive)."""
-        row = self._connection.row(f"SELECT count(*) FROM documents WHERE {_FOUND}", {"search": _needle(search)})
-        return int(row[0]) if row else 0
+        sql = f"SELECT count(*) FROM documents WHERE {_FOUND}"
+        return int(self._connection.value(sql, {"search": _needle(search)}))
 
     def page(self, offset: int = 0, limit: int = 100, search: str | None = None) -> list[Document]:
         """Return documents in position order, ``limit`` of them after the first ``offset``; empty past the end."""
-        rows = self._connection.rows(
-            f"SELECT {_READ} FROM documents WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
+        return self._select(
+            f"WHERE {_FOUND} ORDER BY position LIMIT $limit OFFSET $offset",
             {"search": _needle(search), "limit": limit, "offset": offset},
+            gold=True,
         )
-        return self._documents(rows, gold=True)
 
     def sample(self, limit: int) -> list[Document]:
         """Return at most ``limit`` documents, ordered by the hash of their ids and thus stable."""
-        rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY hash(id), id LIMIT ?", [limit])
-        return self._documents(rows, gold=False)
+        return self._select("ORDER BY hash(id), id LIMIT ?", [limit])
 
     def mean_length(self, run_id: str | None = None) -> float:
         """Return the mean characters of a document over all its fields; with a run, of the documents that it debated.
@@ -165,29 +152,27 @@ class Documents:
         0 without documents.
         """
         debated = "WHERE id IN (SELECT document_id FROM turns WHERE run_id = $run)" if run_id else ""
-        row = self._connection.row(
+        mean = self._connection.value(
             f"SELECT avg(length(text) + length(context) - 2) FROM documents {debated}",
             {"run": run_id} if run_id else {},
         )
-        return float(row[0] or 0.0) if row else 0.0
+        return float(mean or 0.0)
 
     def longest(self) -> Document | None:
         """Return the document with the most characters in its first text field, None without documents."""
-        rows = self._connection.rows(f"SELECT {_READ} FROM documents ORDER BY length(text) DESC, position LIMIT 1")
-        return next(iter(self._documents(rows, gold=False)), None)
+        return next(iter(self._select("ORDER BY length(text) DESC, position LIMIT 1")), None)
 
     def spread_by_length(self, limit: int, ids: Sequence[str] | None = None) -> list[Document]:
         """Return at most ``limit`` documents of all or of these ids, from the shortest to the longest in even steps.
 
         ``limit`` is at least 2. Of documents of one length, the earliest come first.
         """
-        rows = self._connection.rows(
-            f"SELECT {_READ} FROM (SELECT {_READ}, row_number() OVER (ORDER BY length(text), position) - 1 AS place, "
-            "count(*) OVER () - 1 AS last FROM documents WHERE $ids IS NULL OR id IN (SELECT unnest($ids))) "
+        return self._select(
+            "JOIN (SELECT id, row_number() OVER (ORDER BY length(text), position) - 1 AS place, "
+            "count(*) OVER () - 1 AS last FROM documents WHERE $ids IS NULL OR id IN (SELECT unnest($ids))) USING (id) "
             "WHERE place IN (SELECT step * last // ($limit - 1) FROM range($limit) AS steps(step)) ORDER BY place",
             {"limit": limit, "ids": None if ids is None else list(ids)},
         )
-        return self._documents(rows, gold=False)
 
     def load(self, ids: Sequence[str], *, gold: bool = True) -> list[Document]:
         """Return the documents with these ids in the given order; unknown ids are left out.
@@ -197,11 +182,8 @@ class Documents:
         if not ids:
             return []
         marks = ", ".join("?" * len(ids)) if len(ids) <= 200 else "SELECT unnest(?)"
-        rows = self._connection.rows(
-            f"SELECT {_READ} FROM documents WHERE id IN ({marks})",
-            list(ids) if len(ids) <= 200 else [list(ids)],
-        )
-        found = {document.id: document for document in self._documents(rows, gold=gold)}
+        params = list(ids) if len(ids) <= 200 else [list(ids)]
+        found = {document.id: document for document in self._select(f"WHERE id IN ({marks})", params, gold=gold)}
         return [found[id] for id in ids if id in found]
 
     def get(self, document_id: str) -> Document | None:
@@ -210,11 +192,7 @@ class Documents:
 
     def ids(self) -> list[str]:
         """Return all ids in position order."""
-        return [id for (id,) in self._connection.rows("SELECT id FROM documents ORDER BY position")]
-
-    def raters(self) -> list[str]:
-        """Return the names of the gold raters, sorted."""
-        return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
+        return self._connection.column("SELECT id FROM documents ORDER BY position")
 
     def gold_counts(self) -> list[tuple[str, str, Value, int]]:
         """Return (rater, item, value, documents) for every gold value, sorted."""
@@ -225,8 +203,7 @@ class Documents:
 
     def with_gold(self) -> int:
         """Return the number of documents with gold for at least one item."""
-        row = self._connection.row("SELECT count(DISTINCT document_id) FROM gold")
-        return int(row[0]) if row else 0
+        return int(self._connection.value("SELECT count(DISTINCT document_id) FROM gold"))
 
     def lengths(self, width: int = 25) -> list[tuple[int, int]]:
         """Return a histogram of word counts of the first field, as (first word count of the bin, documents).
@@ -254,20 +231,12 @@ class Documents:
         )
         return [RejectedRow(*row) for row in rows]
 
-    def _documents(self, rows: Sequence[tuple[Any, ...]], *, gold: bool) -> list[Document]:
+    def _select(
+        self, tail: str, params: list[Any] | dict[str, Any] | None = None, *, gold: bool = False
+    ) -> list[Document]:
+        rows = self._connection.rows(f"SELECT {_READ} FROM documents {tail}", params or ())
         gold_by_id = self._gold([row[0] for row in rows]) if gold else {}
-        return [
-            Document(
-                id=id,
-                fields={field: text, **load(context)} if field else {},
-                position=position,
-                source=load(source),
-                gold=gold_by_id.get(id, {}),
-                group=group,
-                order=order,
-            )
-            for id, position, field, text, context, source, group, order in rows
-        ]
+        return [document_of(row, gold_by_id.get(row[0], {})) for row in rows]
 
     def _gold(self, ids: list[str]) -> dict[str, dict[str, dict[str, Value]]]:
         found: dict[str, dict[str, dict[str, Value]]] = {}
@@ -279,6 +248,13 @@ class Documents:
             ):
                 found.setdefault(document_id, {}).setdefault(rater, {})[item] = load(value)
         return found
+
+
+def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> Document:
+    """Return the document in a row of ``_READ``."""
+    id, position, field, text, context, source, group, order = row
+    fields = {field: text, **load(context)} if field else {}
+    return Document(id, fields, position, load(source), gold, group, order)
 
 
 def insert_documents(cursor: Cursor, documents: Sequence[Document]) -> int:
@@ -305,14 +281,18 @@ def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
         rows.append(
             (document.id, number, 0, name, text, dump(dict(fields)), words, source, document.group, document.order)
         )
-    return table_of(_DOCUMENT, rows), table_of(_GOLD, _gold_rows(documents))
+    return table_of(_DOCUMENT, rows), table_of(
+        _GOLD, _gold_rows((document.id, document.gold) for document in documents)
+    )
 
 
-def _gold_rows(documents: Sequence[Document]) -> list[tuple[str, str, str, str | None]]:
+def _gold_rows(
+    gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]],
+) -> list[tuple[str, str, str, str | None]]:
     return [
-        (document.id, rater, item, value_text(value))
-        for document in documents
-        for rater, values in document.gold.items()
+        (document_id, rater, item, value_text(value))
+        for document_id, raters in gold
+        for rater, values in raters.items()
         for item, value in values.items()
     ]
 

@@ -207,7 +207,7 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
 
     one = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
     importing.replace_gold(session, preview(session, one, CODEBOOK))
-    assert session.store.documents.raters() == ["Ann"]
+    assert session.store.evaluations.raters() == ["Ann"]
 
 
 def test_remapping_gold_needs_documents(session: ProjectSession) -> None:
