@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from core.annotations import VERDICT
 from core.documents import Value
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, of_run, select, source_of
-from core.store.connection import Connection
+from core.store.connection import Reader
 from core.store.conversion import dump, load
 from core.store.documents import STATE
 
@@ -29,65 +28,6 @@ class Cell:
     reference: Value
     value: Value
     count: int
-
-
-@dataclass(frozen=True, slots=True)
-class ItemCounts:
-    """True positives, false positives, false negatives and true negatives of one item."""
-
-    tp: int = 0
-    fp: int = 0
-    fn: int = 0
-    tn: int = 0
-
-    @property
-    def n(self) -> int:
-        """Documents counted for this item."""
-        return self.tp + self.fp + self.fn + self.tn
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotatorCounts:
-    """Confusion counts of one annotator against the reference.
-
-    ``n`` documents count: the reference and the annotator both give a value to at least one item, and the debate has a
-    verdict where one is required (``ConfusionCounts.counts``). ``excluded`` documents have a reference but do not
-    count. ``cells`` count the items to which both give a value.
-    """
-
-    annotator: str
-    n: int
-    excluded: int
-    cells: tuple[Cell, ...]
-    exact: int = 0
-    """Number of counted documents on which the annotator matches the reference on every item that both label."""
-
-    def multilabel(self) -> dict[str, ItemCounts]:
-        """Return the counts by item, for items with boolean values."""
-        return by_item(self.cells)
-
-
-def by_item(cells: Iterable[Cell]) -> dict[str, ItemCounts]:
-    """Return the counts by item, for items with boolean values."""
-    found: dict[str, dict[str, int]] = {}
-    for cell in cells:
-        if isinstance(cell.reference, bool) and isinstance(cell.value, bool):
-            name = ("tp" if cell.reference else "fp") if cell.value else ("fn" if cell.reference else "tn")
-            found.setdefault(cell.item, {})[name] = cell.count
-    return {item: ItemCounts(**counts) for item, counts in found.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class CellDocument:
-    """A document in a cell.
-
-    ``first_wrong`` is the first annotator in the order of the debate whose value differs from the reference. It is
-    ``verdict`` if only the verdict differs, and None if no value differs.
-    """
-
-    document_id: str
-    text: str
-    first_wrong: str | None
 
 
 # Excludes documents that are used as examples in the run's codebook, and labels that are not in the codebook.
@@ -112,50 +52,32 @@ DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
 FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT superseded GROUP BY document_id
 """
-_COUNTED = """
-alike AS MATERIALIZED (
-    SELECT document_id, bool_and(true_value = predicted_value) AS exact FROM pairs GROUP BY document_id
-)
-SELECT item, true_value, predicted_value, count(*) FROM pairs GROUP BY ALL
-UNION ALL SELECT NULL, 'n', NULL, count(*) FROM alike
-UNION ALL SELECT NULL, 'exact', NULL, count(*) FROM alike WHERE exact
-UNION ALL SELECT NULL, 'known', NULL, count(DISTINCT document_id) FROM reference
-ORDER BY ALL
-"""
 
 
-class ConfusionCounts:
+class ConfusionCounts(Reader):
     """Reader of annotations and their agreement with a reference, for any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def annotators(self, run_id: str) -> list[str]:
         """Return the annotators of a run: roles with values in the order of their first turn, then ``verdict``."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT annotator FROM annotations WHERE run_id = ? GROUP BY annotator "
             "ORDER BY min(turn) NULLS LAST, annotator",
             [run_id],
         )
-        return [name for (name,) in rows]
 
-    def counts(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> AnnotatorCounts:
-        """Return the confusion counts of an annotator against the reference, on the documents of the run.
+    def cells(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> tuple[Cell, ...]:
+        """Return the confusion matrices of an annotator against the reference, on the documents of the run.
 
         ``annotator`` is a role of the run, its ``verdict``, or the name of a source (``annotators``), like
         ``reference``. A document counts if reference and annotator give a value to the same item of the run's codebook.
-        For an annotator of this run the verdict must also have the status ``verdict``. Other documents with a reference
-        are ``excluded``. Documents that are used as examples in the run's codebook are neither counted nor excluded
-        (``example_documents``).
+        For an annotator of this run the verdict must also have the status ``verdict``. Documents that are used as
+        examples in the run's codebook do not count (``example_documents``).
         """
         common, params = self._common(run_id, annotator, reference)
-        rows = self._connection.rows(f"{common}, {_COUNTED}", params)  # in one pass, because a million values are slow
-        totals = {value: count for item, value, _, count in rows if item is None}
-        n, known, exact = totals["n"], totals["known"], totals["exact"]
-        cells = tuple(
-            Cell(item, load(true), load(value), count) for item, true, value, count in rows if item is not None
+        rows = self._connection.rows(
+            f"{common} SELECT item, true_value, predicted_value, count(*) FROM pairs GROUP BY ALL ORDER BY ALL", params
         )
-        return AnnotatorCounts(annotator, n, known - n, cells, exact)
+        return tuple(Cell(item, load(true), load(value), count) for item, true, value, count in rows)
 
     def cell(
         self,
@@ -168,40 +90,19 @@ class ConfusionCounts:
         reference: str = GOLD,
         offset: int = 0,
         limit: int = 50,
-    ) -> list[CellDocument]:
-        """Return the documents in one cell of ``counts``, in position order."""
+    ) -> list[tuple[str, str]]:
+        """Return (id, text) of the documents in one cell of ``cells``, in position order."""
         common, params = self._common(run_id, annotator, reference)
-        rows = self._connection.rows(
-            f"""{common}, chosen AS MATERIALIZED (
-                SELECT document_id, true_value FROM pairs
-                WHERE item = $item AND true_value = $true AND predicted_value = $value
-            ), blamed AS (
-                SELECT document_id, arg_min(annotator, coalesce(turn, 1000000)) AS first_wrong
-                FROM annotations JOIN chosen USING (document_id)
-                WHERE run_id = $run AND item = $item AND value <> true_value GROUP BY document_id
-            )
-            SELECT id, text, first_wrong FROM chosen JOIN documents ON id = document_id
-            LEFT JOIN blamed USING (document_id) ORDER BY position LIMIT $limit OFFSET $offset""",
+        return self._connection.rows(
+            f"""{common} SELECT id, text FROM pairs JOIN documents ON id = document_id
+            WHERE item = $item AND true_value = $true AND predicted_value = $value
+            ORDER BY position LIMIT $limit OFFSET $offset""",
             {**params, "item": item, "true": dump(true), "value": dump(value), "limit": limit, "offset": offset},
         )
-        return [CellDocument(*row) for row in rows]
 
-    def values(self, run_id: str) -> pa.Table:
-        """Return (document_id, item, annotator, value) of a run, one row per readable value, for statistics.
-
-        ``value`` is JSON text (``true``, ``3``, ``"label id"``). Roles give their last list.
-        """
-        return self._connection.arrow(
-            "SELECT document_id, item, annotator, value FROM run_values WHERE run_id = $run", {"run": run_id}
-        )
-
-    def gold_values(self) -> pa.Table:
-        """Return (document_id, item, annotator, value) of all gold; the annotator is the rater."""
-        return self._connection.arrow("SELECT document_id, item, rater AS annotator, value FROM gold")
-
-    def reviewed_values(self) -> pa.Table:
-        """Return (document_id, item, annotator, value) of submitted documents; the annotator is the reviewer."""
-        return self._connection.arrow("SELECT document_id, item, actor AS annotator, value FROM reviewed_labels")
+    def reviewed_items(self) -> list[tuple[str, str]]:
+        """Return (document id, item) of the values of submitted documents."""
+        return self._connection.rows("SELECT document_id, item FROM reviewed_labels")
 
     def basis(self, reference: str = GOLD) -> tuple[Any, ...]:
         """Return a value that changes whenever scores against this reference may have changed.
@@ -210,13 +111,12 @@ class ConfusionCounts:
         too.
         """
         last_event = "0" if reference == GOLD else "(SELECT max(seq) FROM events)"
-        row = self._connection.row(
+        return self._connection.rows(
             f"""
             SELECT {STATE}, (SELECT count(*) FROM verdicts), (SELECT max(unix_time) FROM verdicts),
                    (SELECT count(*) FROM turns), (SELECT count(*) FROM codebook_examples), {last_event}
             """
-        )
-        return row or ()
+        )[0]
 
     def samples(self, run_id: str) -> dict[str, dict[str, list[Value]]]:
         """Return all values by document and item that the roles of a run gave, in the order of its turns."""
@@ -233,7 +133,7 @@ class ConfusionCounts:
     def placed(
         self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()
     ) -> dict[str, npt.NDArray[Any]]:
-        """Return an annotator's values (see ``counts``) on the run's documents as coordinates of a matrix.
+        """Return an annotator's values (see ``cells``) on the run's documents as coordinates of a matrix.
 
         The arrays are ``row``, the document's position in the run; ``column``, the item's index in ``items``; and
         ``value``, the index in the JSON texts ``values``, or the number itself if ``values`` is empty. Other values are
@@ -277,32 +177,29 @@ class ConfusionCounts:
 
     def groups(self, run_id: str) -> list[str]:
         """Return the group of each of the run's documents, in its order; empty for none."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT coalesce(group_name, '') FROM run_documents LEFT JOIN documents ON id = document_id "
             "WHERE run_id = $run ORDER BY run_documents.position",
             {"run": run_id},
         )
-        return [group for (group,) in rows]
 
     def columns(self, run_id: str) -> list[str]:
         """Return the names of the imported columns of the run's documents, in order of their first appearance."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT name FROM (SELECT unnest(json_keys(source)) AS name, position FROM (SELECT source, "
             "run_documents.position FROM run_documents JOIN documents ON id = document_id WHERE run_id = $run LIMIT 100"
             ")) GROUP BY name ORDER BY min(position), name",
             {"run": run_id},
         )
-        return [name for (name,) in rows]
 
     def column(self, run_id: str, name: str) -> list[str | None]:
         """Return an imported column of each of the run's documents as text, in its order; None for no value."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT map_extract_value(source::MAP(VARCHAR, VARCHAR), $name) FROM run_documents LEFT JOIN "
             "(SELECT id, source::JSON AS source FROM documents) ON id = document_id WHERE run_id = $run "
             "ORDER BY run_documents.position",
             {"run": run_id, "name": name},
         )
-        return [value for (value,) in rows]
 
     def tags(self, run_id: str) -> list[tuple[str, str]]:
         """Return (document id, error tag) pairs of the run's documents, from the latest tagging of each document."""
@@ -320,12 +217,11 @@ class ConfusionCounts:
 
     def holding(self, document_ids: Sequence[str], words: str) -> list[str]:
         """Return those of the documents whose text contains ``words``, case-insensitive."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT id FROM documents SEMI JOIN (SELECT unnest($ids) AS id) USING (id) "
             "WHERE contains(lower(text), lower($words))",
             {"ids": list(document_ids), "words": words},
         )
-        return [id for (id,) in rows]
 
     def together(self, items: Sequence[str]) -> list[tuple[str, str, int]]:
         """Return the cooccurrence of labels in the gold as (item, other item, documents with both).
@@ -346,13 +242,12 @@ class ConfusionCounts:
 
     def example_documents(self, run_id: str) -> list[str]:
         """Return the run's documents that are used as examples in its codebook."""
-        rows = self._connection.rows(
+        return self._connection.column(
             "SELECT document_id FROM example_documents "
             "SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id) "
             "WHERE run_id = $run ORDER BY document_id",
             {"run": run_id},
         )
-        return [id for (id,) in rows]
 
     def sources(self, run_id: str) -> dict[str, int]:
         """Return the sources that the run can be compared with: name -> number of the run's documents.
@@ -414,7 +309,7 @@ class ConfusionCounts:
 
     def raters(self) -> list[str]:
         """Return the names of the gold raters in alphabetical order."""
-        return [name for (name,) in self._connection.rows("SELECT DISTINCT rater FROM gold ORDER BY rater")]
+        return self._connection.column("SELECT DISTINCT rater FROM gold ORDER BY rater")
 
 
 def is_own(annotator: str) -> bool:

@@ -10,7 +10,7 @@ from core.documents import Value
 from core.store.connection import Connection, Cursor
 from core.store.conversion import clean, load, value_of
 from core.store.events import COLUMNS, Event, NewEvent, event_of, record
-from core.store.writer import Writer
+from core.store.writer import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
 REVIEW = "review"
@@ -79,12 +79,8 @@ class Review:
     codebook_version: int | None
 
 
-class Reviews:
+class Reviews(Repository):
     """Reviews of a project. Reads work in any thread; writes return after the commit."""
-
-    def __init__(self, connection: Connection, writer: Writer) -> None:
-        self._connection = connection
-        self._writer = writer
 
     def record(
         self,
@@ -132,25 +128,6 @@ class Reviews:
 
         return self._writer.do(run)
 
-    def record_review(
-        self,
-        document_id: str,
-        item: str,
-        before: Value | None,
-        after: Value | None,
-        *,
-        actor: str,
-        run_id: str | None = None,
-        codebook_version: int | None = None,
-    ) -> Event:
-        """Call ``record`` for one cell."""
-        decision = Decision(document_id, (ReviewChange(item, before, after),))
-        return self.record([decision], actor=actor, run_id=run_id, codebook_version=codebook_version)[0]
-
-    def set_status(self, document_id: str, status: ReviewStatus, *, actor: str, run_id: str | None = None) -> None:
-        """Call ``record`` for a status alone."""
-        self.record([Decision(document_id, status=status)], actor=actor, run_id=run_id)
-
     def undo(self, actor: str, *, once: str = "") -> list[Event]:
         """Undo this reviewer's latest action and return its events; none if there is nothing to undo."""
         return self._turn_back("undo", actor, once)
@@ -170,8 +147,9 @@ class Reviews:
 
     def status(self, document_id: str) -> ReviewStatus:
         """Return the status of a document; Pending without any action."""
-        row = self._connection.row("SELECT status FROM current_status WHERE document_id = ?", [document_id])
-        return row[0] if row else PENDING
+        sql = "SELECT status FROM current_status WHERE document_id = ?"
+        status: ReviewStatus | None = self._connection.value(sql, [document_id])
+        return status or PENDING
 
     def status_counts(self) -> dict[str, int]:
         """Return documents of the project by status; a status without any is left out."""
@@ -253,7 +231,7 @@ class Reviews:
     def seen(self, document_id: str, actor: str, run_id: str) -> bool:
         """Return True when the verdict was revealed to this reviewer after a blind decision."""
         return bool(
-            self._connection.row(
+            self._connection.value(
                 f"SELECT 1 FROM events WHERE kind = '{MARK}' AND item = 'blind' AND document_id = ? AND actor = ? "
                 "AND run_id = ? LIMIT 1",
                 [document_id, actor, run_id],
@@ -292,13 +270,13 @@ def second_readings(connection: Connection, actor: str, document_ids: Sequence[s
 
     Such a reading is blind: until ``actor`` submits, nothing of the verdict or of other reviewers may be shown.
     """
-    rows = connection.rows(
+    found = connection.column(
         f"SELECT document_id FROM person_status WHERE list_contains($ids, document_id) AND status = '{SUBMITTED}' "
         "AND actor <> $actor EXCEPT "
         f"SELECT document_id FROM events WHERE list_contains($ids, document_id) AND {IS_SUBMISSION} AND actor = $actor",
         {"ids": list(document_ids), "actor": clean(actor)},
     )
-    return frozenset(document_id for (document_id,) in rows)
+    return frozenset(found)
 
 
 def review_of(row: Sequence[object]) -> Review:

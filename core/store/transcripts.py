@@ -10,11 +10,10 @@ from pydantic import TypeAdapter
 
 from core.annotations import Evidence
 from core.debate.events import VerdictReached
-from core.debate.turns import Reading, Turn, Usage, Verdict
-from core.engine.interfaces import FailedAttempt
+from core.debate.turns import Reading, Turn, Verdict
 from core.prompts.messages import Message
 from core.runs import RoleModel
-from core.store.connection import Connection
+from core.store.connection import Reader
 from core.store.conversion import load
 from core.store.replies import REPLY, reply_from_row
 
@@ -28,11 +27,8 @@ _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 _VERDICT = TypeAdapter(Verdict)
 
 
-class Transcripts:
+class Transcripts(Reader):
     """Reader of stored debates, for any thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
 
     def turns(self, run_id: str, document_id: str, *, superseded: bool = False) -> list[Turn]:
         """Return the turns on one document in order; with ``superseded`` also turns of earlier debates on it."""
@@ -73,19 +69,6 @@ class Transcripts:
             [run_id],
         )
         return {role: frozenset(names) for role, names in rows}
-
-    def attempts(self, run_id: str, document_id: str | None = None) -> list[FailedAttempt]:
-        """Return the failed attempts of a run, or of one document, oldest first."""
-        rows = self._connection.rows(
-            "SELECT run_id, document_id, role, key, kind, message, text, prompt_tokens, completion_tokens, cost_usd, "
-            "seconds, unix_time FROM attempts "
-            "WHERE run_id = $run AND ($document IS NULL OR document_id = $document) ORDER BY unix_time",
-            {"run": run_id, "document": document_id},
-        )
-        return [
-            FailedAttempt(run, document, role, key, kind, message, text, Usage(prompt, completion), cost, seconds, at)
-            for run, document, role, key, kind, message, text, prompt, completion, cost, seconds, at in rows
-        ]
 
     def _texts(self, hashes: set[str]) -> dict[str, str]:
         if not hashes:

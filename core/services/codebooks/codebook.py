@@ -206,9 +206,7 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
     touched = {label_id for label_id, words in before.items() if now.get(label_id) != words}
     if not touched:
         return 0
-    values = session.store.evaluations.reviewed_values()
-    rows = zip(values.column("document_id").to_pylist(), values.column("item").to_pylist(), strict=True)
-    return len({document for document, item in rows if item in touched})
+    return len({document for document, item in session.store.evaluations.reviewed_items() if item in touched})
 
 
 def gold_counts(session: ProjectSession) -> dict[str, int]:

@@ -331,7 +331,7 @@ def cell_documents(
             ]
             trace = flips.trace(debate_steps.reference_codes(loaded.reference, measured=False), coded)
             error_by = _error_by(trace, loaded.documents, codebook.items.index(item))
-    return [CellDocument(row.document_id, row.text, error_by.get(row.document_id)) for row in found]
+    return [CellDocument(id, text, error_by.get(id)) for id, text in found]
 
 
 def _error_by(trace: Trace, documents: tuple[str, ...], column: int) -> dict[str, str]:

@@ -47,7 +47,7 @@ def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, i
             settings.codebook.items,
         ):
             continue
-        for cell in session.store.evaluations.counts(run.run_id, role, reference=REVIEWED).cells:
+        for cell in session.store.evaluations.cells(run.run_id, role, reference=REVIEWED):
             right[spec] = right.get(spec, 0) + cell.count * (cell.reference == cell.value)
             n[spec] = n.get(spec, 0) + cell.count
     return right, n

@@ -11,7 +11,7 @@ import pytest
 from core.services import cache
 from core.services.cache import cached, cached_scores, cached_until_commit
 from core.store.project import Project
-from tests.core.store.helpers import make_documents
+from tests.core.store.helpers import make_documents, record_review
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_review_invalidates_all_scores_except_those_against_gold(session):
         return scores(session, "gold"), scores(session, "reviewed"), overview(session, "all")
 
     assert computed() == computed() == (0, 0, 0)
-    session.store.reviews.record_review("d0", "a", True, False, actor="me")
+    record_review(session.store.reviews, "d0", "a", True, False, actor="me")
     assert computed() == (0, 1, 1)
     session.store.documents.replace_gold({"d0": {"ann": {"a": False}}, "d1": {"ann": {"a": True}}})
     assert computed() == (1, 2, 2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from core.documents import Document, Value
 from core.prompts.messages import Message
 from core.runs import RoleModel, RunSettings
 from core.store.project import Project
+from core.store.reviews import Decision, ReviewChange
 
 ROLE_MODEL = RoleModel(connection="builtin", model="lexical")
 ROLES = ("extractor", "critic", "judge")
@@ -169,3 +171,63 @@ def fill_randomly(project: Project, seed: int, count: int = 40) -> tuple[str, Co
         )
     store_debates(debates)
     return run.run_id, codebook
+
+
+def majority(gold, item):
+    """Return the value of most raters; None for a tie and without raters."""
+    votes = Counter(values[item] for values in gold.values() if item in values)
+    ranked = votes.most_common()
+    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def reference_of(record, item, reference, rater=None):
+    if reference == "reviewed":
+        review = record.reviews.get(item)
+        return review.value if review and record.review_status == "Submitted" else None
+    if rater is not None:
+        return record.document.gold.get(rater, {}).get(item)
+    return majority(record.document.gold, item)
+
+
+def values_of(record, annotator):
+    """Return the resolved values of an annotator by item."""
+    if annotator == "verdict":
+        return {item: value for item, value in record.values.items() if value is not None}
+    if annotator == "reviewed":
+        submitted = record.review_status == "Submitted"
+        return {item: review.value for item, review in record.reviews.items()} if submitted else {}
+    return {item: value for item, value in record.roles.get(annotator, {}).items() if value is not None}
+
+
+def count_cells(records, items, annotator, reference, rater=None):
+    """Return (counted, excluded, exactly right documents, counts by item, reference and value)."""
+    with_reference = counted = exact = 0
+    cells = Counter()
+    for record in records:
+        known = {item: value for item in items if (value := reference_of(record, item, reference, rater)) is not None}
+        values = values_of(record, annotator)
+        common = known.keys() & values.keys()
+        with_reference += bool(known)
+        if common and (annotator == "reviewed" or record.status == "verdict"):
+            counted += 1
+            exact += all(known[item] == values[item] for item in common)
+            cells.update((item, known[item], values[item]) for item in common)
+    return counted, with_reference - counted, exact, cells
+
+
+def run_values(project, run_id):
+    """Return (document, item, annotator, value) of a run, one row per readable value."""
+    sql = "SELECT document_id, item, annotator, value FROM run_values WHERE run_id = ?"
+    return project.store.evaluations._connection.rows(sql, [run_id])
+
+
+def record_review(reviews, document_id, item, before, after, **context):
+    """Record the review of one cell and return its event."""
+    return reviews.record([Decision(document_id, (ReviewChange(item, before, after),))], **context)[0]
+
+
+def set_status(reviews, document_id, status, *, actor):
+    """Record a status alone."""
+    reviews.record([Decision(document_id, status=status)], actor=actor)

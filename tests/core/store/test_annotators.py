@@ -8,7 +8,7 @@ from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunSettings
 from core.store.annotators import AnnotationSource, of_run, source_of
-from core.store.confusion import ItemCounts
+from core.store.confusion import Cell
 from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import ROLE_MODEL, make_codebook, store_debate
 
@@ -65,8 +65,10 @@ def test_any_annotator_is_scored_against_any_other(project):
     read = project.store.evaluations
 
     def cells(annotator, reference):
-        counts = read.counts(runs[0], annotator, reference=reference).multilabel().get(item)
-        return (counts.tp, counts.fp, counts.fn, counts.tn) if counts else None
+        found = read.cells(runs[0], annotator, reference=reference)
+        counts = {(cell.reference, cell.value): cell.count for cell in found}
+        sides = ((True, True), (False, True), (True, False), (False, False))
+        return tuple(counts.get(side, 0) for side in sides)
 
     # Values on d0, d1, d2: first run yes, yes, yes; ann yes, yes, no; gold of both raters yes, tie, no.
     assert cells("verdict", "gold@ann") == (2, 1, 0, 0)
@@ -97,9 +99,8 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in raters.items())
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, list(raters)).run_id
-    counts = project.store.evaluations.counts(run, "gold@bob", reference="gold@ann")
-    assert (counts.n, counts.excluded, counts.exact) == (2, 1, 1)
-    assert counts.multilabel() == {x: ItemCounts(tp=2), y: ItemCounts(fn=1)}
+    cells = project.store.evaluations.cells(run, "gold@bob", reference="gold@ann")
+    assert set(cells) == {Cell(x, True, True, 2), Cell(y, True, False, 1)}
 
 
 def test_gold_labels_missing_from_the_runs_codebook_are_ignored(project):
@@ -113,9 +114,8 @@ def test_gold_labels_missing_from_the_runs_codebook_are_ignored(project):
     run = project.store.runs.create(settings, ["d0", "d1"]).run_id
     asyncio.run(store_debate(project, run, "d0", {"annotator": {x: True}}, {x: True}))
     asyncio.run(store_debate(project, run, "d1", {"annotator": {x: True}}, {x: True}))
-    counts = project.store.evaluations.counts(run)
     # d0 is right on the only label of the run's codebook; d1 has no gold for it.
-    assert (counts.n, counts.excluded, counts.exact) == (1, 0, 1)
+    assert project.store.evaluations.cells(run) == (Cell(x, True, True, 1),)
 
 
 def test_documents_used_as_examples_are_excluded_from_scores(project):
@@ -131,12 +131,11 @@ def test_documents_used_as_examples_are_excluded_from_scores(project):
             await store_debate(project, run, id, {"annotator": {label.id: True}}, {label.id: True})
 
     asyncio.run(debates())
-    assert project.store.evaluations.counts(run).n == 2
+    assert project.store.evaluations.cells(run) == (Cell(label.id, True, True, 2),)
 
     def add_example(cursor):
         cursor.execute("INSERT INTO codebook_examples VALUES ('d0', ?, 'include', 'from d0', 1, 0, 'kim')", [label.id])
 
     project._writer.do(add_example)
-    counts = project.store.evaluations.counts(run)
-    assert (counts.n, counts.excluded) == (1, 0)
+    assert project.store.evaluations.cells(run) == (Cell(label.id, True, True, 1),)
     assert project.store.evaluations.example_documents(run) == ["d0"]

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from core.store.project import Project
+from tests.core.store.helpers import run_values
 
 WRITE_SCRIPT = """
 import asyncio, sys
@@ -47,4 +48,4 @@ def test_acknowledged_replies_survive_kill_9(path, lines):
         assert (run.state, run.message) == ("paused", "interrupted")
         assert [turn.values for turn in project.store.transcripts.of("r0001", ["d0"])] == []
         stored = project._connection.row("SELECT count(*) FROM turns")[0]
-        assert project.store.evaluations.values("r0001").num_rows == stored, "every turn has its values"
+        assert len(run_values(project, "r0001")) == stored, "every turn has its values"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Label
 from core.store.project import Project
 from core.store.reviews import Decision, Mark, ReviewChange
-from tests.core.store.helpers import make_documents, make_settings, store_debate
+from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def values(reviews, document_id):
 
 
 def test_last_decision_on_a_label_counts(reviews):
-    event = reviews.record_review("d0", "a", True, False, actor="me", run_id="r0001", codebook_version=2)
+    event = record_review(reviews, "d0", "a", True, False, actor="me", run_id="r0001", codebook_version=2)
     assert (event.kind, event.document_id, event.item, event.before, event.after) == ("review", "d0", "a", True, False)
     assert (event.actor, event.run_id, event.codebook_version) == ("me", "r0001", 2)
     assert abs(event.at - time.time()) < 60
-    reviews.record_review("d0", "b", None, 4, actor="me")
-    reviews.record_review("d0", "label", None, "abcd", actor="me")
-    reviews.record_review("d0", "a", False, True, actor="you", codebook_version=3)
+    record_review(reviews, "d0", "b", None, 4, actor="me")
+    record_review(reviews, "d0", "label", None, "abcd", actor="me")
+    record_review(reviews, "d0", "a", False, True, actor="you", codebook_version=3)
     assert values(reviews, "d0") == {"a": True, "b": 4, "label": "abcd"}
     review = reviews.current("d0")["a"]
     assert (review.actor, review.codebook_version) == ("you", 3)
@@ -40,8 +40,8 @@ def test_last_decision_on_a_label_counts(reviews):
 
 
 def test_decision_can_be_cleared(reviews):
-    reviews.record_review("d0", "a", None, True, actor="me")
-    reviews.record_review("d0", "a", True, None, actor="me")
+    record_review(reviews, "d0", "a", None, True, actor="me")
+    record_review(reviews, "d0", "a", True, None, actor="me")
     assert values(reviews, "d0") == {}
     reviews.undo("me")
     assert values(reviews, "d0") == {"a": True}
@@ -50,10 +50,10 @@ def test_decision_can_be_cleared(reviews):
 def test_statuses_start_pending_and_are_counted(reviews):
     assert reviews.status("d0") == "Pending"
     assert reviews.status_counts() == {"Pending": 3}
-    reviews.set_status("d0", "Draft", actor="me")
-    reviews.set_status("d0", "Submitted", actor="me")
-    reviews.set_status("d0", "Submitted", actor="me")
-    reviews.set_status("d1", "Discarded", actor="me")
+    set_status(reviews, "d0", "Draft", actor="me")
+    set_status(reviews, "d0", "Submitted", actor="me")
+    set_status(reviews, "d0", "Submitted", actor="me")
+    set_status(reviews, "d1", "Discarded", actor="me")
     assert reviews.status("d0") == "Submitted"
     assert reviews.status_counts() == {"Discarded": 1, "Pending": 1, "Submitted": 1}
     assert [(event.before, event.after) for event in reviews.history("d0")] == [
@@ -79,7 +79,7 @@ def test_changes_of_one_action_are_undone_and_redone_together(reviews):
 
 def test_undo_and_redo_step_through_the_history(reviews):
     for value in (1, 2, 3):
-        reviews.record_review("d0", "a", value - 1, value, actor="me")
+        record_review(reviews, "d0", "a", value - 1, value, actor="me")
     assert [event.after for event in reviews.undo("me")] == [3]
     assert [event.after for event in reviews.undo("me")] == [2]
     assert values(reviews, "d0") == {"a": 1}
@@ -93,28 +93,28 @@ def test_undo_and_redo_step_through_the_history(reviews):
 
 
 def test_new_decision_clears_the_redo_history(reviews):
-    reviews.record_review("d0", "a", None, 1, actor="me")
+    record_review(reviews, "d0", "a", None, 1, actor="me")
     reviews.undo("me")
-    reviews.record_review("d0", "b", None, 2, actor="me")
+    record_review(reviews, "d0", "b", None, 2, actor="me")
     assert reviews.redo("me") == []
     assert values(reviews, "d0") == {"b": 2}
 
 
 def test_undo_affects_only_own_actions(reviews):
-    reviews.record_review("d0", "a", None, 1, actor="me")
-    reviews.record_review("d0", "b", None, 2, actor="you")
+    record_review(reviews, "d0", "a", None, 1, actor="me")
+    record_review(reviews, "d0", "b", None, 2, actor="you")
     assert [event.item for event in reviews.undo("me")] == ["a"]
     assert reviews.undo("me") == []
     assert values(reviews, "d0") == {"b": 2}
 
 
 def test_history_keeps_undone_actions(reviews):
-    first = reviews.record_review("d0", "a", None, True, actor="me")
-    reviews.record_review("d1", "a", None, True, actor="me")
+    first = record_review(reviews, "d0", "a", None, True, actor="me")
+    record_review(reviews, "d1", "a", None, True, actor="me")
     reviews.undo("me")
     reviews.undo("me")
     reviews.redo("me")
-    reviews.record_review("d0", "b", None, False, actor="me")
+    record_review(reviews, "d0", "b", None, False, actor="me")
     history = reviews.history("d0")
     assert [event.kind for event in history] == ["review", "undo", "redo", "review"]
     assert [event.target for event in history] == [None, first.act, first.act, None]
@@ -170,7 +170,7 @@ def test_current_values_agree_with_a_reference_implementation(shared, steps):
             model.redo()
         else:
             document_id, item, value = step
-            project.store.reviews.record_review(f"{actor}/{document_id}", item, None, value, actor=actor)
+            record_review(project.store.reviews, f"{actor}/{document_id}", item, None, value, actor=actor)
             model.change((f"{actor}/{document_id}", item), value)
     found = {
         (document_id, item): review.value

@@ -19,6 +19,7 @@ from tests.core.store.helpers import (
     make_settings,
     make_turn,
     make_verdict,
+    run_values,
 )
 
 
@@ -168,9 +169,7 @@ def test_last_values_of_a_role_count(project, run_id):
 
     asyncio.run(write())
     flush(project)
-    assert project.store.evaluations.values(run_id).to_pylist() == [
-        {"document_id": "d0", "item": "a", "annotator": "extractor", "value": "false"}
-    ]
+    assert run_values(project, run_id) == [("d0", "a", "extractor", "false")]
     assert project.store.document_records.load(run_id, ["d0"])[0].roles == {"extractor": {"a": False}}
 
 
@@ -216,5 +215,8 @@ def test_failed_attempts_are_stored(project, run_id):
         6,
         0.75,
     )  # failed attempts are billed too
-    assert project.store.transcripts.attempts(run_id) == attempts
-    assert project.store.transcripts.attempts(run_id, "d1") == attempts[1:2]
+    stored = project._connection.rows("SELECT * FROM attempts ORDER BY document_id")
+    assert stored == [
+        (run_id, f"d{n}", "critic", f"k{n}", "stalled", "silence", "half a", 5, 2, 0.25, 1.5, 100.0 + n)
+        for n in range(3)
+    ]

@@ -19,6 +19,7 @@ from tests.core.store.helpers import (
     make_settings,
     make_turn,
     make_verdict,
+    run_values,
     store_debate,
 )
 
@@ -150,7 +151,7 @@ def test_resumed_run_skips_finished_documents(project, run_id):
     debate(project, run_id, "d0", OPEN)
     assert project.store.runs.get(run_id) == before
     assert project.store.transcripts.verdict(run_id, "d0").verdict.status == "verdict"
-    assert project.store.evaluations.values(run_id).num_rows == 2 + 2 * 1 + 3 * 2
+    assert len(run_values(project, run_id)) == 2 + 2 * 1 + 3 * 2
     assert project.store.runs.work(run_id).todo == ("d3",)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label, Scale
 from core.store.finished_debates import FinishedPage
-from tests.core.store.helpers import make_documents, make_settings, store_debate
+from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
 LABELS = (Label(name="Clean"), Label(name='Staff "and" more'))
 MULTI = Codebook(labels=LABELS)
@@ -108,8 +108,8 @@ def test_rating_one_step_from_a_neighbour_is_not_different(project, codebook, ve
     run = project.store.runs.create(make_settings(codebook), ["d0"])
     asyncio.run(store_debate(project, run.run_id, "d0", {"judge": None}, verdict))
     for item, value in reviewed.items():
-        project.store.reviews.record_review("d1", item, None, value, actor="me")
-    project.store.reviews.set_status("d1", "Submitted", actor="me")
+        record_review(project.store.reviews, "d1", item, None, value, actor="me")
+    set_status(project.store.reviews, "d1", "Submitted", actor="me")
     project.store.classifiers.save_predictions(["d0"], [], [("d0", "d1", 0.9)])
     sql = "SELECT item FROM differing_neighbours WHERE document_id = 'd0' ORDER BY item"
     assert [item for (item,) in project.store.runs._connection.rows(sql)] == differing
