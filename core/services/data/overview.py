@@ -74,7 +74,7 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
     return Overview(
         documents=store.count(),
         with_gold=store.with_gold(),
-        raters=tuple(store.raters()),
+        raters=tuple(session.store.evaluations.raters()),
         lengths=lengths,
         bin_width=width,
         gold=_gold_counts(counts, codebook),
