@@ -19,6 +19,7 @@ from typing import Any, ParamSpec, TypeAlias, cast
 import streamlit as st
 
 from app.widgets import palette
+from app.widgets.common import download
 from core import csv_text
 from core.formatting import format_percent
 
@@ -147,14 +148,13 @@ def draw(spec: Spec, rows: Sequence[Mapping[str, Any]], *, key: str, select: str
     with st.container(horizontal=True, horizontal_alignment="right", key=f"plotfoot-{key}"):
         st.html(_hidden_table(rows))
         if find_spec("vl_convert") is not None:
-            st.download_button(
-                "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg",
-                on_click="ignore",
-                type="tertiary", icon=":material/image:", help="Download this chart as SVG, in the colours shown",
+            download(
+                "SVG", lambda: svg(spec, dark), f"{key}.svg", "image/svg+xml", key=f"{key}-svg", type="tertiary",
+                icon="image", help="Download this chart as SVG, in the colours shown",
             )  # fmt: skip
-        st.download_button(
-            "CSV", lambda: csv_text.to_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", on_click="ignore",
-            type="tertiary", icon=":material/download:", help="Download the data of this chart as CSV",
+        download(
+            "CSV", lambda: csv_text.to_csv(rows), f"{key}.csv", "text/csv", key=f"{key}-csv", type="tertiary",
+            help="Download the data of this chart as CSV",
         )  # fmt: skip
     return picked
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from typing import Any, TypeVar
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.formatting import format_clock
+
+T = TypeVar("T")
 
 
 def report_to(bar: DeltaGenerator) -> Callable[[float, str], None]:
@@ -33,6 +36,28 @@ def saved(at: float | None, what: str = "Saved") -> None:
 def line(text: str, tone: str = "") -> None:
     """Draw a line of small text, escaped."""
     st.html(f'<div class="moot-line {tone}">{escape(text)}</div>')
+
+
+def segments(label: str, options: Iterable[T], **widget: Any) -> T:
+    """Draw a segmented control without a visible label and return the selected option; one is always selected.
+
+    A mapping has the titles of its options as values. ``widget`` are further arguments of ``st.segmented_control``.
+    """
+    if isinstance(options, Mapping):
+        widget["format_func"] = options.__getitem__
+    chosen: T = st.segmented_control(label, list(options), required=True, label_visibility="collapsed", **widget)
+    return chosen
+
+
+def download(
+    label: str, content: Any, file_name: str, media_type: str | None = None, *, icon: str = "download", **widget: Any
+) -> None:
+    """Draw a button that downloads a file without a rerun of the page.
+
+    ``content`` is text, bytes, or a function that returns either and is called by a click. ``icon`` is the name of a
+    Material symbol. ``widget`` are further arguments of ``st.download_button``.
+    """
+    st.download_button(label, content, file_name, media_type, on_click="ignore", icon=f":material/{icon}:", **widget)
 
 
 def literal(text: str) -> str:

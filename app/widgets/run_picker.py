@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import layout
-from app.widgets.common import literal
+from app.widgets.common import literal, segments
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
@@ -81,15 +81,7 @@ def reference_picker(known: Mapping[Reference, int], *, key: str) -> Reference:
         return f"{reference_names(name).title} {known[name]:,}"
 
     if len(names) <= MOST_SIDE_BY_SIDE:
-        chosen = st.segmented_control(
-            "Reference",
-            names,
-            default=wanted,
-            format_func=lambda name: literal(title(name)),
-            label_visibility="collapsed",
-            required=True,
-            key=key,
-        )
+        chosen = segments("Reference", {name: literal(title(name)) for name in names}, default=wanted, key=key)
     else:
         chosen = st.selectbox(
             "Reference",

@@ -12,7 +12,7 @@ from app.screens.authors import results, settings
 from app.screens.authors.question import ask
 from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, notice
-from app.widgets.common import line, saved
+from app.widgets.common import line, saved, segments
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
 from core.authors.questions import Message, Submission
@@ -38,10 +38,7 @@ def main() -> None:
         return
     author = state.authors.author
     with header("Authors", f"writing as {author}" if author else "authors label their own texts"):
-        st.segmented_control(
-            "View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]),
-            label_visibility="collapsed", required=True,
-        )  # fmt: skip
+        segments("View", AuthorsState.VIEWS, key=with_default(AuthorsState.view.key, AuthorsState.VIEWS[0]))
         saved(session.saved_at())
     match state.authors.view:
         case "Answer for others":

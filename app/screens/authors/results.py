@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.state import with_default
 from app.widgets.alerts import error_boxes
-from app.widgets.common import line, report_to
+from app.widgets.common import download, line, report_to
 from app.widgets.layout import panel
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.authors.comparison import GroupReport
@@ -201,8 +201,7 @@ def _export(session: ProjectSession) -> None:
         st.container(horizontal=True),
     ):
         for suffix, mime in ((".csv", "text/csv"), (".jsonl", "application/jsonl")):
-            st.download_button(
+            download(
                 f"Download {suffix[1:]}", partial(files.export_labels, session, suffix),
-                f"{session.name}-authors{suffix}", mime, on_click="ignore", icon=":material/download:",
-                key=f"authors-download-{suffix}",
+                f"{session.name}-authors{suffix}", mime, key=f"authors-download-{suffix}",
             )  # fmt: skip

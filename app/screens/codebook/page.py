@@ -14,6 +14,7 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
+from app.widgets.common import download
 from app.widgets.label_editor import Fields, label_list
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
@@ -115,9 +116,8 @@ def files(session: ProjectSession, book: Codebook) -> None:
         ("Export YAML", codebooks.to_yaml, ".yaml", "application/yaml"),
         ("Export REFI-QDA", codebooks.to_qdc, ".qdc", "application/xml"),
     ):
-        st.download_button(
-            title, partial(content, book), codebooks.name_of_file(book, suffix), media_type,
-            disabled=not book.labels, on_click="ignore", icon=":material/download:",
+        download(
+            title, partial(content, book), codebooks.name_of_file(book, suffix), media_type, disabled=not book.labels,
             help="Codes for ATLAS.ti, MAXQDA, NVivo and others" if suffix == ".qdc" else None,
         )  # fmt: skip
     bring(session, book)

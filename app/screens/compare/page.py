@@ -12,7 +12,7 @@ from app import context
 from app.screens.compare import sections
 from app.state import state
 from app.widgets import confusion, layout
-from app.widgets.common import literal
+from app.widgets.common import download, literal
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
@@ -116,28 +116,17 @@ def _downloads(
     session: ProjectSession, ids: Sequence[str], reference: Reference, found: Comparison, margin: float | None
 ) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", width="content"):
-        st.download_button(
-            "JSON",
-            lambda: json.dumps(
-                compare.comparison_report(session, ids, reference, margin), indent=2, ensure_ascii=False
-            ),
-            f"{session.name}-{'-'.join(ids)}.json",
-            "application/json",
-            on_click="ignore",
-            type="tertiary",
-            icon=":material/download:",
-            key="compare-json",
-        )
-        st.download_button(
-            "CSV",
-            lambda: csv_text.to_csv(sections.rows(found)),
-            f"{session.name}-{'-'.join(ids)}.csv",
-            "text/csv",
-            on_click="ignore",
-            type="tertiary",
-            icon=":material/download:",
-            key="compare-csv",
-        )
+        name = f"{session.name}-{'-'.join(ids)}"
+
+        def report() -> str:
+            found = compare.comparison_report(session, ids, reference, margin)
+            return json.dumps(found, indent=2, ensure_ascii=False)
+
+        def table() -> str:
+            return csv_text.to_csv(sections.rows(found))
+
+        download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
+        download("CSV", table, f"{name}.csv", "text/csv", type="tertiary", key="compare-csv")
 
 
 def _select_pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison) -> Pair:

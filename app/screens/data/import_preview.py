@@ -17,6 +17,7 @@ from app.screens.data.overview import distribution_charts, document_table, profi
 from app.state import DataState, bound, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
+from app.widgets.common import download, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -124,14 +125,8 @@ class ImportPage:
         with panel(title, table.format, key="account") as right:
             if preview is not None and (rejected := preview.built.rejected):
                 with right:
-                    st.download_button(
-                        "Download rejected rows",
-                        partial(importing.rejected_csv, rejected),
-                        "rejected.csv",
-                        "text/csv",
-                        on_click="ignore",
-                        icon=":material/download:",
-                    )
+                    content = partial(importing.rejected_csv, rejected)
+                    download("Download rejected rows", content, "rejected.csv", "text/csv")
                 lines = "".join(f"<span>{escape(str(row))}</span>" for row in rejected[:4])
                 more = f"<span>and {len(rejected) - 4:,} more</span>" if len(rejected) > 4 else ""
                 st.html(f'<div class="moot-rows">{lines}{more}</div>')
@@ -193,10 +188,7 @@ class ImportPage:
 
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(f'<div class="moot-cell">{escape(title)}</div>', width="stretch")
-                st.segmented_control(
-                    title, list(options), format_func=options.__getitem__, required=True, label_visibility="collapsed",
-                    **bound(f"rows-{part}", getattr(self.draft, part), change),
-                )  # fmt: skip
+                segments(title, options, **bound(f"rows-{part}", getattr(self.draft, part), change))
 
         if duplicates:
             choice("duplicates", f"Duplicate texts: {duplicates:,}", {"keep": "Keep all", "first": "Keep the first"})
@@ -237,10 +229,8 @@ class ImportPage:
         options = list(DESTINATIONS) if session is not None and count else ["add", "new"] if session else ["new"]
         caption = f"{session.name} has {format_count(count, 'document')}" if session is not None else ""
         with panel("Destination", caption, key="where"):
-            st.segmented_control(
-                "Destination", options, format_func=DESTINATIONS.__getitem__, required=True,
-                label_visibility="collapsed", **bound("data-destination", self.draft.destination, change),
-            )  # fmt: skip
+            titles = {option: DESTINATIONS[option] for option in options}
+            segments("Destination", titles, **bound("data-destination", self.draft.destination, change))
             if self.draft.destination == "new":
                 if not state.data.new_project:
                     state.data.new_project = projects.free_name(self.draft.files[0][0])

@@ -14,6 +14,7 @@ from app.state import DataState, reset_widgets, state
 from app.widgets import charts, confusion, palette
 from app.widgets.alerts import notice
 from app.widgets.charts import ROW, Spec, cached, draw, inline_data, scale_beside_text, styled, text_width
+from app.widgets.common import download
 from app.widgets.document_drawer import document_drawer
 from app.widgets.labels import colour
 from app.widgets.layout import panel
@@ -173,15 +174,9 @@ def _imports(session: ProjectSession, imports: Sequence[ImportSummary]) -> None:
                     width="stretch",
                 )
                 if one.rejected:
-                    st.download_button(
-                        "Rejected rows",
-                        partial(service.rejected_rows_csv, session, one.id),
-                        f"rejected-{one.id}.csv",
-                        "text/csv",
-                        key=f"data-rejected-{one.id}",
-                        on_click="ignore",
-                        icon=":material/download:",
-                    )
+                    content = partial(service.rejected_rows_csv, session, one.id)
+                    key = f"data-rejected-{one.id}"
+                    download("Rejected rows", content, f"rejected-{one.id}.csv", "text/csv", key=key)
 
 
 # -- charts and tables that the preview of an import shares

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import facts
+from app.widgets.common import facts, segments
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
@@ -44,15 +44,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         "Alternative annotator test", "can the model replace human annotators?", key="models-alt-test"
     )
     with right, test_panel:
-        chosen = st.segmented_control(
-            "people",
-            list(PEOPLE),
-            default="trained",
-            format_func=PEOPLE.__getitem__,
-            required=True,
-            label_visibility="collapsed",
-            key="models-people-kind",
-        )
+        chosen = segments("people", PEOPLE, default="trained", key="models-people-kind")
         test = alt_test.may_replace(session, run, EPSILONS[chosen])
         _alternative_test(test, coverage.describe(alt_test.counted_by(session, run)))
     with right:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 import streamlit as st
 
 from app.pages import open_page
 from app.state import state
 from app.widgets import charts, confusion, layout
-from app.widgets.common import facts, literal
+from app.widgets.common import facts, literal, segments
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.formatting import format_count
@@ -42,14 +40,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         with head:
             only = ALL
             if found.iterations > 1:
-                only = st.segmented_control(
-                    "filter",
-                    [ALL, CONSISTENT],
-                    default=ALL,
-                    required=True,
-                    label_visibility="collapsed",
-                    key="errors-only",
-                )
+                only = segments("filter", [ALL, CONSISTENT], default=ALL, key="errors-only")
             if st.button("Edit the definition", key="errors-define", icon=":material/edit:", type="tertiary"):
                 state.codebook.select_label(chosen)
                 open_page("codebook")
@@ -73,9 +64,8 @@ def _line(row: Mistake) -> dict[str, str]:
     return {"id": row.document_id, "excerpt": " ".join(words)}
 
 
-def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side | None, str]:
+def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
-    side: Side | None = None
     word = ""
     on = coverage.describe(result.counted, reference)
     left, right = st.columns([1.2, 1], gap="small")
@@ -87,18 +77,12 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
     ):
         sides = SIDES[kind]
         counts = {one.side: one for one in result.sides}
-        chosen = st.segmented_control(
+        side = segments(
             "side",
-            list(sides),
-            default="false_negative"
-            if counts["false_negative"].wrong >= counts["false_positive"].wrong
-            else "false_positive",
-            format_func=lambda name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}",
-            required=True,
-            label_visibility="collapsed",
+            {name: f"{NAMES[kind == 'rating'][name]} {counts[name].wrong:,}" for name in sides},
+            default=max(sides, key=lambda name: counts[name].wrong),
             key="errors-side",
         )
-        side = cast(Side, chosen)
         found = counts[side]
         st.caption(f"{sides[side].capitalize()}." + _again(result, found.consistent))
         if found.cues:

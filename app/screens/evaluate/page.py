@@ -18,6 +18,7 @@ from app.screens.evaluate import (
 )
 from app.state import EvaluateState, with_default
 from app.widgets import confusion_drilldown, debate_flow, layout
+from app.widgets.common import segments
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty, empty_page
 from app.widgets.metrics import Metric, MetricNote, agreement, metric_strip, score_metric, score_tables
@@ -66,15 +67,8 @@ def main() -> None:
     if not found.n:
         _no_scored_documents(found)
         return
-    tab = st.segmented_control(
-        "analysis",
-        list(EvaluateState.TABS),
-        format_func=EvaluateState.TABS.__getitem__,
-        required=True,
-        label_visibility="collapsed",
-        key=with_default(EvaluateState.tab.key, "scores"),
-        persist_state="session",
-    )
+    key = with_default(EvaluateState.tab.key, "scores")
+    tab = segments("analysis", EvaluateState.TABS, key=key, persist_state="session")
     layout.write_url(tab=tab)
     match tab:
         case "debate":

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.widgets import layout, palette
 from app.widgets.charts import Spec, cached, draw, inline_data, scale_beside_text, styled, text_layer, text_width
+from app.widgets.common import segments
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.formatting import format_interval, format_number
@@ -29,15 +30,8 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         return
     with layout.panel("Groups before and after their debate", "95% intervals over documents", key="styles") as head:
         with head:
-            measure = st.segmented_control(
-                "measure",
-                list(MEASURES),
-                default="spearman",
-                format_func=NAMES.__getitem__,
-                required=True,
-                label_visibility="collapsed",
-                key="styles-measure",
-            )
+            titles = {measure: NAMES[measure] for measure in MEASURES}
+            measure = segments("measure", titles, default="spearman", key="styles-measure")
         chosen = pick(run.settings.codebook, key="styles-dimension")
         result = panel_ablation.styles(session, run, chosen, reference)
         if result is None:

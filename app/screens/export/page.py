@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import context
 from app.widgets import layout
-from app.widgets.common import facts
+from app.widgets.common import download, facts
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import run_date, run_picker
 from core.formatting import format_count, join_names
@@ -103,27 +103,15 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
     with layout.panel("Preview", name, key="export-preview") as head:
         with head:
             if export.has_guide(chosen):
-                st.download_button(
-                    "README",
-                    lambda: export.guide(session, run.run_id, chosen, others=others),
-                    f"{name.rpartition('.')[0]}.README.md",
-                    "text/markdown",
-                    on_click="ignore",
-                    type="tertiary",
-                    icon=":material/description:",
-                    help="Origin of the labels, and the meaning of each column",
-                    key="export-guide",
-                )
-            st.download_button(
-                "Download",
-                lambda: export.export_bytes(session, run.run_id, chosen, others=others),
-                name,
-                export.media_type(chosen),
-                on_click="ignore",
-                type="primary",
-                icon=":material/download:",
-                key="export-download",
-            )
+                download(
+                    "README", lambda: export.guide(session, run.run_id, chosen, others=others),
+                    f"{name.rpartition('.')[0]}.README.md", "text/markdown", type="tertiary", icon="description",
+                    help="Origin of the labels, and the meaning of each column", key="export-guide",
+                )  # fmt: skip
+            download(
+                "Download", lambda: export.export_bytes(session, run.run_id, chosen, others=others), name,
+                export.media_type(chosen), type="primary", key="export-download",
+            )  # fmt: skip
         shown = export.preview(session, run.run_id, chosen, others=others)
         if shown.columns:
             plain = (str, int, float, type(None))
@@ -145,15 +133,10 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
 def _bundle(session: ProjectSession) -> None:
     with layout.panel("Project bundle", key="export-bundle") as head:
         with head:
-            st.download_button(
-                "Download bundle",
-                lambda: bundle.bundle_bytes(session),
-                f"{session.name}{bundle.SUFFIX}",
-                "application/zip",
-                on_click="ignore",
-                icon=":material/archive:",
-                key="export-bundle-download",
-            )
+            download(
+                "Download bundle", lambda: bundle.bundle_bytes(session), f"{session.name}{bundle.SUFFIX}",
+                "application/zip", icon="archive", key="export-bundle-download",
+            )  # fmt: skip
         st.caption(
             "One zip with data, codebook, prompts, settings, all turns and reviews, and the debates as web pages. Open "
             "it on Home to create a project from it. It contains no API keys."

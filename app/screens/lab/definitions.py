@@ -11,7 +11,7 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import changes, pieces
-from app.widgets.common import heading, literal, saved
+from app.widgets.common import heading, literal, saved, segments
 from app.widgets.label_editor import Fields
 from app.widgets.labels import swatch_html
 from app.widgets.layout import panel
@@ -42,10 +42,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
     subtitle = f"{version} against the draft, {format_count(now.count, 'change')}" if now.dirty else version
     with panel("Definitions", subtitle, key="lab-definitions") as head:
         with head:
-            view = st.segmented_control(
-                "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
-                key=with_default(LabState.definitions_view.key, "edit"),
-            )  # fmt: skip
+            view = segments("View", VIEWS, key=with_default(LabState.definitions_view.key, "edit"))
         if view == "diff":
             changes(now.changes)
         elif view == "suggestions":

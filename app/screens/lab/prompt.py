@@ -10,7 +10,7 @@ import streamlit as st
 from app.screens.lab import components
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.common import saved
+from app.widgets.common import download, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import prompt_preview
 from core.documents import Document
@@ -34,10 +34,7 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
     subtitle = f"{now.base.label} against the draft, +{added} −{removed} lines" if now.changed else now.base.label
     with panel(f"{slot.title} prompt" if slot.parts else slot.title, subtitle, key="lab-prompt") as head:
         with head:
-            view = st.segmented_control(
-                "View", list(VIEWS), format_func=VIEWS.__getitem__, label_visibility="collapsed", required=True,
-                key=with_default(LabState.prompt_view.key, "edit"),
-            )  # fmt: skip
+            view = segments("View", VIEWS, key=with_default(LabState.prompt_view.key, "edit"))
         match view:
             case "diff":
                 _difference(session, plan, now)
@@ -134,10 +131,7 @@ def _problems(now: TemplateStatus) -> None:
 
 
 def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
-    st.download_button(
-        "Export", now.text, prompt_templates.template_file_name(now.base), "text/markdown", on_click="ignore",
-        icon=":material/download:",
-    )  # fmt: skip
+    download("Export", now.text, prompt_templates.template_file_name(now.base), "text/markdown")
     upload = st.file_uploader("Import", type=["md", "txt", "j2"], key=f"lab-file-{state.lab.editor_version}")
     if upload is not None:
         with error_boxes():

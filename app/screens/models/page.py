@@ -9,7 +9,7 @@ import streamlit as st
 from app import context
 from app.screens.models import connections, role_models
 from app.state import bound, state
-from app.widgets.common import heading, line, saved
+from app.widgets.common import heading, line, saved, segments
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models
@@ -45,9 +45,8 @@ def main() -> None:
     with st.container(border=True, key="model-per-role"):
         with st.container(horizontal=True, vertical_alignment="center"):
             heading("Model per role")
-            st.segmented_control(
-                "Protocol", list(protocols.PROTOCOLS), format_func=lambda name: protocols.find(name).title,
-                required=True, label_visibility="collapsed", width="content",
+            segments(
+                "Protocol", {name: protocols.find(name).title for name in protocols.PROTOCOLS}, width="content",
                 **bound("models-protocol", plan.protocol, lambda name: save(replace(plan, protocol=name, params={}))),
             )  # fmt: skip
         line(spec.summary, "q")

@@ -10,7 +10,7 @@ import streamlit as st
 from app import context
 from app.screens.paper import regression
 from app.widgets import layout
-from app.widgets.common import literal
+from app.widgets.common import download, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_picker
 from core.services import paper
@@ -51,18 +51,13 @@ def main() -> None:
 
 def _downloads(session: ProjectSession, run_id: str, found: Paper) -> None:
     for form, title in _FORMS.items():
-        st.download_button(
-            title, partial(paper.write, found, form), f"{run_id}-paper{SUFFIXES[form]}", _MEDIA[form],
-            on_click="ignore", icon=":material/download:", key=f"paper-{form}",
-        )  # fmt: skip
-    st.download_button(
-        "BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", on_click="ignore", icon=":material/download:",
-        key="paper-bibtex",
-    )  # fmt: skip
-    st.download_button(
+        content, name = partial(paper.write, found, form), f"{run_id}-paper{SUFFIXES[form]}"
+        download(title, content, name, _MEDIA[form], key=f"paper-{form}")
+    download("BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", key="paper-bibtex")
+    download(
         "Design file", lambda: paper.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
-        on_click="ignore", icon=":material/download:", key="paper-design",
         help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
+        key="paper-design",
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import when
-from app.widgets.common import literal, saved
+from app.widgets.common import download, literal, saved
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote
 from core.errors import MootError
@@ -80,10 +80,7 @@ def _top(session: ProjectSession, status: PersonaStatus) -> None:
         if status.dirty:
             saved(state.codebook.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
-            st.download_button(
-                "Export YAML", personas.to_yaml(status.personas), "personas.yaml", "application/yaml",
-                on_click="ignore", icon=":material/download:",
-            )  # fmt: skip
+            download("Export YAML", personas.to_yaml(status.personas), "personas.yaml", "application/yaml")
             _import_file(session)
         if status.dirty:
             st.button("Discard", on_click=personas.discard, args=(session,), help="Restore the saved version")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import highlighted_text, layout
-from app.widgets.common import literal
+from app.widgets.common import literal, segments
 from app.widgets.empty_state import empty
 from core.codebook import Codebook
 from core.errors import MootError
@@ -40,9 +40,7 @@ def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     codebook = run.settings.codebook
     _numbers(found, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        show = st.segmented_control(
-            "Show", ("Open", "Resolved"), default="Open", label_visibility="collapsed", key=SHOW, required=True
-        )
+        show = segments("Show", ("Open", "Resolved"), default="Open", key=SHOW)
         left = f"{len(found.open):,} of {len(found.disagreements):,} disagreements open"
         st.html(f'<div class="moot-legend"><span>{left}</span></div>')
     disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)

@@ -13,6 +13,7 @@ from app.components import component
 from app.screens.review import agreement, grid, progress, settings
 from app.state import ReviewState, reset_widgets, state, with_default
 from app.widgets import layout
+from app.widgets.common import segments
 from app.widgets.empty_state import empty_page
 from app.widgets.live_board import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run
@@ -56,14 +57,7 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
     with layout.header("Review", key="review-head"):
-        st.segmented_control(
-            "View",
-            ReviewState.VIEWS,
-            label_visibility="collapsed",
-            key=with_default(ReviewState.view.key, view),
-            required=True,
-            persist_state="session",
-        )
+        segments("View", ReviewState.VIEWS, key=with_default(ReviewState.view.key, view), persist_state="session")
         run_picker(runs, key="review-run")
         settings.popover(session, run)
     layout.write_url(view=view)

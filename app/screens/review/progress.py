@@ -12,6 +12,7 @@ from app.screens.review import codebook_examples
 from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
 from app.widgets.alerts import error_box
+from app.widgets.common import download
 from app.widgets.lessons import accepted_lessons
 from core.errors import MootError
 from core.runs import RunRow
@@ -173,15 +174,11 @@ def _classifier_buttons(session: ProjectSession) -> None:
             made = classifier.annotate(session)
             state.select_run(made.run_id)
             open_page("run")
-        st.download_button(
+        download(
             "Classifier file", lambda: classifier.body(session), f"{session.name}-classifier{classifier.SUFFIX}",
-            on_click="ignore",
-            type="tertiary", icon=":material/download:", key="classifier-file",
-            help="A skops file: contains no code and no pickle",
+            type="tertiary", key="classifier-file", help="A skops file: contains no code and no pickle",
         )  # fmt: skip
-        st.download_button(
+        download(
             "Model card", lambda: classifier.card(session), f"{session.name}-classifier.md", "text/markdown",
-            on_click="ignore",
-            type="tertiary", icon=":material/description:", key="classifier-card",
-            help="Training data and performance",
+            type="tertiary", icon="description", key="classifier-card", help="Training data and performance",
         )  # fmt: skip

@@ -13,7 +13,7 @@ import streamlit as st
 from app.pages import open_page, page_link
 from app.state import bound, state
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice, raw_text
-from app.widgets.common import heading, line
+from app.widgets.common import download, heading, line
 from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
 from core import resources
@@ -459,10 +459,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     if not plan.params.get(custom.SCRIPT):
         line("Defines roles, prompts, speaking order, shared context and the deciding role.", "q")
     example = resources.folder("sample_data") / "protocols" / "second_reading.yaml"
-    st.download_button(
-        "Download an example", example.read_bytes(), file_name=example.name, mime="application/yaml",
-        on_click="ignore", type="tertiary", icon=":material/download:",
-    )  # fmt: skip
+    download("Download an example", example.read_bytes(), example.name, "application/yaml", type="tertiary")
 
 
 # -- estimate and prompts

@@ -14,7 +14,7 @@ from app.screens.runs import table
 from app.state import RunsState, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
-from app.widgets.common import facts, line
+from app.widgets.common import facts, line, segments
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_date
 from core.annotations import Reference
@@ -82,11 +82,8 @@ def _table(session: ProjectSession, rows: Sequence[LeaderboardRow]) -> list[Lead
                 "Filter", placeholder="Filter by name, tag or setting", label_visibility="collapsed",
                 key=RunsState.filter.key, width=240,
             )  # fmt: skip
-            extent = st.segmented_control(
-                "Settings", ["differences", "all"], default="differences", required=True,
-                format_func={"differences": "Only differences", "all": "All settings"}.__getitem__,
-                label_visibility="collapsed", key=RunsState.extent.key,
-            )  # fmt: skip
+            extents = {"differences": "Only differences", "all": "All settings"}
+            extent = segments("Settings", extents, default="differences", key=RunsState.extent.key)
             with st.popover("Columns", icon=":material/view_column:"):
                 figures = st.pills(
                     "Figures", list(table.FIGURES), selection_mode="multi", default=usual,
