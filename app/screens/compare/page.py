@@ -11,9 +11,10 @@ import streamlit as st
 from app import context
 from app.screens.compare import sections
 from app.state import state
-from app.widgets import confusion, layout
+from app.widgets import layout
 from app.widgets.common import download, literal
 from app.widgets.document_drawer import document_drawer
+from app.widgets.document_list import document_list, excerpt
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
@@ -189,11 +190,11 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             st.caption("No document. Choose another outcome above, or click the label again to see all.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
-        confusion.document_list(
+        document_list(
             [
                 {
                     "id": row.document_id,
-                    "excerpt": confusion.excerpt(row.text),
+                    "excerpt": excerpt(row.text),
                     "corrected": list(row.corrected),
                     "regressed": list(row.regressed),
                 }

@@ -11,11 +11,12 @@ from typing import Any
 import streamlit as st
 
 from app.state import DataState, reset_widgets, state
-from app.widgets import charts, confusion, palette
+from app.widgets import charts, palette
 from app.widgets.alerts import notice
 from app.widgets.charts import ROW, Spec, cached, draw, inline_data, scale_beside_text, styled, text_width
 from app.widgets.common import download
 from app.widgets.document_drawer import document_drawer
+from app.widgets.document_list import document_list, excerpt
 from app.widgets.labels import colour
 from app.widgets.layout import panel
 from core.codebook import Codebook
@@ -98,11 +99,11 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         st.html('<div class="moot-line q">No document matches the search.</div>')
         return
     words = f"“{search}”" if search else "all documents"
-    confusion.document_list(
+    document_list(
         [
             {
                 "id": document.id,
-                "excerpt": confusion.excerpt(document.text),
+                "excerpt": excerpt(document.text),
                 "note": ", ".join(format_gold(document, codebook)),
             }
             for document in documents

@@ -6,8 +6,9 @@ import streamlit as st
 
 from app.pages import open_page
 from app.state import state
-from app.widgets import charts, confusion, layout
+from app.widgets import charts, layout
 from app.widgets.common import facts, literal, segments
+from app.widgets.document_list import document_list, excerpt
 from app.widgets.labels import pick
 from core.annotations import Reference
 from core.formatting import format_count
@@ -51,7 +52,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             st.caption(f"No such errors on {literal(labels[chosen])}.")
             return
         more = f", the first {SHOWN} shown" if total > SHOWN else ""
-        confusion.document_list(
+        document_list(
             [_line(row) for row in rows],
             title=labels[chosen],
             note=f"{format_count(total, 'document')}, most frequent errors first{more}",
@@ -60,7 +61,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 
 def _line(row: Mistake) -> dict[str, str]:
-    words = [*(f"[{tag}]" for tag in row.tags), confusion.excerpt(row.text)]
+    words = [*(f"[{tag}]" for tag in row.tags), excerpt(row.text)]
     return {"id": row.document_id, "excerpt": " ".join(words)}
 
 

@@ -9,7 +9,9 @@ import streamlit as st
 from app import context
 from app.screens.evaluate import (
     annotators,
+    confusion,
     debate_effect,
+    debate_flow,
     error_analysis,
     panel_ablation,
     ratings,
@@ -17,7 +19,7 @@ from app.screens.evaluate import (
     stability,
 )
 from app.state import EvaluateState, with_default
-from app.widgets import confusion_drilldown, debate_flow, layout
+from app.widgets import layout
 from app.widgets.common import segments
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty, empty_page
@@ -186,7 +188,7 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
             _flow(session, found, debate)
     agreement(found.scores, reference_names(reference).noun, on, key="evaluate-agreement")
     score_tables(found.scores, key="evaluate-tables")
-    confusion_drilldown.confusion_panel(session, found, debate)
+    confusion.confusion_panel(session, found, debate)
 
 
 def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:

@@ -1,11 +1,15 @@
-"""Confusion matrices and the documents of the selected cell."""
+"""Confusion matrices with selectable cells, and the documents of the selected cell."""
 
 from __future__ import annotations
 
 import streamlit as st
 
+from app.components import component
+from app.screens.evaluate import debate_flow
 from app.state import state
-from app.widgets import charts, confusion, debate_flow, layout
+from app.widgets import charts, layout
+from app.widgets.document_list import document_list, excerpt
+from app.widgets.live_board import label_data
 from core.formatting import format_count
 from core.services.evaluation import coverage, scores
 from core.services.evaluation.debate_effect import DebateEffect, noun
@@ -13,6 +17,7 @@ from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport
 from core.services.session import ProjectSession
 
+_CONFUSION_MATRIX = component("confusion_matrix")
 SHOWN = 50  # number of documents of a cell on one page
 
 
@@ -31,14 +36,7 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
         if codebook.kind == "choice":
             _choice_matrix(found, reference)
         else:
-            confusion.confusion_matrices(
-                found.scores.counts,
-                codebook,
-                reference=reference,
-                selected=state.evaluate.cell,
-                key="evaluate-cells",
-                on_cell=_cell_clicked,
-            )
+            _label_matrices(found, reference)
         left, right = st.columns([1, 1.15], gap="medium") if debate.flip_table is not None else (None, st.container())
         if left is not None and debate.flip_table is not None:
             with left:
@@ -47,6 +45,20 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
                 )
         with right:
             _cases(session, found, debate)
+
+
+def _label_matrices(found: EvaluationReport, reference: str) -> None:
+    """Draw a 2x2 matrix for each label. A click selects a cell."""
+    labels = []
+    for label in label_data(found.run.settings.codebook):
+        counts = found.scores.counts[label["name"]]
+        note = f"F1 {counts.f1:.3f}" if counts.f1 is not None else "none present"
+        labels.append({**label, "note": note, **{cell: getattr(counts, cell) for cell in scores.CELLS}})
+    _CONFUSION_MATRIX(
+        key="evaluate-cells",
+        data={"labels": labels, "reference": reference, "annotator": "verdict", "selected": state.evaluate.cell},
+        on_cell_change=_cell_clicked,
+    )
 
 
 def _cell_clicked() -> None:
@@ -106,15 +118,15 @@ def _cases(session: ProjectSession, found: EvaluationReport, debate: DebateEffec
         head = said_true if said_true == said else f"{said_true} as {said}"
     else:
         total = getattr(found.scores.counts[label.name], cell[1])
-        said_true, said = confusion.WORDS[cell[1]]
+        said_true, said = ("present" if value else "absent" for value in scores.CELLS[cell[1]])
         head = f"{label.name}, {cell[1].upper()}"
     pages = max(1, -(-total // SHOWN))
     number = st.pagination(pages, key="evaluate-case-page") if pages > 1 else 1
     rows = scores.cell_documents(
         session, found.run, *cell, reference=found.reference, offset=(number - 1) * SHOWN, limit=SHOWN
     )
-    confusion.document_list(
-        [{"id": row.document_id, "excerpt": confusion.excerpt(row.text), "role": row.error_by} for row in rows],
+    document_list(
+        [{"id": row.document_id, "excerpt": excerpt(row.text), "role": row.error_by} for row in rows],
         title=head,
         note=f"{format_count(total, 'document')} where {says} {said_true} and the verdict says {said}",
         heading="error introduced by" if any(row.error_by for row in rows) else "",
