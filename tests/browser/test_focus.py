@@ -126,10 +126,15 @@ window.fetch = async (address, options) => {
   if (String(options?.body).includes('"query":"document"')) await new Promise((resolve) => setTimeout(resolve, 400));
   return send(address, options);
 };"""
-SUBMITTED = """async () => {
-  const body = JSON.stringify({run: "r0001", actor: "", query: "progress"});
-  return (await (await fetch("/moot/review", {method: "POST", body})).json()).submitted === %d;
+SUBMITTED = """async (wanted) => {
+  for (let attempt = 0; ; attempt++) {
+    const body = JSON.stringify({run: "r0001", actor: "", query: "progress"});
+    const {submitted} = await (await fetch("/moot/review", {method: "POST", body})).json();
+    if (submitted === wanted || attempt > 300) return submitted;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
 }"""
+"""Wait until so many documents are submitted. ``wait_for_function`` does not await the promise of its function."""
 
 
 def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(browser: Browser, tmp_path: Path) -> None:
@@ -154,7 +159,7 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(browser: Br
         page.keyboard.type("1\n" * 12)
         page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
         page.locator(".document-list").wait_for()
-        page.wait_for_function(SUBMITTED % 24)
+        assert page.evaluate(SUBMITTED, 24) == 24
         with page.expect_event("close"):  # no key waits
             page.close(run_before_unload=True)
         context.close()
