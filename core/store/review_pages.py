@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
-from core.store.connection import Connection, Reader
+from core.store.connection import Reader
 from core.store.conversion import clean, dump
-from core.store.document_records import DocumentRecord, DocumentRecords
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
 from core.store.reviews import PENDING, ReviewStatus
 from core.store.sampling_frames import SamplingFrame
@@ -160,27 +159,6 @@ class Lines:
 
 
 @dataclass(frozen=True, slots=True)
-class PageRow:
-    """One line of the grid with the full document record."""
-
-    record: DocumentRecord
-    line: Line
-
-    @property
-    def reasons(self) -> tuple[Reason, ...]:
-        """Reasons for review."""
-        return self.line.reasons
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """Rows of one page, and the number of rows on all pages."""
-
-    rows: tuple[PageRow, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
 class Progress:
     """A reviewer's progress with a run.
 
@@ -197,10 +175,6 @@ class Progress:
 
 class ReviewPages(Reader):
     """Reader of pages of documents to review, for any thread. Call ``store.review_reasons.refresh`` first."""
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__(connection)
-        self._records = DocumentRecords(connection)
 
     def lines(
         self,
@@ -223,22 +197,6 @@ class ReviewPages(Reader):
         if not rows and offset:
             return Lines((), self.lines(view, limit=1, search=search, filter=filter).total)
         return Lines(tuple(_line(row) for row in rows), rows[0][-1] if rows else 0)
-
-    def review(
-        self,
-        view: Viewpoint,
-        *,
-        offset: int = 0,
-        limit: int = 50,
-        search: str | None = None,
-        filter: Filter | None = None,
-        sort: Sort | Literal["given"] = "position",
-    ) -> Page:
-        """Return ``lines`` with the record of each document."""
-        found = self.lines(view, offset=offset, limit=limit, search=search, filter=filter, sort=sort)
-        by_id = {line.document_id: line for line in found.rows}
-        records = self._records.load(view.run_id, list(by_id), actor=view.actor)
-        return Page(tuple(PageRow(record, by_id[record.document.id]) for record in records), found.total)
 
     def draws(
         self, view: Viewpoint, frame: SamplingFrame, *, seed: str, offset: int, limit: int

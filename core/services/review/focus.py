@@ -54,10 +54,11 @@ def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Json:
 def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json | None:
     """Return one document with everything needed to decide it; None if the run does not have it."""
     view = queue.viewpoint(session, run, actor)
-    found = next(iter(session.store.review_pages.review(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
-    if found is None:
+    line = next(iter(session.store.review_pages.lines(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
+    record = review.load_record(session, run, document_id, actor=actor) if line is not None else None
+    if line is None or record is None:
         return None
-    record, codebook = found.record, run.settings.codebook
+    codebook = run.settings.codebook
     quiet = hidden(session, run, record, actor)
     own = record.reviews
     visible = actor if record.second_reading else None
@@ -91,7 +92,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "roles": {role: dict(values) for role, values in record.roles.items()},
         "evidence": [{**asdict(quote), "role": role} for role, quote in review.quotes_by_role(record)],
         "gold": majority_reference(record.document.gold, codebook.items),
-        "reasons": _badges(found.line),
+        "reasons": _badges(line),
         "error": record.error.message if record.error else "",
     }
 

@@ -15,7 +15,8 @@ from core.services.review import plan, sampling_frames
 from core.services.review.review import RESOLVED, STATUSES, Status, role_titles
 from core.services.session import ProjectSession
 from core.stats.sampling import MIN_EVEN, SamplingRecord
-from core.store.review_pages import Filter, Line, PageRow, Progress, Reason, Sort, Viewpoint
+from core.store.document_records import DocumentRecord
+from core.store.review_pages import Filter, Line, Progress, Reason, Sort, Viewpoint
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
@@ -164,7 +165,7 @@ def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) ->
     return Viewpoint(run.run_id, actor, staleness.outdated(session))
 
 
-def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str) -> QueuePage:
+def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str | None) -> QueuePage:
     """Return ``wanted.size`` lines from ``wanted.number`` on for a reviewer.
 
     The queue order holds the documents that wait for the reviewer as they are drawn: those that are likely to be wrong
@@ -189,25 +190,22 @@ def review_page(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, ac
 
     With ``actor`` values and statuses are that reviewer's own.
     """
-    view = viewpoint(session, run, actor)
-    number = max(1, wanted.number)
-    rows, total = _rows(session, run, view, wanted)
-    pages = max(1, -(-total // wanted.size))
-    if number > pages:
-        number = pages
-        rows, total = _rows(session, run, view, replace(wanted, number=number))
-    return ReviewPage(rows, total, number, pages)
+    found = list_queue(session, run, wanted, actor=actor)
+    pages = max(1, -(-found.total // wanted.size))
+    if wanted.number > pages:
+        wanted = replace(wanted, number=pages)
+        found = list_queue(session, run, wanted, actor=actor)
+    rows = tuple(replace(one, draw=found.draws.get(one.document_id)) for one in _rows(session, run, found.lines, actor))
+    return ReviewPage(rows, found.total, max(1, wanted.number), pages)
 
 
 def review_rows(
     session: ProjectSession, run: RunRow, document_ids: Sequence[str], *, actor: str | None = None
 ) -> tuple[ReviewRow, ...]:
     """Return documents as grid rows in the order of the run; documents outside of the run are left out."""
-    view = viewpoint(session, run, actor)
-    found = session.store.review_pages.review(
-        view, limit=len(document_ids), filter=Filter(ids=tuple(document_ids))
-    ).rows
-    return tuple(_row(one, run.settings.codebook, tuple(role_titles(run))) for one in found)
+    view, chosen = viewpoint(session, run, actor), Filter(ids=tuple(document_ids))
+    found = session.store.review_pages.lines(view, limit=len(document_ids), filter=chosen)
+    return _rows(session, run, found.rows, actor)
 
 
 def review_row(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> ReviewRow | None:
@@ -246,23 +244,12 @@ def parse_sampling_record(document_id: str, told: Mapping[str, Any] | None) -> S
     return SamplingRecord(document_id, probability, remaining, frame)
 
 
-def _rows(
-    session: ProjectSession, run: RunRow, view: Viewpoint, wanted: QueueFilter
-) -> tuple[tuple[ReviewRow, ...], int]:
+def _rows(session: ProjectSession, run: RunRow, lines: Sequence[Line], actor: str | None) -> tuple[ReviewRow, ...]:
+    """Return lines as grid rows, with the values that the reviewer sees."""
+    by_id = {line.document_id: line for line in lines}
+    records = session.store.document_records.load(run.run_id, list(by_id), actor=actor)
     codebook, speakers = run.settings.codebook, tuple(role_titles(run))
-    offset = (max(1, wanted.number) - 1) * wanted.size
-    if wanted.sort == "queue" and not wanted.narrowed:
-        draws, total = _sample_queue(session, run, view, offset, wanted.size)
-        ids = Filter(ids=tuple(draw.document_id for draw in draws))
-        found = session.store.review_pages.review(view, filter=ids, sort="given", limit=wanted.size).rows
-        drawn = {draw.document_id: draw for draw in draws}
-        rows = (_row(one, codebook, speakers) for one in found)
-        return tuple(replace(one, draw=drawn[one.document_id]) for one in rows), total
-    page = session.store.review_pages.review(
-        view, offset=offset, limit=wanted.size, search=wanted.search.strip() or None,
-        filter=_filter(codebook, wanted), sort=_sort(wanted),
-    )  # fmt: skip
-    return tuple(_row(one, codebook, speakers) for one in page.rows), page.total
+    return tuple(_row(record, by_id[record.document.id], codebook, speakers) for record in records)
 
 
 def _sample_queue(
@@ -292,8 +279,7 @@ def _sort(wanted: QueueFilter) -> Sort:
     return "reasons" if wanted.sort == "queue" else wanted.sort
 
 
-def _row(found: PageRow, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
-    record, line = found.record, found.line
+def _row(record: DocumentRecord, line: Line, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:
     reasons = () if record.second_reading else line.reasons
     lists = {role: record.roles.get(role) for role in speakers}
     heard = [says for says in lists.values() if says is not None]

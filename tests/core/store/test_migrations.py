@@ -27,7 +27,7 @@ def test_oldest_file_is_migrated_and_keeps_its_data(path):
         assert _version(connection) == 1
     with Project.open(path) as project:
         assert project.store.settings.get("pace") == 3
-        assert project.store.review_pages.review(Viewpoint(None)).total == 0
+        assert project.store.review_pages.lines(Viewpoint(None)).total == 0
     with duckdb.connect(str(path)) as connection:
         assert _version(connection) == migrations.newest()
 

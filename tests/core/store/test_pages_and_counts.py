@@ -104,14 +104,15 @@ def reasons_of(record):
 
 def test_reasons_agree_with_reasons_in_python(world):
     project, run_id, _, records = world
-    page = project.store.review_pages.review(Viewpoint(run_id), limit=1000)
+    page = project.store.review_pages.lines(Viewpoint(run_id), limit=1000)
     assert page.total == len(records)
-    assert [row.record for row in page.rows] == list(records.values())
-    for row in page.rows:
-        quotes = [quote for own in row.record.evidence.values() for quote in own]
-        assert row.reasons == reasons_of(row.record)
-        assert (row.line.quotes, row.line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
-    counted = Counter(reason for row in page.rows for reason in row.reasons)
+    assert project.store.document_records.load(run_id, ids_of(page)) == list(records.values())
+    for line in page.rows:
+        record = records[line.document_id]
+        quotes = [quote for own in record.evidence.values() for quote in own]
+        assert line.reasons == reasons_of(record)
+        assert (line.quotes, line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
+    counted = Counter(reason for line in page.rows for reason in line.reasons)
     assert project.store.review_pages.reason_counts(Viewpoint(run_id)) == {
         reason: counted[reason] for reason in REASONS
     }
@@ -122,7 +123,7 @@ def select_ids(records, test):
 
 
 def ids_of(page):
-    return [row.record.document.id for row in page.rows]
+    return [line.document_id for line in page.rows]
 
 
 def test_filters_agree_with_filters_in_python(world):
@@ -143,9 +144,9 @@ def test_filters_agree_with_filters_in_python(world):
     ]
     for filter, test in cases:
         expected = select_ids(records, test)
-        page = project.store.review_pages.review(Viewpoint(run_id), filter=filter, limit=1000)
+        page = project.store.review_pages.lines(Viewpoint(run_id), filter=filter, limit=1000)
         assert (ids_of(page), page.total) == (expected, len(expected))
-    found = project.store.review_pages.review(Viewpoint(run_id), search="NUMBER 1", limit=1000)
+    found = project.store.review_pages.lines(Viewpoint(run_id), search="NUMBER 1", limit=1000)
     assert ids_of(found) == select_ids(records, lambda d: "number 1" in d.document.text)
 
 
@@ -153,9 +154,9 @@ def test_pages_are_slices_of_all_documents(world):
     project, run_id, _, records = world
     ids = list(records)
     for offset in (0, 10, 35):
-        page = project.store.review_pages.review(Viewpoint(run_id), offset=offset, limit=10)
+        page = project.store.review_pages.lines(Viewpoint(run_id), offset=offset, limit=10)
         assert (ids_of(page), page.total) == (ids[offset : offset + 10], len(ids))
-    past = project.store.review_pages.review(Viewpoint(run_id), offset=1000)
+    past = project.store.review_pages.lines(Viewpoint(run_id), offset=1000)
     assert (past.rows, past.total) == ((), len(ids))
 
 
@@ -163,23 +164,25 @@ def test_orders_agree_with_sorting_in_python(world):
     project, run_id, _, records = world
     urgency = {id: sum(_WEIGHTS[reason] for reason in reasons_of(records[id])) for id in records}
     by_reasons = sorted(records, key=lambda id: -urgency[id])
-    assert ids_of(project.store.review_pages.review(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
-    assert ids_of(project.store.review_pages.review(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
+    assert ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="reasons", limit=1000)) == by_reasons
+    assert ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="words", limit=1000)) == list(records)
     touched = [event.document_id for event in project.store.events.all(kinds=["review_status"])]
-    first = ids_of(project.store.review_pages.review(Viewpoint(run_id), sort="reviewed", limit=1))[0]
+    first = ids_of(project.store.review_pages.lines(Viewpoint(run_id), sort="reviewed", limit=1))[0]
     assert first in touched
     queue = ("d9", "d2", "nowhere", "d30")
-    given = project.store.review_pages.review(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
+    given = project.store.review_pages.lines(Viewpoint(run_id), filter=Filter(ids=queue), sort="given")
     assert (ids_of(given), given.total) == (["d9", "d2", "d30"], 3)
-    assert project.store.review_pages.review(Viewpoint(run_id), sort="given").total == 0
+    assert project.store.review_pages.lines(Viewpoint(run_id), sort="given").total == 0
 
 
 def test_page_without_a_run_has_all_documents(world):
     project, _, _, records = world
-    page = project.store.review_pages.review(Viewpoint(None), limit=1000)
+    page = project.store.review_pages.lines(Viewpoint(None), limit=1000)
     assert page.total == 40
-    assert all(row.record.status is None and row.reasons == () for row in page.rows)
-    reviews = {row.record.document.id: row.record.reviews for row in page.rows}
+    assert all(line.reasons == () for line in page.rows)
+    without_run = project.store.document_records.load(None, ids_of(page))
+    assert all(record.status is None for record in without_run)
+    reviews = {record.document.id: record.reviews for record in without_run}
     assert all(reviews[id] == record.reviews for id, record in records.items())
 
 
@@ -219,7 +222,7 @@ def test_pages_are_read_while_debates_are_written(project):
         seen = []
         while len(seen) < 2 or seen[-1] < 30:
             seen.append(project.store.runs.get(run.run_id).verdicts)
-            assert project.store.review_pages.review(Viewpoint(run.run_id), limit=5).total == 30
+            assert project.store.review_pages.lines(Viewpoint(run.run_id), limit=5).total == 30
         return seen
 
     with ThreadPoolExecutor(3) as readers:
@@ -249,12 +252,14 @@ def test_value_tables_contain_every_value_once(world):
     assert set(rows) == expected
     assert project.store.evaluations.annotators(run_id) == ["extractor", "critic", "verdict"]
     reviewed = project.store.evaluations.reviewed_items()
-    every = project.store.review_pages.review(Viewpoint(None), limit=100).rows
-    assert len(reviewed) == sum(len(values_of(row.record, "reviewed")) for row in every)
+    every = project.store.document_records.load(
+        None, ids_of(project.store.review_pages.lines(Viewpoint(None), limit=99))
+    )
+    assert len(reviewed) == sum(len(values_of(record, "reviewed")) for record in every)
 
 
 def test_empty_project_has_empty_pages(project):
-    page = project.store.review_pages.review(Viewpoint(None))
+    page = project.store.review_pages.lines(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
     assert project.store.evaluations.cells("r0001") == ()
     assert len(run_values(project, "r0001")) == 0
@@ -265,7 +270,7 @@ def test_empty_project_has_empty_pages(project):
 def test_large_pages_and_queues_work(project):
     project.store.documents.add(make_documents(1500))
     ids = tuple(f"d{number}" for number in reversed(range(1500)))
-    page = project.store.review_pages.review(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
+    page = project.store.review_pages.lines(Viewpoint(None), filter=Filter(ids=ids), sort="given", limit=1200)
     assert ids_of(page) == list(ids[:1200])
 
 
