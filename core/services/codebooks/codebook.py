@@ -16,65 +16,15 @@ from typing import Any
 from pydantic import ValidationError
 
 from core import baseline, refi_qda, resources
-from core.codebook import (
-    COLOURS,
-    RESERVED_NAMES,
-    Codebook,
-    Kind,
-    Label,
-    Scale,
-    dump_yaml,
-    load_yaml,
-    normalise,
-    parse_codebook,
-)
+from core.codebook import COLOURS, RESERVED_NAMES, Codebook, Label, dump_yaml, load_yaml, normalise, parse_codebook
 from core.errors import CodebookError
 from core.export import replacing
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.prompt_templates import require_usable_codebook
 from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
-from core.store.codebooks import CodebookVersion
+from core.store.codebooks import CodebookVersion as CodebookVersion
 from core.text_file import MAX_BYTES, read_bytes
-
-__all__ = [
-    "CodebookStatus",
-    "CodebookVersion",
-    "Kind",
-    "LabelChange",
-    "Scale",
-    "Template",
-    "add_label",
-    "adopt",
-    "change",
-    "change_label",
-    "check_name",
-    "codebook_status",
-    "count_stale_reviews",
-    "current",
-    "delete_label",
-    "discard",
-    "editor_codebook",
-    "gold_counts",
-    "gold_span",
-    "history",
-    "import_file",
-    "move_label",
-    "name_of_file",
-    "read_codebook",
-    "reorder",
-    "restore",
-    "save",
-    "save_draft",
-    "since",
-    "suggestions",
-    "templates",
-    "to_qdc",
-    "to_yaml",
-    "warnings",
-    "write_yaml",
-]  # fmt: skip
-
 
 EXPORT_FORMAT = "codebook"
 """Name of the .qdc file among the formats of ``moot export``."""

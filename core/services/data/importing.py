@@ -17,46 +17,20 @@ from core.codebook import Codebook, normalise
 from core.documents import Document, Value
 from core.errors import InputError, UsageError
 from core.formatting import one_line
-from core.ingest.csv_reader import DELIMITERS
-from core.ingest.document_builder import BuiltDocuments, UnknownGold, build_documents, codebook_from_gold
-from core.ingest.gold import GoldSource
+from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
+from core.ingest.document_builder import UnknownGold as UnknownGold
+from core.ingest.document_builder import build_documents, codebook_from_gold
+from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
-from core.ingest.profiling import Profile, profile_documents
-from core.ingest.read import SUFFIXES, read_table
-from core.ingest.table import Rejected, Table, join_tables, rejected_csv
+from core.ingest.profiling import Profile as Profile
+from core.ingest.profiling import profile_documents
+from core.ingest.read import SUFFIXES as SUFFIXES
+from core.ingest.read import read_table
+from core.ingest.table import Table, join_tables
+from core.ingest.table import rejected_csv as rejected_csv
 from core.services.codebooks.codebook import prefill
 from core.services.session import ProjectSession
 from core.store.documents import Import, RejectedRow
-
-__all__ = [
-    "DELIMITERS",
-    "SUFFIXES",
-    "BuiltDocuments",
-    "GoldSource",
-    "Import",
-    "ImportDraft",
-    "ImportOptions",
-    "ImportPreview",
-    "Mapping",
-    "Profile",
-    "Rejected",
-    "SourceFile",
-    "Table",
-    "UnknownGold",
-    "draft_from_project",
-    "gold_kinds",
-    "gold_value_options",
-    "preview_file",
-    "preview_import",
-    "propose_mapping",
-    "read_again",
-    "read_files",
-    "read_with_options",
-    "rejected_csv",
-    "replace_gold",
-    "store_documents",
-    "suggest_gold",
-]
 
 Duplicates: TypeAlias = Literal["keep", "first"]
 Empties: TypeAlias = Literal["keep", "drop"]

@@ -14,8 +14,9 @@ from uuid import uuid4
 
 from core.codebook import Codebook
 from core.errors import MootError
-from core.services.data.importing import Import, ImportDraft, ImportPreview, preview_import, store_documents
+from core.services.data.importing import ImportDraft, ImportPreview, preview_import, store_documents
 from core.services.session import ProjectSession
+from core.store.documents import Import
 
 MAX_PENDING = 4
 """Files held at once: each is in memory with its rows."""

@@ -10,10 +10,11 @@ import pytest
 
 from core.codebook import Codebook, Label, load_yaml
 from core.errors import InputError, UsageError
+from core.ingest.gold import GoldSource
+from core.ingest.mapping import Mapping
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
-from core.services.data.importing import GoldSource, Mapping
 from core.services.data.pending_imports import ImportJob
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
