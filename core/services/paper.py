@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from typing import Literal, TypeAlias
 from urllib.parse import urlencode
 
@@ -327,91 +328,25 @@ def _value(run: RunRow, value: float) -> Value | None:
 # --- References ------------------------------------------------------------------------------------------------------
 
 
-def _entry(kind: str, key: str, **fields: str) -> tuple[str, str]:
-    lines = "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items())
-    return key, f"@{kind}{{{key},\n{lines}}}"
-
-
-_MOOT = _entry(
-    "software", "moot", title="Moot: an annotation studio in which language models debate how to label a text",
-    author="{The Moot team}", version="0.1.0",
-)  # fmt: skip
-_PROTOCOLS = {
-    "ecj": _entry(
-        "article", "maada_ecj", title="{ECJ-LLM}: From Extraction to Judgment; Reinventing Automated Review Annotation",
-        author="Maada, L. and Al Fararni, K. and Aghoutane, B. and Farhaoui, Y. and Fattah, M.",
-    ),
-    "discussion": _entry(
-        "misc", "tseng_experts", title="Evaluating Large Language Models as Expert Annotators",
-        author="Tseng, Yu-Min and Chen, Wei-Lin and Chen, Chung-Chi and Chen, Hsin-Hsi",
-    ),
-    "panel": _entry(
-        "misc", "chen_majeval",
-        title="Multi-Agent-as-Judge: Aligning {LLM}-Agent-Based Automated Evaluation with Multi-Dimensional Human "
-        "Evaluation", author="Chen and others",
-    ),
-    "courtroom": _entry(
-        "misc", "courtroom",
-        title="Courtroom-{LLM}: An Innovative Courtroom-Analogous Framework for Text Classification",
-        author="{Anonymous ACL submission}",
-    ),
-}  # fmt: skip
-_WILSON = _entry(
-    "article", "wilson1927", title="Probable Inference, the Law of Succession, and Statistical Inference",
-    author="Wilson, Edwin B.", journal="Journal of the American Statistical Association", volume="22", year="1927",
-)  # fmt: skip
-_SAMPLE = (
-    _entry("article", "desraj1956",
-           title="Some Estimators in Sampling with Varying Probabilities without Replacement", author="{Des Raj}",
-           journal="Journal of the American Statistical Association", volume="51", year="1956"),
-    _entry("inproceedings", "farquhar2021", title="On Statistical Bias in Active Learning: How and When to Fix It",
-           author="Farquhar, Sebastian and Gal, Yarin and Rainforth, Tom",
-           booktitle="International Conference on Learning Representations", year="2021"),
-    _entry("article", "deville1992", title="Calibration Estimators in Survey Sampling",
-           author='Deville, Jean-Claude and S{\\"a}rndal, Carl-Erik',
-           journal="Journal of the American Statistical Association", volume="87", year="1992"),
-    _entry("article", "korn1998",
-           title="Confidence Intervals for Proportions with Small Expected Number of Positive Counts Estimated from "
-           "Survey Data", author="Korn, Edward L. and Graubard, Barry I.", journal="Survey Methodology", volume="24",
-           year="1998"),
-)  # fmt: skip
-_SEQUENCE = _entry(
-    "article", "waudbysmith2024", title="Time-Uniform Central Limit Theory and Asymptotic Confidence Sequences",
-    author="Waudby-Smith, Ian and Arbour, David and Sinha, Ritwik and Kennedy, Edward H. and Ramdas, Aaditya",
-    journal="The Annals of Statistics", volume="52", year="2024",
-)  # fmt: skip
-_FIXED = _entry(
-    "misc", "angelopoulos2021",
-    title="Learn then Test: Calibrating Predictive Algorithms to Achieve Risk Control",
-    author="Angelopoulos, Anastasios N. and Bates, Stephen and Cand{\\`e}s, Emmanuel J. and Jordan, Michael I. and "
-    "Lei, Lihua", year="2021",
-)  # fmt: skip
-
-
-_CORRECTED = (
-    _entry("article", "angelopoulos2023", title="Prediction-Powered Inference",
-           author="Angelopoulos, Anastasios N. and Bates, Stephen and Fannjiang, Clara and Jordan, Michael I. and "
-           "Zrnic, Tijana", journal="Science", volume="382", year="2023"),
-    _entry("inproceedings", "egami2023",
-           title="Using Imperfect Surrogates for Downstream Inference: Design-Based Supervised Learning for Social "
-           "Science Applications of Large Language Models",
-           author="Egami, Naoki and Hinck, Musashi and Stewart, Brandon M. and Wei, Hanying",
-           booktitle="Advances in Neural Information Processing Systems", year="2023"),
-)  # fmt: skip
+_SOURCES = {"ecj": "maada_ecj", "discussion": "tseng_experts", "panel": "chen_majeval", "courtroom": "courtroom"}
+"""Key in ``paper.bib`` of the source of a protocol."""
 
 
 def _bibliography(
     run: RunRow, found: EvaluationReport, current: plan.Plan | None, *, regressed: bool
 ) -> dict[str, str]:
     """Return the entries of what was used."""
-    used = [_MOOT, *([_PROTOCOLS[run.settings.protocol]] if run.settings.protocol in _PROTOCOLS else []), _WILSON]
+    known = Path(__file__).with_name("paper.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in known}
+    protocol, claim = run.settings.protocol, current.claim if current is not None else ""
+    used = ["moot", *([_SOURCES[protocol]] if protocol in _SOURCES else []), "wilson1927"]
     if found.basis.design == "sample" and source_of(found.reference).kind == REVIEWED:
-        used += _SAMPLE
-    if current is not None and current.claim in ("share", "correct", "better"):
-        used.append(_SEQUENCE)
-    if current is not None and current.claim == "error":
-        used.append(_FIXED)
-    return dict([*used, *(_CORRECTED if regressed else ())])
+        used += ["desraj1956", "farquhar2021", "deville1992", "korn1998"]
+    if claim in ("share", "correct", "better"):
+        used.append("waudbysmith2024")
+    if claim == "error":
+        used.append("angelopoulos2021")
+    return {key: entries[key] for key in [*used, *(["angelopoulos2023", "egami2023"] if regressed else [])]}
 
 
 # --- Writing ---------------------------------------------------------------------------------------------------------
