@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.codebook import Kind
 from core.csv_text import to_csv
 from core.debate import protocols
@@ -134,19 +134,13 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     the weights.
     """
     codebook = run.settings.codebook
-    loaded = run_data.verdict_arrays(session, run, "reviewed")
-    verdicts = loaded.of(VERDICT)
-    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
-    sample, order, known = design.sample, design.order, design.known
-    assert sample is not None
-    assert order is not None
-    assert known is not None
-    weights = design.weights(len(loaded.documents))
-    place = {row: number for number, row in enumerate(order.tolist())}
+    loaded = run_data.reviewed_sample(session, run)
+    sample, weights = loaded.sample, loaded.design.weights(len(loaded.documents))
+    place = {row: number for number, row in enumerate(loaded.order.tolist())}
     groups = session.store.evaluations.groups(run.run_id)
     how = {one.document_id: one.how for one in session.store.sampling_frames.selections()}
     rows = []
-    for row in np.flatnonzero(known[:, 0] > 0).tolist():
+    for row in np.flatnonzero(loaded.population).tolist():
         number = place.get(row)
         probability = None if number is None else float(sample.probabilities[number])
         rows.append(
@@ -162,7 +156,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
                     f"{side}_{codebook.labels[column].name if len(codebook.items) > 1 else 'label'}": _value(
                         run, grid[row, column]
                     )
-                    for side, grid in (("human", loaded.reference), ("model", verdicts))
+                    for side, grid in (("human", loaded.reference), ("model", loaded.verdicts))
                     for column in range(len(codebook.items))
                     if side == "model" or number is not None
                 },

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from core.annotations import VERDICT
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
@@ -29,21 +27,18 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
     The annotators are the raters of the gold labels, or the reviewers if there are fewer than three raters and more
     reviewers than raters. With too few of both, the result contains the reason and no winning rate.
     """
-    loaded, chosen = _loaded(session, run)
+    verdicts, people = _annotations(session, run)
     return alternative_test(
-        loaded.of(VERDICT),
-        {_name(name): loaded.of(name) for name in chosen},
+        verdicts,
+        {name.partition("@")[2] or name: values for name, values in people.items()},
         epsilon=epsilon,
         measured=run.settings.codebook.kind == "rating",
         groups=run_data.group_codes(session, run),
     )
 
 
-def _loaded(session: ProjectSession, run: RunRow) -> tuple[run_data.AnnotationArrays, list[str]]:
-    """Return the annotation arrays of the verdicts and the annotators, and the annotators' source names.
-
-    A document used as an example in the run's codebook has no verdict here (NaN).
-    """
+def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, Grid]]:
+    """Return the verdicts, NaN on documents used as examples in the codebook, and each annotator's values by source."""
     sources = session.store.evaluations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
@@ -51,20 +46,17 @@ def _loaded(session: ProjectSession, run: RunRow) -> tuple[run_data.AnnotationAr
     chosen = raters if len(raters) >= LEAST_PEOPLE or len(raters) >= len(reviewers) else reviewers
     if not chosen:
         chosen = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
-    loaded = run_data.load_arrays(session.store, run.run_id, run.settings.codebook, [VERDICT, *chosen])
-    fit = run_data.test_documents(session.store, run.run_id, loaded.documents)[:, None]
-    verdicts = {VERDICT: np.where(fit, loaded.of(VERDICT), np.nan)}
-    return replace(loaded, annotations={**loaded.annotations, **verdicts}), chosen
+    store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
+    fit = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
+    count = len(loaded.documents)
+    people = {name: run_data.load_annotator(store, run.run_id, codebook, name, count) for name in chosen}
+    return np.where(fit, loaded.verdicts, np.nan), people
 
 
 def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
     """Return the coverage of the test: documents with a verdict and labels from at least two annotators."""
-    loaded, chosen = _loaded(session, run)
-    predicted = ~np.isnan(loaded.of(VERDICT)).all(axis=1)
-    labelled = [~np.isnan(loaded.of(name)).all(axis=1) for name in chosen]
+    verdicts, people = _annotations(session, run)
+    predicted = ~np.isnan(verdicts).all(axis=1)
+    labelled = [~np.isnan(values).all(axis=1) for values in people.values()]
     several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
-    return coverage.among(session, run, chosen[0].partition("@")[0] if chosen else GOLD, predicted & several)
-
-
-def _name(source: str) -> str:
-    return source.partition("@")[2] or source
+    return coverage.among(session, run, next(iter(people), GOLD).partition("@")[0], predicted & several)

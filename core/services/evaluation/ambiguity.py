@@ -137,7 +137,7 @@ def coverage_by_ambiguity(
     known = document_ambiguity(session, prepass_id)
     loaded = run_data.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
-    scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.of(VERDICT)).any(axis=1)
+    scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)
     return coverage.among(session, run, reference, scored, {"not_voted_on": ~asked})
 
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.baseline.classifier_replies import NAME
 from core.runs import BUILTIN, RunRow
 from core.services.cache import cached_until_commit
@@ -72,7 +72,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     sure[found["row"], found["column"]] = found["value"]
     if not np.isnan(sure).all():
         spoken = f"log probabilities of {decider.replace('_', ' ')}"
-        return _calibrate(session, run, reference, "logprobs", spoken, own.of(VERDICT), sure)
+        return _calibrate(session, run, reference, "logprobs", spoken, own.verdicts, sure)
     why = (
         "No certainty is available. Run three iterations or three agents in parallel to use their votes, or test the "
         "model on the Models page: if its server reports log probabilities, they are used."
@@ -113,7 +113,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
     At most ``READ_AGAIN`` documents are predicted. If there are more, a random sample with a fixed seed is used.
     """
     loaded = run_data.verdict_arrays(session, run, reference)
-    gold, predicted = loaded.reference, loaded.of(VERDICT)
+    gold, predicted = loaded.reference, loaded.verdicts
     known = session.store.classifiers.training_documents(hash)
     trained_on = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     fit = np.flatnonzero(np.any(~np.isnan(gold) & ~np.isnan(predicted), axis=1) & ~trained_on).tolist()
@@ -151,7 +151,7 @@ def _calibrate(
     gold = loaded.reference
     right = np.where(np.isnan(gold) | np.isnan(predicted), -1, predicted == gold)
     drawn: Mask = np.any((right >= 0) & ~np.isnan(sure), axis=1)
-    design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [loaded.of(VERDICT)])
+    design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [loaded.verdicts])
     found = calibration(sure, right, design=design)
     why_not = "" if found.n else "No document has both a certainty and a reference value."
     return Certainty(kind, voters, found, coverage.among(session, run, reference, drawn, further), why_not)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_points, format_signed
@@ -260,16 +260,14 @@ def aligned(
     Raises UsageError if the runs have no document in common.
     """
     loaded = [run_data.verdict_arrays(session, run, reference) for run in runs]
-    places = [{document: row for row, document in enumerate(one.documents)} for one in loaded]
-    shared = [document for document in loaded[0].documents if all(document in place for place in places)]
+    known = [set(one.documents) for one in loaded]
+    shared = tuple(document for document in loaded[0].documents if all(document in own for own in known))
     if not shared:
         names = " and ".join(run.title for run in runs)
         raise UsageError(f"{names} have no document in common.", "Choose other runs.")
-    rows = [[place[document] for document in shared] for place in places]
-    gold = loaded[0].reference[rows[0]]
-    for one, own in zip(loaded[1:], rows[1:], strict=True):
-        gold = np.where(np.isnan(one.reference[own]), np.nan, gold)  # examples in either codebook are excluded
-    return tuple(shared), gold, [one.of(VERDICT)[own] for one, own in zip(loaded, rows, strict=True)]
+    references = np.stack([one.reference[run_data.rows_in(one.documents, shared)] for one in loaded])
+    gold = np.where(np.isnan(references).any(axis=0), np.nan, references[0])  # examples in a codebook are excluded
+    return shared, gold, [one.verdicts_on(shared) for one in loaded]
 
 
 def _columns(

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores
@@ -73,7 +73,7 @@ def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") 
 
     A document counts if it has a reference label and a verdict with at least one value.
     """
-    predicted = run_data.verdict_arrays(session, run, reference).of(VERDICT)
+    predicted = run_data.verdict_arrays(session, run, reference).verdicts
     return _summed(_reasons(session, run, reference, np.any(~np.isnan(predicted), axis=1)))
 
 
@@ -98,14 +98,14 @@ def among(
 def on_item(session: ProjectSession, run: RunRow, item: str, reference: Reference = "gold") -> Coverage:
     """Return the coverage of a chart of one item: documents with a reference and a verdict on this item."""
     loaded, column = run_data.verdict_arrays(session, run, reference), run.settings.codebook.items.index(item)
-    return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.of(VERDICT)[:, column]))
+    return among(session, run, reference, ~np.isnan(loaded.reference[:, column] + loaded.verdicts[:, column]))
 
 
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
     found = debate_steps.stages(session, run)
-    ends = [run_data.verdict_arrays(session, run, reference).of(VERDICT), *(stage.predicted for stage in found[:1])]
+    ends = [run_data.verdict_arrays(session, run, reference).verdicts, *(stage.predicted for stage in found[:1])]
     return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
 
@@ -129,7 +129,7 @@ def shared(session: ProjectSession, runs: Sequence[RunRow], reference: Reference
     seen: Counter[str] = Counter()
     for run in runs:
         loaded = run_data.verdict_arrays(session, run, reference)
-        places = _reasons(session, run, reference, np.all(~np.isnan(loaded.of(VERDICT)), axis=1))
+        places = _reasons(session, run, reference, np.all(~np.isnan(loaded.verdicts), axis=1))
         seen.update(loaded.documents)
         for document, place in zip(loaded.documents, places.tolist(), strict=True):
             worst[document] = max(place, worst.get(document, _COUNTS))
@@ -145,12 +145,11 @@ def of_rerun(
     ``before`` and ``now`` are the annotations of both runs. A document counts if it has a complete verdict in both. No
     reference label is needed. Documents outside the later run are excluded, and documents without a complete verdict.
     """
-    known = {document: row for row, document in enumerate(now.documents)}
-    rows = np.array([known.get(document, _COUNTS) for document in before.documents], dtype=np.int64)
+    rows = run_data.rows_in(now.documents, before.documents)
     drawn = rows >= 0
     places = np.where(drawn, _COUNTS, _ORDER.index("not_sampled"))
     for of, loaded, own in ((run, before, np.flatnonzero(drawn)), (later, now, rows[drawn])):
-        open_, ended = np.isnan(loaded.of(VERDICT)[own]).any(axis=1), run_data.debate_statuses(session, of)[own]
+        open_, ended = np.isnan(loaded.verdicts[own]).any(axis=1), run_data.debate_statuses(session, of)[own]
         found = np.where(open_, _ORDER.index("incomplete"), _COUNTS)
         for name in ("unresolved", "failed", "waiting"):
             found[open_ & (ended == name)] = _ORDER.index(name)
@@ -210,11 +209,7 @@ def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predict
     for name in ("unresolved", "failed", "waiting"):
         places[ended == name] = _ORDER.index(name)
     places[np.isnan(loaded.reference).all(axis=1)] = _ORDER.index("no_reference")
-    examples = set(session.store.evaluations.example_documents(run.run_id))
-    if examples:
-        places[[row for row, document in enumerate(loaded.documents) if document in examples]] = _ORDER.index(
-            "used_as_example"
-        )
+    places[~run_data.test_documents(session.store, run.run_id, loaded.documents)] = _ORDER.index("used_as_example")
     return places
 
 

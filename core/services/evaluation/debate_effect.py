@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.debate.protocols import family
 from core.formatting import format_count, format_interval, format_money, format_points
 from core.runs import RunRow
@@ -84,7 +84,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     rating = codebook.kind == "rating"
     found = debate_steps.stages(session, run)
     loaded = run_data.verdict_arrays(session, run, reference)
-    gold, predicted = loaded.reference, loaded.of(VERDICT)
+    gold, predicted = loaded.reference, loaded.verdicts
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end

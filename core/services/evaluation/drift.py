@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.errors import UsageError
 from core.formatting import format_count, format_percent
 from core.runs import CANARY, RunDetails, RunRow
@@ -112,9 +111,8 @@ def _drift(
     session: ProjectSession, run: RunRow, later: RunRow, first: run_data.AnnotationArrays, chance: float | None
 ) -> Drift:
     now = run_data.verdict_arrays(session, later)
-    places = {document: row for row, document in enumerate(first.documents)}
-    rows = [places[document] for document in now.documents if document in places]
-    before, after = first.of(VERDICT)[rows], now.of(VERDICT)
+    rows = run_data.rows_in(first.documents, now.documents)  # canaries are documents of the first run
+    before, after = first.verdicts[rows], now.verdicts
     whole: Mask = np.all(~np.isnan(before) & ~np.isnan(after), axis=1)
     unlike = np.not_equal(before, after) & whole[:, None]
     changed = tuple(now.documents[row] for row in np.flatnonzero(unlike.any(axis=1)))
@@ -155,7 +153,6 @@ def _chance(session: ProjectSession, run: RunRow) -> float | None:
     rows = repeated_runs.siblings(session, run)
     if len(rows) < 2:
         return None
-    loaded = [run_data.verdict_arrays(session, row) for row in rows[:2]]
-    _, (one, two) = repeated_runs.aligned(loaded)
+    _, (one, two) = repeated_runs.aligned([run_data.verdict_arrays(session, row) for row in rows[:2]])
     whole = ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     return float((one[whole] != two[whole]).any(axis=1).mean()) if whole.any() else None

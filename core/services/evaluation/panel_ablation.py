@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.debate import personas, protocols
 from core.errors import MootError
 from core.formatting import format_interval, format_signed
@@ -145,23 +145,17 @@ def _aligned(
     The documents are row positions in ``run``, with a reference value and a verdict in every run. At most
     ``groups.MOST`` documents are used, sampled with a fixed seed. The values are ``run -> group -> (before, after)``.
     """
-    loaded = {row.run_id: run_data.verdict_arrays(session, row, reference) for row in rows}
-    own = loaded[run.run_id]
-    where = {id: {document: place for place, document in enumerate(one.documents)} for id, one in loaded.items()}
-    usable: dict[str, Mask] = {
-        id: ~np.isnan(one.reference[:, column] + one.of(VERDICT)[:, column]) for id, one in loaded.items()
-    }
-    places = [
-        place
-        for place, document in enumerate(own.documents)
-        if all(document in where[id] and usable[id][where[id][document]] for id in loaded)
-    ]
+    own = run_data.verdict_arrays(session, run, reference)
+    usable: Mask = np.ones(len(own.documents), dtype=np.bool_)
+    at = {}
+    for row in rows:
+        loaded = run_data.verdict_arrays(session, row, reference)
+        at[row.run_id] = here = run_data.rows_in(loaded.documents, own.documents)
+        usable &= (here >= 0) & ~np.isnan(loaded.reference[here, column] + loaded.verdicts[here, column])
+    places = np.flatnonzero(usable).tolist()
     if len(places) > panels.MOST:
         places = sorted(random.Random(0).sample(places, panels.MOST))
-    predicted = {}
-    for row in rows:
-        at = [where[row.run_id][own.documents[place]] for place in places]
-        predicted[row.run_id] = _groups(session, row, np.array(at, dtype=np.int64), column)
+    predicted = {row.run_id: _groups(session, row, at[row.run_id][places], column) for row in rows}
     return places, own.reference[places, column], predicted
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_number, join_names
@@ -95,14 +94,9 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
         raise UsageError("The regression names a variable twice.", "Name each variable once.")
     if formula.family not in FAMILIES:
         raise UsageError(f"The family '{formula.family}' does not exist.", f"Choose {' or '.join(FAMILIES)}.")
-    loaded = run_data.verdict_arrays(session, run, "reviewed")
-    verdicts = loaded.of(VERDICT)
-    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
-    sample, order = design.sample, design.order
-    assert sample is not None
-    assert order is not None
-    assert design.known is not None
-    all_rows = np.flatnonzero(design.known[:, 0] > 0)
+    loaded = run_data.reviewed_sample(session, run)
+    verdicts, order = loaded.verdicts, loaded.order
+    all_rows = np.flatnonzero(loaded.population)
     reviewed = np.searchsorted(all_rows, order)
     human = np.where(np.isin(np.arange(len(verdicts)), order)[:, None], loaded.reference, verdicts)
     names, everything = _rows(session, run, formula, verdicts)
@@ -116,7 +110,7 @@ def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     own = groups[all_rows] if groups is not None else None
     try:
         found = regression(
-            formula.family, used[0], used[1].take(reviewed), used[2], reviewed, sample, groups=own
+            formula.family, used[0], used[1].take(reviewed), used[2], reviewed, loaded.sample, groups=own
         )  # fmt: skip
     except ValueError as error:
         raise UsageError(f"{formula} cannot be estimated: {error}.", _remedy(str(error))) from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.annotations import VERDICT, Reference
+from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import cached_scores
 from core.services.evaluation import coverage, debate_steps, run_data
@@ -79,17 +79,4 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
 
 def aligned(loaded: Sequence[run_data.AnnotationArrays]) -> tuple[Grid, list[Grid]]:
     """Return reference and verdicts of several runs in the document order of the first; NaN where a run has none."""
-    first = loaded[0]
-    places = {document: row for row, document in enumerate(first.documents)}
-    predicted = []
-    for one in loaded:
-        if one.documents == first.documents:
-            predicted.append(one.of(VERDICT))
-            continue
-        grid = np.full_like(first.reference, np.nan)
-        rows = [(places[document], row) for row, document in enumerate(one.documents) if document in places]
-        if rows:
-            into, out_of = (list(side) for side in zip(*rows, strict=True))
-            grid[into] = one.of(VERDICT)[out_of]
-        predicted.append(grid)
-    return first.reference, predicted
+    return loaded[0].reference, [one.verdicts_on(loaded[0].documents) for one in loaded]

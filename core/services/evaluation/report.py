@@ -160,7 +160,7 @@ _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#
 def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[list[str]]]:
     """Return headings and rows: how often a run gives each label (of ratings the mean), and scores if there is gold."""
     codebook = run.settings.codebook
-    values = run_data.verdict_arrays(session, run).of(VERDICT)
+    values = run_data.verdict_arrays(session, run).verdicts
     if codebook.kind == "choice":
         given = [f"{np.count_nonzero(values == code):,}" for code in range(len(codebook.labels))]
     elif codebook.kind == "rating":

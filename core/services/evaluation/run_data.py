@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -30,15 +30,24 @@ Grid: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotationArrays:
-    """The reference and the annotators of a run, in the order of ``documents`` and of the codebook's items."""
+    """The reference and the verdicts of a run, in the order of ``documents`` and of the codebook's items."""
 
     documents: tuple[str, ...]
     reference: Grid
-    annotations: Mapping[str, Grid]
+    verdicts: Grid
 
-    def of(self, annotator: str) -> Grid:
-        """Return an annotator's values; only NaN for an annotator without any."""
-        return self.annotations.get(annotator, np.full_like(self.reference, np.nan))
+    def verdicts_on(self, documents: Sequence[str]) -> Grid:
+        """Return the verdicts on these documents, in their order; NaN where the run has none."""
+        if documents == self.documents:
+            return self.verdicts
+        rows = rows_in(self.documents, documents)
+        return np.where((rows >= 0)[:, None], self.verdicts[rows], np.nan)
+
+
+def rows_in(documents: Sequence[str], wanted: Iterable[str]) -> Codes:
+    """Return the row of each wanted document in ``documents``, -1 for one that is not there."""
+    rows = {document: row for row, document in enumerate(documents)}
+    return np.array([rows.get(document, -1) for document in wanted], dtype=np.int64)
 
 
 @cached_until_commit
@@ -55,19 +64,30 @@ def get_run(session: ProjectSession, run_id: str) -> RunRow:
     return run
 
 
-def load_arrays(
-    store: Store, run_id: str, codebook: Codebook, annotators: Sequence[str], reference: Reference = GOLD
-) -> AnnotationArrays:
-    """Load the documents of a run, their reference, and the values of annotators: roles of the run or sources.
-
-    The reference of several raters is their majority (no value on a tie), for ratings their mean. Documents that are
-    used as examples in the run's codebook have no reference.
-    """
+def load_arrays(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:
+    """Load the documents of a run, their gold and the verdicts."""
     documents = tuple(store.runs.document_ids(run_id))
-    judged = load_annotator(store, run_id, codebook, str(source_of(reference)), len(documents))
-    judged[~test_documents(store, run_id, documents)] = np.nan
-    predicted = {name: load_annotator(store, run_id, codebook, name, len(documents)) for name in annotators}
-    return AnnotationArrays(documents, judged, predicted)
+    gold = load_reference(store, run_id, codebook, documents)
+    return AnnotationArrays(documents, gold, load_annotator(store, run_id, codebook, VERDICT, len(documents)))
+
+
+def load_latest_reference(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:
+    """Load the documents of a run with the verdicts; the reference is the review, or gold where there is no review."""
+    loaded = load_arrays(store, run_id, codebook)
+    reviewed = load_reference(store, run_id, codebook, loaded.documents, REVIEWED)
+    return replace(loaded, reference=np.where(np.isnan(reviewed), loaded.reference, reviewed))
+
+
+def load_reference(
+    store: Store, run_id: str, codebook: Codebook, documents: Sequence[str], reference: Reference = GOLD
+) -> Grid:
+    """Load a reference on the run's ``documents``.
+
+    That of several raters is their majority (no value on a tie), for ratings their mean. Documents that are used as
+    examples in the run's codebook have no reference.
+    """
+    values = load_annotator(store, run_id, codebook, str(source_of(reference)), len(documents))
+    return np.where(test_documents(store, run_id, documents)[:, None], values, np.nan)
 
 
 def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
@@ -87,13 +107,8 @@ def load_annotator(store: Store, run_id: str, codebook: Codebook, annotator: str
 
 def rater_arrays(store: Store, run_id: str, codebook: Codebook, documents: Sequence[str]) -> dict[str, Grid]:
     """Load the gold of each rater on the run's ``documents``, by name; NaN on documents used as examples."""
-    fit = test_documents(store, run_id, documents)[:, None]
     return {
-        name: np.where(
-            fit,
-            load_annotator(store, run_id, codebook, str(AnnotationSource("gold", name)), len(documents)),
-            np.nan,
-        )
+        name: load_reference(store, run_id, codebook, documents, str(AnnotationSource(GOLD, name)))
         for name in store.evaluations.raters()
     }
 
@@ -123,13 +138,11 @@ def median(grids: Sequence[Grid], documents: Sequence[str], codebook: Codebook) 
 @cached_scores
 def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = GOLD) -> AnnotationArrays:
     """Return the reference and the verdicts of a run. Cached: do not change these arrays."""
-    codebook = run.settings.codebook
+    store, run_id, codebook = session.store, run.run_id, run.settings.codebook
     if reference == GOLD:
-        return load_arrays(session.store, run.run_id, codebook, [VERDICT], reference)
+        return load_arrays(store, run_id, codebook)
     known = verdict_arrays(session, run)  # verdicts stay while references change
-    judged = load_annotator(session.store, run.run_id, codebook, str(source_of(reference)), len(known.documents))
-    judged[_rows_of(session, run, session.store.evaluations.example_documents(run.run_id))] = np.nan
-    return AnnotationArrays(known.documents, judged, known.annotations)
+    return replace(known, reference=load_reference(store, run_id, codebook, known.documents, reference))
 
 
 def _places(session: ProjectSession, run: RunRow) -> Mapping[str, int]:
@@ -237,6 +250,34 @@ def sampling_design(
     return Design(sample=sample, order=np.searchsorted(rows, order), known=known)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ReviewedSample(AnnotationArrays):
+    """The reviewed documents of a run as a sample of those with a complete verdict.
+
+    ``order`` holds the rows of the reviewed documents in the order of their decisions. ``population`` is
+    ``[document]``: True for the documents that the sample represents.
+    """
+
+    design: Design
+    sample: Sample
+    order: Codes
+    population: Mask
+
+
+def reviewed_sample(session: ProjectSession, run: RunRow, *others: Grid) -> ReviewedSample:
+    """Return the sample of reviewed documents. It represents those with complete verdicts here and in ``others``."""
+    loaded = verdict_arrays(session, run, REVIEWED)
+    verdicts = [loaded.verdicts, *others]
+    design = sampling_design(session, run, REVIEWED, loaded.documents, loaded.reference, verdicts)
+    assert design.sample is not None
+    assert design.order is not None
+    assert design.known is not None
+    population: Mask = design.known[:, 0] > 0
+    return ReviewedSample(
+        loaded.documents, loaded.reference, loaded.verdicts, design, design.sample, design.order, population
+    )
+
+
 @cached_scores
 def debate_statuses(session: ProjectSession, run: RunRow) -> npt.NDArray[np.str_]:
     """Return how the debate on each document of the run ended, as ``store.stages.ended``."""
@@ -255,7 +296,7 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     on which they have no item in common keeps its reference and has no value, so that it is excluded.
     """
     if annotator == VERDICT:
-        predicted = verdict_arrays(session, run).of(VERDICT)
+        predicted = verdict_arrays(session, run).verdicts
     else:
         predicted = load_annotator(session.store, run.run_id, run.settings.codebook, annotator, len(reference))
     if is_own(annotator):

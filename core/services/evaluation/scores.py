@@ -162,7 +162,7 @@ def evaluate(
     codebook = run.settings.codebook
     gold, predicted = run_data.paired_arrays(session, run, annotator, reference)
     loaded = run_data.verdict_arrays(session, run, reference)
-    design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.of(VERDICT)])
+    design = run_data.sampling_design(session, run, reference, loaded.documents, loaded.reference, [loaded.verdicts])
     return EvaluationReport(
         run=run,
         reference=reference,
@@ -323,7 +323,7 @@ def cell_documents(
     error_by: dict[str, str] = {}
     if true != value and found:
         loaded = run_data.verdict_arrays(session, run, reference)
-        steps = debate_steps.steps(run, debate_steps.stages(session, run), loaded.of(VERDICT))
+        steps = debate_steps.steps(run, debate_steps.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
             coded = [
                 (name, debate_steps.as_codes(loaded.reference, predicted, measured=False))
@@ -351,7 +351,7 @@ def rating_confusion(
         raise UsageError(f"{run.run_id} does not have ratings.", "Use the confusion matrix of its labels.")
     loaded = run_data.verdict_arrays(session, run, reference)
     column = codebook.items.index(dimension)
-    true, predicted = loaded.reference[:, column], loaded.of(VERDICT)[:, column]
+    true, predicted = loaded.reference[:, column], loaded.verdicts[:, column]
     known = ~np.isnan(true) & ~np.isnan(predicted)
     points = codebook.scale_of(dimension).points
     edges = np.arange(points.start, points.stop + 1) - 0.5

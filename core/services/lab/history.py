@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.runs import RunRow
 from core.services import cache, prompt_templates
 from core.services.codebooks import codebook as codebooks
@@ -151,10 +150,8 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
 
 def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
     codebook = run.settings.codebook
-    gold = run_data.load_arrays(session.store, run.run_id, codebook, (VERDICT,))
-    reviewed = run_data.load_arrays(session.store, run.run_id, codebook, (), "reviewed").reference
-    reference = np.where(np.isnan(reviewed), gold.reference, reviewed)
-    verdicts = gold.of(VERDICT)
+    loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
+    reference, verdicts = loaded.reference, loaded.verdicts
     n = int((~np.isnan(reference)).any(axis=1).sum())
     if not n:
         return RunScore(NO_SCORE, 0, run.cost_usd)

@@ -14,7 +14,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from core import prompts
-from core.annotations import VERDICT
 from core.baseline.evidence import quote_around
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import find_json_blocks
@@ -169,12 +168,11 @@ def label_errors(
     run_id = run_id or latest_scored_run(session)
     if run_id is None or now.kind == "rating":
         return
-    gold = run_data.load_arrays(session.store, run_id, now, (VERDICT,))
-    reviewed = run_data.load_arrays(session.store, run_id, now, (), "reviewed").reference
-    reference, verdicts = np.where(np.isnan(reviewed), gold.reference, reviewed), gold.of(VERDICT)
+    loaded = run_data.load_latest_reference(session.store, run_id, now)
+    reference, verdicts = loaded.reference, loaded.verdicts
     split = samples.holdout_split(session)
-    rows = [row for row, id in enumerate(gold.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]
-    documents = session.store.documents.load([gold.documents[row] for row in rows], gold=False)
+    rows = [row for row, id in enumerate(loaded.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]
+    documents = session.store.documents.load([loaded.documents[row] for row in rows], gold=False)
     texts = [document.text for document in documents]
     ids = [document.id for document in documents]
     for place, label in enumerate(now.labels):

@@ -12,7 +12,6 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document
@@ -308,14 +307,12 @@ def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
     """Return the effect of the change on the documents that have ended in both runs."""
     before, after = _trial_runs(session, trial)
     codebook = shared_labels(before.settings.codebook, after.settings.codebook)
-    loaded = [run_data.load_arrays(session.store, row.run_id, codebook, (VERDICT,)) for row in (before, after)]
-    reviewed = run_data.load_arrays(session.store, after.run_id, codebook, (), "reviewed").reference
-    reference = np.where(np.isnan(reviewed), loaded[1].reference, reviewed)
+    was = run_data.load_arrays(session.store, before.run_id, codebook)
+    now = run_data.load_latest_reference(session.store, after.run_id, codebook)
     ended = [session.store.lab.ended(row.run_id) for row in (before, after)]
-    rows = [row for row, id in enumerate(loaded[0].documents) if id in ended[0] and id in ended[1]]
-    ids = [loaded[0].documents[row] for row in rows]
-    was, now = (side.of(VERDICT)[rows] for side in loaded)
-    found = results.compare_grids(ids, reference[rows], was, now, codebook)
+    rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
+    ids = [was.documents[row] for row in rows]
+    found = results.compare_grids(ids, now.reference[rows], was.verdicts[rows], now.verdicts[rows], codebook)
     texts = session.store.documents.load([one.document_id for one in found.documents], gold=False)
     excerpts = {one.id: " ".join(one.text[: 2 * EXCERPT].split())[:EXCERPT] for one in texts}
     documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)

@@ -8,7 +8,6 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
@@ -87,18 +86,13 @@ class AccuracyEstimate:
 def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
     """Return the current estimates of a run. They are those of ``evaluate`` against the reviewed documents."""
     codebook = run.settings.codebook
-    loaded = run_data.verdict_arrays(session, run, "reviewed")
-    verdicts = loaded.of(VERDICT)
-    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, [verdicts])
-    sample, rows = design.sample, design.order
-    assert sample is not None
-    assert rows is not None
-    assert design.known is not None
-    everything = _expand(codebook, verdicts[design.known[:, 0] > 0])
-    y, f = _expand(codebook, loaded.reference[rows]), _expand(codebook, verdicts[rows])
+    found = run_data.reviewed_sample(session, run)
+    sample, rows, verdicts = found.sample, found.order, found.verdicts
+    everything = _expand(codebook, verdicts[found.population])
+    y, f = _expand(codebook, found.reference[rows]), _expand(codebook, verdicts[rows])
     scores = None
-    if codebook.kind != "rating" and not design.by_hand:
-        scores = score(codebook, loaded.reference, verdicts, design=design)
+    if codebook.kind != "rating" and not found.design.by_hand:
+        scores = score(codebook, found.reference, verdicts, design=found.design)
     labels = tuple(
         _label_estimate(
             codebook, column, sample, y[:, column], f[:, column], float(everything[:, column].mean()), scores
@@ -106,7 +100,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         for column in range(len(codebook.labels))
         if len(everything)
     )
-    right = _share_correct(loaded.reference[rows], verdicts[rows])
+    right = _share_correct(found.reference[rows], verdicts[rows])
     return AccuracyEstimate(
         documents=len(everything),
         reviewed=len(rows),

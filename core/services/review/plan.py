@@ -9,14 +9,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from core.annotations import VERDICT
 from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_number, format_percent, format_points
 from core.runs import RunRow
 from core.services import cache
 from core.services.evaluation import compare, run_data
-from core.services.evaluation.run_data import Grid
+from core.services.evaluation.run_data import Grid, ReviewedSample
 from core.services.evaluation.scores import score
 from core.services.review import sampling_frames
 from core.services.review.sampling_frames import Signals
@@ -158,76 +157,65 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     once, after the planned number of reviews.
     """
     codebook = run.settings.codebook
-    loaded = run_data.verdict_arrays(session, run, "reviewed")
-    verdicts = loaded.of(VERDICT)
-    compared = [verdicts, *([_other_verdicts(session, run, plan)] if plan.claim == "better" else [])]
-    design = run_data.sampling_design(session, run, "reviewed", loaded.documents, loaded.reference, compared)
-    sample, rows = design.sample, design.order
-    assert sample is not None
-    assert rows is not None
-    assert design.known is not None
-    here = design.known[:, 0] > 0
-    whole = PlanStatus(plan, sample.drawn, int(here.sum()), Estimate(None, None), enough=False)
+    others = [_other_verdicts(session, run, plan)] if plan.claim == "better" else []
+    loaded = run_data.reviewed_sample(session, run, *others)
+    verdicts, sample, rows = loaded.verdicts, loaded.sample, loaded.order
+    reference, predicted = loaded.reference[rows], verdicts[rows]
+    whole = PlanStatus(plan, sample.drawn, int(loaded.population.sum()), Estimate(None, None), enough=False)
     if not len(rows):
         return whole
     match plan.claim:
         case "share" | "correct":
-            y, f, over_all = _linear(codebook, plan, loaded.reference[rows], verdicts[rows], verdicts[here])
+            y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
             found = sequential.confidence_sequence(sample, y, f, over_all, planned=plan.reviews or 100)
             if not found:
                 return whole
             value = over_all + float(sample.estimates(y - f).mean())
             narrow = found[-1].high - found[-1].low <= 2 * plan.points
             estimate = Estimate(min(1.0, max(0.0, value)), found[-1])
-            return PlanStatus(plan, sample.drawn, whole.population, estimate, enough=narrow)
+            return replace(whole, estimate=estimate, enough=narrow)
         case "better":
-            names = (run.title, run_data.get_run(session, plan.other).title)
-            gained = _gains(loaded.reference[rows], verdicts[rows], compared[1][rows])
+            whole = replace(whole, names=(run.title, run_data.get_run(session, plan.other).title))
+            also = others[0][rows]
+            gained = _gains(reference, predicted, also)
             found = sequential.confidence_sequence(
                 sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0,
-                unsure=np.any(np.abs(verdicts[rows] - compared[1][rows]) >= 0.5, axis=1),
+                unsure=np.any(np.abs(predicted - also) >= 0.5, axis=1),
             )  # fmt: skip
             if not found:
-                return replace(whole, names=names)
+                return whole
             value, ends = float(sample.estimates(gained).mean()), found[-1]
             small = -plan.points < ends.low <= ends.high < plan.points
             estimate = Estimate(min(1.0, max(-1.0, value)), ends)
-            return replace(whole, names=names, estimate=estimate, enough=bool(estimate.clear) or small)
+            return replace(whole, estimate=estimate, enough=bool(estimate.clear) or small)
         case "f1":
             if sample.drawn < plan.reviews and not sample.complete:
                 return whole
             name = codebook.label(plan.label).name
-            estimate = score(codebook, loaded.reference, verdicts, design=design).labels[name]["f1"]
-            return PlanStatus(plan, sample.drawn, whole.population, estimate, enough=estimate.interval is not None)
+            estimate = score(codebook, loaded.reference, verdicts, design=loaded.design).labels[name]["f1"]
+            return replace(whole, estimate=estimate, enough=estimate.interval is not None)
         case "error":
-            return _accepted(session, run, plan, design, whole)
+            return _accepted(loaded, _world(session, run, complete_only=False).levels, whole)
 
 
-def _accepted(session: ProjectSession, run: RunRow, plan: Plan, design: Design, whole: PlanStatus) -> PlanStatus:
+def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanStatus:
     """Return the status of a claim on accepted verdicts. Only draws with equal probabilities are tested."""
-    loaded = run_data.verdict_arrays(session, run, "reviewed")
-    verdicts = loaded.of(VERDICT)
-    sample, rows = design.sample, design.order
-    assert sample is not None
-    assert rows is not None
-    before = np.arange(len(rows))
+    plan, sample, rows = whole.plan, loaded.sample, loaded.order
     even: Mask = np.ones(len(rows), dtype=np.bool_)
     if not sample.complete:
-        even = np.asarray(np.abs(sample.probabilities * (sample.population - before) - 1) < 1e-6)
-    levels = _world(session, run, complete_only=False).levels
-    wrong: Mask = np.any(np.abs(loaded.reference[rows] - verdicts[rows]) >= 0.5, axis=1)
-    drawn = int(even.sum())
-    if drawn < plan.reviews and not sample.complete:
-        return PlanStatus(plan, drawn, whole.population, Estimate(None, None), enough=False)
+        even = np.asarray(np.abs(sample.probabilities * (sample.population - np.arange(len(rows))) - 1) < 1e-6)
+    wrong: Mask = np.any(np.abs(loaded.reference[rows] - loaded.verdicts[rows]) >= 0.5, axis=1)
+    whole = replace(whole, drawn=int(even.sum()))
+    if whole.drawn < plan.reviews and not sample.complete:
+        return whole
     kept = sequential.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
     if not kept:
-        return PlanStatus(plan, drawn, whole.population, Estimate(None, None), enough=True)
+        return replace(whole, enough=True)
     lowest = int(min(kept))
     among = even & (levels[rows] >= lowest)
-    assert design.known is not None
-    documents = int(((levels >= lowest) & (design.known[:, 0] > 0)).sum())
+    documents = int(((levels >= lowest) & loaded.population).sum())
     estimate = Estimate(float(wrong[among].mean()), Interval(0.0, plan.points))
-    return PlanStatus(plan, drawn, whole.population, estimate, True, lowest, documents)
+    return replace(whole, estimate=estimate, enough=True, accepted=lowest, accepted_documents=documents)
 
 
 def describe_claim(codebook: Codebook, plan: Plan) -> str:
@@ -317,7 +305,7 @@ def _gains(reference: Grid, verdicts: Grid, others: Grid) -> Grid:
 
 def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | None:
     """Return how many reviews tell two runs apart if one has ``points`` more correct labels: where they differ."""
-    verdicts, others = run_data.verdict_arrays(session, run).of(VERDICT), _other_verdicts(session, run, plan)
+    verdicts, others = run_data.verdict_arrays(session, run).verdicts, _other_verdicts(session, run, plan)
     both = ~np.isnan(verdicts).any(axis=1) & ~np.isnan(others).any(axis=1)
     apart = np.abs(verdicts[both] - others[both]) >= 0.5
     if not len(apart):
@@ -354,7 +342,7 @@ def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) 
         view = Viewpoint(run.run_id)
         session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
         known = sampling_frames.signals(session, run, view)
-        verdicts = run_data.verdict_arrays(session, run).of(VERDICT)
+        verdicts = run_data.verdict_arrays(session, run).verdicts
         rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
         kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
         return _World(kept, verdicts[rows], known.apart[rows].astype(np.float64))

@@ -65,7 +65,7 @@ def current_frame(
     if latest is not None and not _outdated(latest, now, running=run.state == "running"):
         return latest
     if focus is not None and (source := _compared_run(focus)) is not None:
-        verdicts = run_data.verdict_arrays(session, run).of(VERDICT)
+        verdicts = run_data.verdict_arrays(session, run).verdicts
         others = aligned_verdicts(session, run, run_data.get_run(session, source))
         sizes = comparison_sizes(np.any(np.abs(verdicts - others) >= 0.5, axis=1), even)
     else:
@@ -107,11 +107,7 @@ def draw_sizes(codebook: Codebook, known: Signals, even: float, focus: str | Non
 
 def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Grid:
     """Return the verdicts of another run on the documents of this one; NaN where it has none."""
-    loaded = run_data.verdict_arrays(session, other)
-    places = {document: row for row, document in enumerate(loaded.documents)}
-    documents = run_data.verdict_arrays(session, run).documents
-    rows = np.array([places.get(document, -1) for document in documents], dtype=np.int64)
-    return np.where((rows >= 0)[:, None], loaded.of(VERDICT)[rows], np.nan)
+    return run_data.verdict_arrays(session, other).verdicts_on(run_data.verdict_arrays(session, run).documents)
 
 
 def comparison_sizes(apart: Mask, even: float) -> npt.NDArray[np.float64]:
