@@ -287,8 +287,7 @@ def _pair(
 ) -> Pair:  # fmt: skip
     codebook, gold, groups = data.codebook, data.gold, data.design.groups
     rating = codebook.kind == "rating"
-    coded_gold = debate_steps.reference_codes(gold, measured=rating)
-    coded = [debate_steps.as_codes(gold, grid, measured=rating) for grid in (first, second)]
+    coded_gold, *coded = debate_steps.coded(gold, first, second, measured=rating)
     items = codebook.names if codebook.kind != "choice" else codebook.items
     changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items, data.design)
     documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
@@ -359,8 +358,7 @@ def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
 
 def _several(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> CochranQ:
     rating = runs[0].settings.codebook.kind == "rating"
-    coded = [debate_steps.as_codes(gold, grid, measured=rating) for grid in verdicts]
-    known, *cases = _whole(debate_steps.reference_codes(gold, measured=rating), *coded)
+    known, *cases = _whole(*debate_steps.coded(gold, *verdicts, measured=rating))
     return cochrans_q(known, dict(zip([run.run_id for run in runs], cases, strict=True)))
 
 
@@ -452,10 +450,8 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     documents, gold, (one, two) = aligned(session, runs, reference)
     whole = ~np.isnan(gold).all(axis=1) & ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     known = ~np.isnan(gold[whole])
-    target = debate_steps.reference_codes(gold[whole], measured=measured)
-    was, now = (
-        np.equal(debate_steps.as_codes(gold[whole], grid[whole], measured=measured), target) for grid in (one, two)
-    )
+    target, *coded = debate_steps.coded(gold[whole], one[whole], two[whole], measured=measured)
+    was, now = (np.equal(codes, target) for codes in coded)
     corrected: Mask = known & now & ~was
     regressed: Mask = known & was & ~now
     kinds: list[Outcome] = []

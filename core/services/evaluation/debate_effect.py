@@ -92,12 +92,11 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
     flip_table = on_all = None
     if len(path) > 1:
-        true = debate_steps.reference_codes(gold, measured=rating)
-        coded = [(name, debate_steps.as_codes(gold, predicted, measured=rating)) for name, _, predicted in path]
-        if codebook.kind == "choice":
-            labels = len(codebook.labels)
-            coded = [(name, np.broadcast_to(predicted, (len(predicted), labels))) for name, predicted in coded]
-            true = debate_steps.by_true_label(true, labels)
+        true, *codes = debate_steps.coded(gold, *(values for *_, values in path), measured=rating)
+        if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
+            true = np.where(true == np.arange(len(codebook.labels)), true, -1)
+            codes = [np.broadcast_to(own, true.shape) for own in codes]
+        coded = [(name, own) for (name, *_), own in zip(path, codes, strict=True)]
         flip_table = flips.flip_table(true, coded, codebook.names, design)
         debated = np.where((run_data.debate_statuses(session, run) == "waiting")[:, None], -1, true)
         ends = [(name, np.where(values < 0, _MISSING, values)) for name, values in (coded[0], coded[-1])]
@@ -196,8 +195,8 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, design: Design,
     if place is None or rating:
         return None
     claim, critic = found[place - 1].predicted, found[place].predicted
-    coded = [debate_steps.as_codes(gold, grid, measured=False) for grid in (claim, critic, verdict)]
-    return objections(debate_steps.reference_codes(gold, measured=False), coded[0], coded[1], coded[2], design)
+    true, *coded = debate_steps.coded(gold, claim, critic, verdict, measured=False)
+    return objections(true, coded[0], coded[1], coded[2], design)
 
 
 def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict[str, panels.BeforeAfter]]:

@@ -112,30 +112,15 @@ def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[st
     return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]
 
 
-def as_codes(reference: Grid, predicted: Grid, *, measured: bool) -> Codes:
-    """Return values as codes for comparison with ``reference_codes``; -1 is a missing value.
+def coded(reference: Grid, *annotations: Grid, measured: bool) -> list[Codes]:
+    """Return the reference and annotations as codes that are equal where an annotation is right; -1 where missing.
 
     The code of a rating is 1 within a point of the reference and 0 elsewhere. Ratings have no finite set of values: a
     mean may lie between two points.
     """
-    if measured:
-        right = is_right(reference, predicted, measured=True).astype(np.int64)
-        return np.where(np.isnan(predicted), -1, right)
-    return np.where(np.isnan(predicted), -1, predicted).astype(np.int64)
-
-
-def reference_codes(reference: Grid, *, measured: bool) -> Codes:
-    """Return the reference as codes for comparison with ``as_codes``; -1 is a missing value."""
-    return np.where(np.isnan(reference), -1, 1 if measured else reference).astype(np.int64)
-
-
-def by_true_label(reference: Codes, labels: int) -> Codes:
-    """Return the reference of a choice (``[document, 1]``) with one column per label.
-
-    A column has values only for the documents with its label, -1 elsewhere. Counts by column are then counts by
-    reference label, and each document counts once.
-    """
-    return np.where(reference == np.arange(labels), reference, -1)
+    grids = [reference, *annotations]
+    codes = [is_right(reference, own, measured=True) for own in grids] if measured else grids
+    return [np.where(np.isnan(own), -1, code).astype(np.int64) for own, code in zip(grids, codes, strict=True)]
 
 
 def pretty(role: str) -> str:

@@ -51,7 +51,6 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     if not rows:
         return None
     codebook = run.settings.codebook
-    measured = codebook.kind == "rating"
     scored = {row.run_id: evaluate(session, row, reference, intervals=False).scores for row in rows}
     by_run = {id: {key: one.value for key, one in scores.overall.items()} for id, scores in scored.items()}
     names = dict.fromkeys(name for scores in by_run.values() for name in scores)
@@ -61,17 +60,14 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     }
     loaded = [run_data.verdict_arrays(session, row, reference) for row in rows]
     gold, predicted = aligned(loaded)
+    true, *coded = debate_steps.coded(gold, *predicted, measured=codebook.kind == "rating")
     return RepeatedRuns(
         runs=tuple(scored),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},
         labels={label: repeated(list(scores.values())) for label, scores in by_label.items()},
         by_label=by_label,
         by_run=by_run,
-        stability=stability(
-            debate_steps.reference_codes(gold, measured=measured),
-            [debate_steps.as_codes(gold, grid, measured=measured) for grid in predicted],
-            codebook.names if codebook.kind != "choice" else codebook.items,
-        ),
+        stability=stability(true, coded, codebook.names if codebook.kind != "choice" else codebook.items),
         documents=loaded[0].documents,
         counted=coverage.among(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
     )

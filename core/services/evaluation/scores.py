@@ -28,7 +28,6 @@ from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
 from core.stats.arrays import Mask
 from core.stats.estimation import Design
-from core.stats.flips import Trace
 from core.stats.intervals import Interval
 from core.stats.metrics import Scores
 from core.stats.similarity import kendall, pearson, rouge_l, spearman
@@ -325,18 +324,12 @@ def cell_documents(
         loaded = run_data.verdict_arrays(session, run, reference)
         steps = debate_steps.steps(run, debate_steps.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
-            coded = [
-                (name, debate_steps.as_codes(loaded.reference, predicted, measured=False))
-                for name, _, predicted in steps
-            ]
-            trace = flips.trace(debate_steps.reference_codes(loaded.reference, measured=False), coded)
-            error_by = _error_by(trace, loaded.documents, codebook.items.index(item))
+            gold, *coded = debate_steps.coded(loaded.reference, *(values for *_, values in steps), measured=False)
+            trace = flips.trace(gold, [(name, codes) for (name, *_), codes in zip(steps, coded, strict=True)])
+            places = trace.error_at[:, codebook.items.index(item)].tolist()
+            roles = zip(loaded.documents, places, strict=True)
+            error_by = {document: trace.roles[place] for document, place in roles if place >= 0}
     return [CellDocument(id, text, error_by.get(id)) for id, text in found]
-
-
-def _error_by(trace: Trace, documents: tuple[str, ...], column: int) -> dict[str, str]:
-    roles = zip(documents, trace.error_at[:, column].tolist(), strict=True)
-    return {document: trace.roles[role] for document, role in roles if role >= 0}
 
 
 def rating_confusion(
