@@ -11,7 +11,7 @@ from core.runs import RunRow
 from core.services import cache, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
-from core.services.lab.results import correct_cells
+from core.services.lab.results import comparable_codes
 from core.services.lab.trials import DEFINITIONS
 from core.services.session import ProjectSession
 from core.stats import metrics
@@ -151,13 +151,8 @@ def score_run(session: ProjectSession, run: RunRow) -> RunScore:
 def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
     codebook = run.settings.codebook
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
-    reference, verdicts = loaded.reference, loaded.verdicts
-    n = int((~np.isnan(reference)).any(axis=1).sum())
+    n = int((~np.isnan(loaded.reference)).any(axis=1).sum())
     if not n:
         return RunScore(NO_SCORE, 0, run.cost_usd)
-    if codebook.kind == "rating":
-        hit = np.where(np.isnan(verdicts), -1, correct_cells(verdicts, reference, codebook)).astype(np.int64)
-        value = metrics.score("multilabel", np.where(np.isnan(reference), -1, 1), hit, codebook.names)["accuracy"]
-    else:
-        value = metrics.score(codebook.kind, reference, verdicts, codebook.names)["macro_f1"]
-    return RunScore(value, n, run.cost_usd)
+    kind, key, (true, codes) = comparable_codes(codebook, loaded.reference, loaded.verdicts)
+    return RunScore(metrics.score(kind, true, codes, codebook.names)[key], n, run.cost_usd)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import Codebook
+from core.codebook import Codebook, Kind
 from core.documents import Value
 from core.formatting import join_names
+from core.services.evaluation import debate_steps
+from core.services.evaluation.run_data import Grid
 from core.stats import metrics
+from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate
 from core.stats.significance import holm, mcnemar
 
-Grid: TypeAlias = npt.NDArray[np.float64]
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
 EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
 """Reading order. ``changed`` has another value and no reference, ``wrong`` is as wrong as before."""
@@ -117,7 +119,7 @@ def compare_grids(
     Grids are ``[document, item]`` as ``grids`` makes them for this codebook, with NaN for a missing value.
     """
     known = ~np.isnan(reference)
-    was, now = correct_cells(before, reference, codebook) & known, correct_cells(after, reference, codebook) & known
+    was, now = (is_right(reference, own, measured=codebook.kind == "rating") for own in (before, after))
     moved = ~((before == after) | (np.isnan(before) & np.isnan(after)))
     found = []
     for row, document in enumerate(documents):
@@ -137,48 +139,30 @@ def compare_grids(
         effect: Effect = next((each for each in EFFECT_ORDER[:3] if each in effects), still)
         found.append(DocumentResult(document, effect, cells))
     found.sort(key=lambda one: EFFECT_ORDER.index(one.effect))
-    return _score_changes(tuple(found), reference, before, after, codebook, was & ~now, now & ~was)
-
-
-def _score_changes(
-    documents: tuple[DocumentResult, ...],
-    reference: Grid,
-    before: Grid,
-    after: Grid,
-    codebook: Codebook,
-    broken: npt.NDArray[np.bool_],
-    fixed: npt.NDArray[np.bool_],
-) -> TrialResult:
-    names = codebook.names
-    n = int((~np.isnan(reference)).any(axis=1).sum())
-    if codebook.kind == "rating":
-        hit = [
-            np.where(np.isnan(values), -1, correct_cells(values, reference, codebook)).astype(np.int64)
-            for values in (before, after)
-        ]
-        sure = np.where(np.isnan(reference), -1, 1)
-        change = metrics.difference("multilabel", sure, hit[0], hit[1], names)
-        each = [metrics.score("multilabel", sure, predicted, names)["accuracy"] for predicted in hit]
-        per = [label["recall"] for label in change.labels.values()]
-        whole = change["accuracy"]
-    else:
-        change = metrics.difference(codebook.kind, reference, before, after, names)
-        each = [metrics.score(codebook.kind, reference, predicted, names)["macro_f1"] for predicted in (before, after)]
-        per = [label["f1"] for label in change.labels.values()]
-        whole = change["macro_f1"]
-    counts = [_per_label(flags, reference, codebook) for flags in (fixed, broken)]
-    adjusted = holm([mcnemar(lost, gained, max(n, lost + gained)).p for gained, lost in zip(*counts, strict=True)])
+    kind, key, (true, *each) = comparable_codes(codebook, reference, before, after)
+    change = metrics.difference(kind, true, each[0], each[1], codebook.names)
+    scores = [metrics.score(kind, true, own, codebook.names)[key] for own in each]
+    n = int(known.any(axis=1).sum())
+    fixed, broken = (_per_label(flags, reference, codebook) for flags in (now & ~was, was & ~now))
+    tests = [mcnemar(lost, gained, max(n, lost + gained)) for gained, lost in zip(fixed, broken, strict=True)]
+    per_label = "recall" if codebook.kind == "rating" else "f1"
     labels = tuple(
-        LabelResult(label.name, label.colour, counts[0][place], counts[1][place], per[place], adjusted[place])
-        for place, label in enumerate(codebook.labels)
+        LabelResult(label.name, label.colour, gained, lost, change.labels[label.name][per_label], p)
+        for label, gained, lost, p in zip(codebook.labels, fixed, broken, holm([test.p for test in tests]), strict=True)
     )
-    return TrialResult(documents, labels, n, change.excluded, each[0], each[1], whole)
+    return TrialResult(tuple(found), labels, n, change.excluded, scores[0], scores[1], change[key])
 
 
-def correct_cells(values: Grid, reference: Grid, codebook: Codebook) -> npt.NDArray[np.bool_]:
-    """Return which values are correct; a rating is if it is less than one point off (``core.annotations.differs``)."""
-    right: npt.NDArray[np.bool_] = np.abs(values - reference) < 1 if codebook.kind == "rating" else values == reference
-    return right
+def comparable_codes(
+    codebook: Codebook, reference: Grid, *annotations: Grid
+) -> tuple[Kind, str, Sequence[npt.NDArray[Any]]]:
+    """Return the kind and the key of the main score, and the reference and annotations to score.
+
+    Ratings are scored as right or wrong, as if every dimension were a label that is present.
+    """
+    if codebook.kind == "rating":
+        return "multilabel", "accuracy", debate_steps.coded(reference, *annotations, measured=True)
+    return codebook.kind, "macro_f1", (reference, *annotations)
 
 
 def _per_label(flags: npt.NDArray[np.bool_], reference: Grid, codebook: Codebook) -> list[int]:
