@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
@@ -183,6 +184,11 @@ class RunSettings(_Frozen):
     pace: float = Field(default=0.0, ge=0)
     """Words per second at which the built-in model streams its replies; 0 is instant."""
 
+    @property
+    def specs(self) -> dict[str, str]:
+        """The model of each role as ``connection/model``."""
+        return {role: role_model.spec for role, role_model in self.role_models.items()}
+
 
 class RunDetails(_Frozen):
     """Name, tags and notes of a run. They can change at any time, because they change no request.
@@ -239,3 +245,18 @@ class RunRow(_Frozen):
     def title(self) -> str:
         """The name of the run, its id if it has none."""
         return self.details.name or self.run_id
+
+    @property
+    def ended(self) -> int:
+        """Number of documents whose debate has ended in any way."""
+        return self.verdicts + self.unresolved + self.failed
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs in dollars, None if one of them is unknown."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total

@@ -144,7 +144,7 @@ def resume_run(
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
-    if row.verdicts + row.unresolved + row.failed - again < row.documents:
+    if row.ended - again < row.documents:
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
         _preflight(workspace, row.settings)

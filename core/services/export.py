@@ -8,7 +8,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -226,17 +226,16 @@ def _items(
 
 
 def _rows(session: ProjectSession, run: RunRow, batch: int, roles: tuple[str, ...]) -> Generator[ExportRow, None, None]:
-    role_models = {role: role_model.spec for role, role_model in run.settings.role_models.items()}
     stream = session.store.document_records.stream(run.run_id, batch=batch)
     try:
         for records in stream:
             for record in records:
-                yield replace(_row(record, run, role_models), role_columns=roles)
+                yield _row(record, run, roles)
     finally:
         stream.close()  # type: ignore[attr-defined] # a generator; an open one would hold its cursor
 
 
-def _row(record: DocumentRecord, run: RunRow, role_models: dict[str, str]) -> ExportRow:
+def _row(record: DocumentRecord, run: RunRow, role_columns: tuple[str, ...]) -> ExportRow:
     items = run.settings.codebook.items
     decided = [item for item in items if item in record.reviews]
     return ExportRow(
@@ -249,7 +248,8 @@ def _row(record: DocumentRecord, run: RunRow, role_models: dict[str, str]) -> Ex
         values={item: record.value(item) for item in items} if record.status or decided else {},
         sources=dict.fromkeys(record.values, VERDICT) | dict.fromkeys(decided, REVIEW),
         evidence=_evidence(record),
-        roles=role_models,
+        roles=run.settings.specs,
+        role_columns=role_columns,
         reasons={item: reason for item, reason in record.unread.items() if item not in record.reviews},
         models=_models(record),
         reviewers=_reviewers(record, items),

@@ -209,12 +209,11 @@ def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
 def _run_words(run: RunRow | None, state: State | None) -> str:
     if run is None:
         return "No run yet."
-    ended = run.verdicts + run.unresolved + run.failed
     if state != "done":
-        return f"{ended:,} of {run.documents:,} debated, {state}"
+        return f"{run.ended:,} of {run.documents:,} debated, {state}"
     left = f", {run.unresolved:,} unresolved" if run.unresolved else ""
     left += f", {run.failed:,} failed" if run.failed else ""
-    return f"{format_count(ended, 'document')} debated{left}"
+    return f"{format_count(run.ended, 'document')} debated{left}"
 
 
 def _review_words(run: RunRow | None, reviewed: int) -> str:

@@ -23,7 +23,7 @@ from core.errors import InputError, UsageError
 from core.formatting import one_line
 from core.ingest.persona_sources import read_text_file
 from core.ingest.table import unique_names
-from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings
+from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
 from core.store.personas import PersonaSetVersion as PersonaSetVersion
@@ -384,13 +384,12 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
         return ()
     cast = personas.read(str(run.settings.params.get("personas", "")))
     of = {member.role: member.group.name for member in cast.members}
-    ended = max(1, run.verdicts + run.unresolved + run.failed)
     spent: dict[str, GroupCost] = {}
     for role, (turns, tokens, cost) in session.store.finished_debates.spent(run.run_id).items():
         name = of.get(role) or family(role).capitalize()
         before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
-        whole = None if before.cost_usd is None or cost is None else before.cost_usd + cost
         tokens += before.tokens
-        spent[name] = GroupCost(name, before.turns + turns, tokens, whole, tokens / ended)
+        whole = total_cost((before.cost_usd, cost))
+        spent[name] = GroupCost(name, before.turns + turns, tokens, whole, tokens / max(1, run.ended))
     order = {group.name: place for place, group in enumerate(cast.groups)}
     return tuple(sorted(spent.values(), key=lambda one: order.get(one.name, len(order))))

@@ -95,7 +95,7 @@ def _moving(session: ProjectSession, trial: Trial) -> None:
         st.rerun()
     tried = trials.trial_status(session, trial)
     total = tried.after.documents + tried.before.documents
-    ended = tried.ended + tried.before.verdicts + tried.before.unresolved + tried.before.failed
+    ended = tried.after.ended + tried.before.ended
     st.progress(ended / total if total else 0.0, text=f"{ended} of {total} debates, {_cost(tried)} so far")
     st.button("Stop", key="lab-stop", on_click=trials.stop_trial, args=(session, trial))
 
@@ -149,7 +149,7 @@ def _why(tried: TrialStatus) -> None:
         return
     message = tried.after.message or tried.before.message
     notice(
-        "warn", f"The test is {tried.state} at {tried.ended} of {tried.after.documents}",
+        "warn", f"The test is {tried.state} at {tried.after.ended} of {tried.after.documents}",
         f"{message}\nPaid replies are kept. Test again to continue.".strip(),
     )  # fmt: skip
 

@@ -156,7 +156,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
 def _stop_notice(overview: RunOverview, act: Act) -> None:
     """Draw the reason why the run is not running, with the possible actions."""
     run = overview.run
-    name, at = f"Run {run.run_id}", f"{overview.ended:,} of {run.documents:,}"
+    name, at = f"Run {run.run_id}", f"{overview.run.ended:,} of {run.documents:,}"
     if overview.error is not None and overview.state == "failed":
         if isinstance(overview.error, MootError):
             error_box(overview.error)
@@ -164,7 +164,7 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
             notice("error", f"{name} failed: internal error", f"{type(overview.error).__name__}: {overview.error}")
     elif overview.stop_code == "budget":
         spent = run.cost_usd or 0.0
-        rest = spent / overview.ended * overview.left if overview.ended else None
+        rest = spent / overview.run.ended * overview.left if overview.run.ended else None
         cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
         notice("warn", f"Paused at ${spent:,.2f} of ${run.budget_usd or 0.0:,.2f}", f"{at} done.{cost}")
         _budget(run, act)

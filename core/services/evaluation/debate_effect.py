@@ -10,7 +10,7 @@ import numpy as np
 from core.annotations import Reference
 from core.debate.protocols import family
 from core.formatting import format_count, format_interval, format_money, format_points
-from core.runs import RunRow
+from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores
 from core.services.evaluation import debate_steps, run_data
 from core.services.evaluation.debate_steps import Stage
@@ -181,9 +181,8 @@ def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent])
 
 
 def _price(spent: list[Spent], net: int) -> Price:
-    costs = [one.cost_usd for one in spent]
     return Price(
-        cost_usd=None if any(cost is None for cost in costs) else sum(cost or 0.0 for cost in costs),
+        cost_usd=total_cost(one.cost_usd for one in spent),
         tokens=sum(one.prompt_tokens + one.completion_tokens for one in spent),
         seconds=sum(one.seconds for one in spent),
         net=net,

@@ -81,7 +81,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
         and _members(row) == _members(run)
         and not own.isdisjoint(session.store.runs.document_ids(row.run_id))
     ]
-    return max(found, key=lambda row: (_role_models(row) == _role_models(run), row.run_id)) if found else None
+    return max(found, key=lambda row: (row.settings.specs == run.settings.specs, row.run_id)) if found else None
 
 
 @cached_scores
@@ -191,10 +191,6 @@ def _members(run: RunRow) -> tuple[tuple[str, str], ...]:
     except (MootError, KeyError):
         return ()
     return tuple((member.role, member.group.name) for member in cast.members)
-
-
-def _role_models(run: RunRow) -> dict[str, str]:
-    return {role: role_model.spec for role, role_model in run.settings.role_models.items()}
 
 
 def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:

@@ -17,7 +17,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.formatting import format_count
-from core.runs import RunRow
+from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation import coverage, debate_steps, latent, run_data
 from core.services.evaluation.coverage import Coverage
@@ -199,7 +199,7 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
     result = {
         "run_id": report.run.run_id,
         "protocol": settings.protocol,
-        "roles": {role: role_model.spec for role, role_model in settings.role_models.items()},
+        "roles": settings.specs,
         **metrics.to_json(scores),
         "basis": plain(report.basis),
         "strict": metrics.nested(report.strict, scores.kind),
@@ -360,7 +360,7 @@ def cost_of_run(session: ProjectSession, run: RunRow) -> dict[str, float | None]
     this run paid. Dollars are None when a price is unknown, the costs for each verdict also when there is none.
     """
     n, reused = run.verdicts, session.store.avoided_costs.from_store(run.run_id)
-    full = None if run.cost_usd is None or reused.cost_usd is None else run.cost_usd + reused.cost_usd
+    full = total_cost((run.cost_usd, reused.cost_usd))
     tokens = run.prompt_tokens + run.completion_tokens + reused.tokens
     return {
         "cost_usd": full,

@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
-from core.runs import RoleModel, RunRow, RunSettings
+from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import prompt_templates
 from core.services.lab import history, samples, trials
 from core.services.lab.history import RunScore
@@ -152,12 +152,11 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
         found = {rung: run for rung, run_id in mine.items() if (run := session.store.runs.get(run_id)) is not None}
         ended = [rung for rung, run in found.items() if run.state == "done"]
         rung = max(ended, default=-1)
-        costs = [run.cost_usd for run in found.values()]
         places.append(
             RankedCell(
                 cell, rung, sizes[rung] if rung >= 0 else 0,
                 history.score_run(session, found[rung]) if rung >= 0 else None,
-                None if None in costs else sum(cost for cost in costs if cost is not None),
+                total_cost(run.cost_usd for run in found.values()),
                 problems.get(str(cell.number), ""), found[rung].run_id if rung >= 0 else "", cell.number in remaining,
             )
         )  # fmt: skip

@@ -10,15 +10,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
-import numpy as np
-
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document
 from core.engine.debate import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
-from core.runs import RunRow, RunSettings
+from core.runs import RunRow, RunSettings, total_cost
 from core.services import cache, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
@@ -79,11 +77,6 @@ class TrialStatus:
     error: BaseException | None = None
 
     @property
-    def ended(self) -> int:
-        """Documents of the later run whose debate has ended."""
-        return self.after.verdicts + self.after.unresolved + self.after.failed
-
-    @property
     def calls(self) -> int:
         """Calls that this trial paid for."""
         return sum(run.calls for run in self._own)
@@ -96,8 +89,7 @@ class TrialStatus:
     @property
     def cost_usd(self) -> float | None:
         """Cost of this trial in dollars, None if a price is unknown."""
-        costs = [run.cost_usd for run in self._own]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return total_cost(run.cost_usd for run in self._own)
 
     @property
     def _own(self) -> tuple[RunRow, ...]:
@@ -338,8 +330,7 @@ class CostForecast:
     cost_usd: float | None
 
     def __add__(self, other: CostForecast) -> CostForecast:
-        costs = (self.cost_usd, other.cost_usd)
-        cost = None if None in costs else sum(cost for cost in costs if cost is not None)
+        cost = total_cost((self.cost_usd, other.cost_usd))
         return CostForecast(self.calls + other.calls, self.reused + other.reused, cost)
 
 

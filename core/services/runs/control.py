@@ -34,14 +34,9 @@ class RunOverview:
     truncation: str = ""
 
     @property
-    def ended(self) -> int:
-        """Number of documents whose debate has ended in any way."""
-        return self.run.verdicts + self.run.unresolved + self.run.failed
-
-    @property
     def left(self) -> int:
         """Number of documents that are not finished."""
-        return self.run.documents - self.ended
+        return self.run.documents - self.run.ended
 
 
 def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
@@ -125,8 +120,7 @@ def suggest_budget(run: RunRow) -> float:
     It is the projected cost of the whole run plus a third, and at least 1.5 times the current budget.
     """
     budget, spent = run.budget_usd or 0.0, run.cost_usd or 0.0
-    ended = run.verdicts + run.unresolved + run.failed
-    whole = spent / ended * run.documents * 4 / 3 if ended else 2 * budget
+    whole = spent / run.ended * run.documents * 4 / 3 if run.ended else 2 * budget
     return _round_up(max(whole, 1.5 * budget))
 
 

@@ -13,7 +13,7 @@ from core.formatting import format_count
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN, estimate_usage
-from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings
+from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings, total_cost
 from core.services.cache import cached_until_commit
 from core.services.request_preview import first_messages
 from core.services.session import ProjectSession
@@ -58,8 +58,7 @@ class Estimate:
     @property
     def cost_usd(self) -> float | None:
         """Total cost in dollars, None if one price is unknown."""
-        costs = [role.cost_usd for role in self.roles]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return total_cost(role.cost_usd for role in self.roles)
 
 
 def estimate_run(session: ProjectSession, settings: RunSettings, documents: int, *, iterations: int = 1) -> Estimate:
@@ -160,10 +159,7 @@ def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str
 
 def _same_role_models(row: RunRow, settings: RunSettings) -> bool:
     then = row.settings
-    alike = then.protocol == settings.protocol and then.params == settings.params
-    return alike and {role: role_model.spec for role, role_model in then.role_models.items()} == {
-        role: role_model.spec for role, role_model in settings.role_models.items()
-    }
+    return (then.protocol, then.params, then.specs) == (settings.protocol, settings.params, settings.specs)
 
 
 def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:

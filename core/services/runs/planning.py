@@ -37,6 +37,7 @@ from core.runs import (
     RunSettings,
     Sampling,
     Template,
+    total_cost,
 )
 from core.services import capability_cache, few_shot_examples, preferences, prompt_templates
 from core.services.request_preview import simulate_asks
@@ -503,8 +504,7 @@ class PlannedComparison:
     @property
     def cost_usd(self) -> float | None:
         """Maximum cost in dollars without sharing; None if a price is unknown."""
-        costs = [member.estimate.cost_usd for member in self.members if member.estimate]
-        return None if None in costs else sum(cost for cost in costs if cost is not None)
+        return total_cost(member.estimate.cost_usd for member in self.members if member.estimate)
 
     @property
     def ready(self) -> bool:

@@ -70,17 +70,13 @@ def differing_options(before: RunSettings, wanted: RunSettings) -> list[str]:
     pairs = {"--codebook": (before.codebook, wanted.codebook), "--protocol": (before.protocol, wanted.protocol)}
     if before.protocol == wanted.protocol:
         pairs |= {
-            "--model": (_specs(before), _specs(wanted)),
+            "--model": (before.specs, wanted.specs),
             "--param": (_parameters(before), _parameters(wanted)),
             "--seed": (before.seed, wanted.seed),
         }
     pairs["--engine"] = (before.engine.name, wanted.engine.name)
     pairs["--concurrency"] = (before.concurrency, wanted.concurrency)
     return [option for option, (had, has) in pairs.items() if had != has]
-
-
-def _specs(settings: RunSettings) -> dict[str, str]:
-    return {role: role_model.spec for role, role_model in settings.role_models.items()}
 
 
 def _parameters(settings: RunSettings) -> tuple[object, ...]:
@@ -134,7 +130,7 @@ def base_run(session: ProjectSession, plan: Plan) -> RunRow | None:
         models = {role: wanted.role_model(role).spec for role in settings.role_models}
         return (
             settings.protocol == wanted.protocol
-            and {role: model.spec for role, model in settings.role_models.items()} == models
+            and settings.specs == models
             and {**params, **settings.params} == params
         )
 

@@ -48,7 +48,7 @@ def test_trial_of_a_judge_prompt_calls_only_the_judge(tmp_path, server):
         forecast = forecast_trial(session, trials.prompt_change(session, slot, plan), sample)
         assert (forecast.calls, forecast.reused, forecast.cost_usd) == (20, 10, None)
         trial = finish_trial(session, trials.start_trial(session, trials.prompt_change(session, slot, plan), sample))
-        assert (trial.state, trial.ended) == ("done", 5)
+        assert (trial.state, trial.after.ended) == ("done", 5)
         first = [role_of(body) for body in server.requests]
         assert {role: first.count(role) for role in set(first)} == {"extractor": 5, "critic": 5, "judge": 10}
         assert (trial.calls, trial.reused) == (20, 10)
