@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +66,18 @@ def status(session: ProjectSession) -> ClassifierStatus:
         known is None or known[1]["documents"] != reviewed or version_of(known[1]) != classifier.VERSION
     ):
         session.trainer.schedule()
-    missing = max(0, MIN_DOCUMENTS - reviewed)
+    untrained = ClassifierStatus(
+        reviewed,
+        max(0, MIN_DOCUMENTS - reviewed),
+        is_training=session.trainer.is_training,
+        error=session.trainer.error,
+    )
     if known is None:
-        return ClassifierStatus(reviewed, missing, is_training=session.trainer.is_training, error=session.trainer.error)
+        return untrained
     hash, facts = known
     score: Mapping[str, Any] = facts["scores"]
-    return ClassifierStatus(
-        reviewed=reviewed,
-        missing=missing,
+    return replace(
+        untrained,
         hash=hash,
         documents=int(facts["documents"]),
         version=int(facts["codebook_version"]),
@@ -81,8 +85,6 @@ def status(session: ProjectSession) -> ClassifierStatus:
         gain=_estimate(facts["gain"]),
         measure=str(score["measure"]),
         tested=int(score["n"]),
-        is_training=session.trainer.is_training,
-        error=session.trainer.error,
     )
 
 
@@ -95,11 +97,16 @@ def annotate(session: ProjectSession, document_ids: list[str] | None = None) -> 
 
     UsageError without a trained classifier or without documents.
     """
-    codebook = _training_codebook(session)
-    role_model = RoleModel(connection=BUILTIN, model=NAME)
-    plan = planning.Plan(protocol=PROTOCOL, default_model=role_model)
-    version = session.store.codebooks.latest()
-    settings = planning.build_settings(plan, codebook, version.version if version else 0, session.models)
+    known = session.store.classifiers.latest_facts()
+    if known is None:
+        raise _not_trained()
+    return _start_run(session, NAME, Codebook.model_validate(known[1]["codebook"]), document_ids)
+
+
+def _start_run(session: ProjectSession, model: str, codebook: Codebook, document_ids: list[str] | None) -> RunRow:
+    plan = planning.Plan(protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=model))
+    latest = session.store.codebooks.latest()
+    settings = planning.build_settings(plan, codebook, latest.version if latest else 0, session.models)
     (made,) = planning.create_runs(session, settings, document_ids or session.store.documents.ids())
     session.start_or_resume(made.run_id)
     return made
@@ -111,9 +118,7 @@ def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
     UsageError without a trained classifier and for a path that ends in ``.md``; ExportError when a file cannot be
     written.
     """
-    stored = session.store.classifiers.load()
-    if stored is None:
-        raise _not_trained()
+    stored = _stored(session)
     card = path.with_suffix(".md")
     if card == path:
         raise UsageError(f"{path.name} is the name of the model card.", f"Choose a name that ends in {SUFFIX}.")
@@ -125,10 +130,7 @@ def save(session: ProjectSession, path: Path) -> tuple[Path, Path]:
 
 def body(session: ProjectSession) -> bytes:
     """Return the bytes of the classifier file for a download."""
-    stored = session.store.classifiers.load()
-    if stored is None:
-        raise _not_trained()
-    return stored.body
+    return _stored(session).body
 
 
 def card(session: ProjectSession) -> str:
@@ -137,12 +139,11 @@ def card(session: ProjectSession) -> str:
     return stored.card if stored else ""
 
 
-def _training_codebook(session: ProjectSession) -> Codebook:
-    """Return the codebook that the classifier was trained on."""
-    known = session.store.classifiers.latest_facts()
-    if known is None:
+def _stored(session: ProjectSession) -> StoredClassifier:
+    stored = session.store.classifiers.load()
+    if stored is None:
         raise _not_trained()
-    return Codebook.model_validate(known[1]["codebook"])
+    return stored
 
 
 def _not_trained() -> UsageError:
@@ -170,9 +171,7 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
     CodebookError before a codebook is saved. UsageError for another kind of label, another scale, other choices, or no
     common label.
     """
-    latest = session.store.codebooks.latest()
-    if latest is None:
-        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
+    latest = planning.saved_codebook(session)
     trained, facts = classifier.loads(data, name=name)
     try:
         own = Codebook.model_validate(facts["codebook"])
@@ -199,16 +198,7 @@ def annotate_with_imported(session: ProjectSession, imported: ImportedClassifier
 
     UsageError without documents, CodebookError before a codebook is saved.
     """
-    latest = session.store.codebooks.latest()
-    if latest is None:
-        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
-    plan = planning.Plan(
-        protocol=PROTOCOL, default_model=RoleModel(connection=BUILTIN, model=f"{NAME}@{imported.hash}")
-    )
-    settings = planning.build_settings(plan, latest.codebook, latest.version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id)
-    return made
+    return _start_run(session, f"{NAME}@{imported.hash}", planning.saved_codebook(session).codebook, None)
 
 
 def _match_labels(own: Codebook, here: Codebook, name: str) -> Codebook:

@@ -24,6 +24,7 @@ from core.services.evaluation.compare import alike
 from core.services.review.review import role_titles
 from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
+from core.store.review_pages import Filter, Viewpoint
 
 _QUOTE_KEYS = ("item", "quote", "field", "start", "end", "match")
 BATCH = 200
@@ -37,19 +38,6 @@ class ExportPreview:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[Any, ...], ...] = ()
     text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportContents:
-    """The contents of an export in numbers. ``reviewed`` are documents with a review in any state."""
-
-    documents: int
-    with_verdict: int
-    unresolved: int
-    failed: int
-    not_started: int
-    reviewed: int
-    turns: int
 
 
 def formats() -> tuple[Format, ...]:
@@ -193,24 +181,8 @@ def duckdb_example(session: ProjectSession) -> str:
     )
 
 
-def export_contents(session: ProjectSession, run_id: str) -> ExportContents:
-    """Return the contents of an export of a run in numbers."""
-    run = session.run(run_id)
-    ended = run.verdicts + run.unresolved + run.failed
-    return ExportContents(
-        documents=run.documents,
-        with_verdict=run.verdicts,
-        unresolved=run.unresolved,
-        failed=run.failed,
-        not_started=run.documents - ended,
-        reviewed=_reviewed(session, run),
-        turns=run.turns,
-    )
-
-
-def _reviewed(session: ProjectSession, run: RunRow) -> int:
-    from core.store.review_pages import Filter, Viewpoint
-
+def count_reviewed(session: ProjectSession, run: RunRow) -> int:
+    """Return the number of documents of a run with a review in any state."""
     touched = Filter(review_statuses=("Draft", "Submitted", "Discarded"))
     return session.store.review_pages.lines(Viewpoint(run.run_id), limit=1, filter=touched).total
 

@@ -18,7 +18,7 @@ from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.request_preview import preview_requests
 from core.services.session import ProjectSession
-from core.store.prompts import SavedPrompt
+from core.store.prompts import Version as Version
 
 _NUMBER = re.compile(r"\.v(\d+)$")
 
@@ -47,35 +47,6 @@ VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
 def title_of(key: str) -> str:
     """Return the display name of a template."""
     return TITLES.get(key, key.replace("_", " ").capitalize())
-
-
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A version of the template in a slot.
-
-    ``name`` is its name in run settings, ``label`` its name on the page. ``parent`` names the version it was made
-    from, empty for a shipped one.
-    """
-
-    name: str
-    slot: str
-    number: int
-    text: str
-    parent: str = ""
-    note: str = ""
-    at: float = 0.0
-    actor: str = ""
-    shipped: bool = False
-
-    @property
-    def label(self) -> str:
-        """Display name: "v2", or "v1 shipped"."""
-        return f"v{self.number}{' shipped' if self.shipped else ''}"
-
-    @property
-    def template(self) -> Template:
-        """Template as a run freezes it."""
-        return Template(name=self.name, text=self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,26 +146,18 @@ def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
 
 def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Version, ...]:
     """Return all versions of a slot: the shipped one, then the project's own by number."""
-    return (_shipped_version(slot, protocol), *map(_saved_version, session.store.prompts.versions(slot.slot)))
+    return (_shipped_version(slot, protocol), *session.store.prompts.versions(slot.slot))
 
 
 def _shipped_version(slot: Slot, protocol: str) -> Version:
     template = protocols.find(protocol).load_templates()[slot.key]
     match = _NUMBER.search(template.name)
-    return Version(
-        template.name, slot.slot, int(match[1]) if match else 1, template.text, note="as shipped", shipped=True
-    )
-
-
-def _saved_version(saved: SavedPrompt) -> Version:
-    return Version(saved.name, saved.slot, saved.number, saved.text, saved.parent, saved.note, saved.at, saved.actor)
+    return Version(template.name, slot.slot, int(match[1]) if match else 1, "", template.text, "as shipped")
 
 
 def promoted_templates(session: ProjectSession) -> dict[str, Template]:
     """Return the project's own templates that new runs use, by slot; other slots use the shipped ones."""
-    return {
-        slot: Template(name=saved.name, text=saved.text) for slot, saved in session.store.prompts.promoted().items()
-    }
+    return {slot: saved.template for slot, saved in session.store.prompts.promoted().items()}
 
 
 def template_status(session: ProjectSession, slot: Slot, protocol: str) -> TemplateStatus:
@@ -244,8 +207,8 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     saved = session.store.prompts.save(
         slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip(), actor=actor
     )
-    edit_version(session, _saved_version(saved), slot)
-    return _saved_version(saved)
+    edit_version(session, saved, slot)
+    return saved
 
 
 def promote_version(session: ProjectSession, slot: Slot, protocol: str, version: Version, *, actor: str = "") -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 from core.debate.events import RunStatus
 from core.runs import RunRow, State
 from core.services.live_run import DocumentText, StoredDebate
@@ -12,26 +14,9 @@ from core.store.store import Store
 
 def status_of(run: RunRow, state: State | None = None) -> RunStatus:
     """Return the status of a stored run as an event, with another state if one is given."""
-    return RunStatus(
-        run_id=run.run_id,
-        state=state or run.state,
-        documents=run.documents,
-        verdicts=run.verdicts,
-        unresolved=run.unresolved,
-        failed=run.failed,
-        in_flight=0,
-        calls=run.calls,
-        cached_calls=run.cached_calls,
-        prompt_tokens=run.prompt_tokens,
-        completion_tokens=run.completion_tokens,
-        cost_usd=run.cost_usd,
-        seconds=run.seconds,
-        rate=0.0,
-        eta_seconds=None,
-        message="" if state else run.message,
-        stop_code="" if state else run.stop_code,
-        cached_tokens=run.cached_tokens,
-    )
+    shared = {one.name: getattr(run, one.name) for one in fields(RunStatus) if one.name in RunRow.model_fields}
+    status = RunStatus(**shared, in_flight=0, rate=0.0, eta_seconds=None)
+    return status if state is None else replace(status, state=state, message="", stop_code="")
 
 
 def document(store: Store, document_id: str) -> DocumentText | None:

@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from core.prompts import OWN
+from core.runs import Template
 from core.store.connection import Cursor
 from core.store.conversion import add_row, clean
 from core.store.events import NewEvent, record
@@ -23,10 +24,10 @@ WHERE name IN (SELECT unnest(json_extract_string(value, '$.*')) FROM settings WH
 
 
 @dataclass(frozen=True, slots=True)
-class SavedPrompt:
-    """A saved version of the template in ``slot`` ('ecj/judge').
+class Version:
+    """A version of the template in ``slot`` ('ecj/judge'), under the name that it has in the settings of a run.
 
-    ``parent`` is the name of the version that it was made from, either a shipped or a saved version.
+    ``parent`` is the name of the version that it was made from, empty for a shipped version.
     """
 
     name: str
@@ -34,9 +35,24 @@ class SavedPrompt:
     number: int
     parent: str
     text: str
-    note: str
-    at: float
-    actor: str
+    note: str = ""
+    at: float = 0.0
+    actor: str = ""
+
+    @property
+    def shipped(self) -> bool:
+        """True for the version that comes with Moot."""
+        return not self.parent
+
+    @property
+    def label(self) -> str:
+        """Display name: "v2", or "v1 shipped"."""
+        return f"v{self.number}{' shipped' if self.shipped else ''}"
+
+    @property
+    def template(self) -> Template:
+        """Template as a run freezes it."""
+        return Template(name=self.name, text=self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +68,7 @@ class PromptDraft:
 class Prompts(Repository):
     """Prompt versions of a project. Reads work in any thread; writes return after the commit."""
 
-    def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = "") -> SavedPrompt:
+    def save(self, slot: str, text: str, *, parent: str, after: int, note: str = "", actor: str = "") -> Version:
         """Save a text as a new version of a slot, delete the slot's draft and return the version.
 
         The new number follows the highest saved number and ``after``, the number of the newest shipped version. A text
@@ -74,13 +90,13 @@ class Prompts(Repository):
         name = self._writer.do(run)
         return next(each for each in self.versions(slot) if each.name == name)
 
-    def versions(self, slot: str | None = None) -> list[SavedPrompt]:
+    def versions(self, slot: str | None = None) -> list[Version]:
         """Return the saved versions of a slot (of all slots if None), oldest first."""
         rows = self._connection.rows(
             f"SELECT {_VERSION} FROM prompt_versions WHERE $slot IS NULL OR slot = $slot ORDER BY slot, number",
             {"slot": slot},
         )
-        return [SavedPrompt(*row) for row in rows]
+        return [Version(*row) for row in rows]
 
     def keep_draft(self, slot: str, text: str, *, parent: str) -> None:
         """Store an unfinished text until it is saved or dropped."""
@@ -96,10 +112,10 @@ class Prompts(Repository):
         rows = self._connection.rows("SELECT slot, parent, text, unix_time FROM prompt_drafts ORDER BY slot")
         return {row[0]: PromptDraft(*row) for row in rows}
 
-    def promoted(self) -> dict[str, SavedPrompt]:
+    def promoted(self) -> dict[str, Version]:
         """Return the versions that new runs use instead of the shipped ones, by slot."""
         rows = self._connection.rows(_PROMOTED, [PROMOTED])
-        return {row[1]: SavedPrompt(*row) for row in rows}
+        return {row[1]: Version(*row) for row in rows}
 
     def promote(self, slot: str, name: str | None, *, actor: str = "") -> None:
         """Make new runs use this version of a slot; None restores the shipped version. Recorded as an event."""

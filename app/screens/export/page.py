@@ -76,16 +76,16 @@ def _others(run: RunRow, runs: list[RunRow]) -> list[str]:
 
 
 def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
-    contents = [export.export_contents(session, run_id) for run_id in (run.run_id, *others)]
+    runs = [session.run(run_id) for run_id in (run.run_id, *others)]
     with layout.panel("Contents", "" if others else run_date(run), key="export-contents"):
         rows = [
-            (f"Rows of {len(contents)} runs" if others else "Documents", sum(one.documents for one in contents)),
-            ("with a verdict", sum(one.with_verdict for one in contents)),
-            ("unresolved", sum(one.unresolved for one in contents)),
-            ("failed", sum(one.failed for one in contents)),
-            ("not started", sum(one.not_started for one in contents)),
-            ("reviewed", sum(one.reviewed for one in contents)),
-            ("Debate turns", sum(one.turns for one in contents)),
+            (f"Rows of {len(runs)} runs" if others else "Documents", sum(one.documents for one in runs)),
+            ("with a verdict", sum(one.verdicts for one in runs)),
+            ("unresolved", sum(one.unresolved for one in runs)),
+            ("failed", sum(one.failed for one in runs)),
+            ("not started", sum(one.documents - one.ended for one in runs)),
+            ("reviewed", sum(export.count_reviewed(session, one) for one in runs)),
+            ("Debate turns", sum(one.turns for one in runs)),
         ]
         kept = [(name, count) for name, count in rows if count or name[0].isupper()]
         body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)

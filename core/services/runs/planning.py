@@ -46,6 +46,7 @@ from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
 from core.services.runs.length_limits import context_overflows
 from core.services.session import ProjectSession
+from core.store.codebooks import CodebookVersion
 from core.text_file import read_text
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -261,15 +262,20 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     Role models and parameters that the protocol does not have are ignored. Raises CodebookError before a codebook is
     saved, and the errors of ``build_settings``. Weights of votes from reviewed documents become numbers here.
     """
-    saved = session.store.codebooks.latest()
-    if saved is None:
-        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
-    own = prompt_templates.promoted_templates(session)
+    saved, own = saved_codebook(session), prompt_templates.promoted_templates(session)
     settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
     if settings.params.get("weights") != "reviewed":
         return settings
     weights = jury.vote_weights(session, settings)
     return settings.model_copy(update={"params": {**settings.params, "weights": weights}})
+
+
+def saved_codebook(session: ProjectSession) -> CodebookVersion:
+    """Return the latest saved codebook. Raises CodebookError before the first save."""
+    saved = session.store.codebooks.latest()
+    if saved is None:
+        raise CodebookError("No codebook is saved yet.", "Save one on the Codebook page first.")
+    return saved
 
 
 def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -> None:

@@ -62,7 +62,7 @@ def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
 
 def test_transcript_has_one_line_per_turn(session, run_id):
     lines = [json.loads(line) for line in export.export_bytes(session, run_id, "transcript").splitlines()]
-    assert len(lines) == 18 == export.export_contents(session, run_id).turns  # six debates of three turns
+    assert len(lines) == 18 == session.run(run_id).turns  # six debates of three turns
     first = lines[0]
     assert (first["document"], first["turn"], first["role"], first["model"]) == (
         "d0", 0, "extractor", "builtin/lexical",
@@ -83,9 +83,9 @@ def test_preview_is_the_beginning_of_the_file(session, run_id):
 
 def test_export_contents_are_counted(session, run_id):
     review.edit(session, run_id, "d1", "a", True)
-    contents = export.export_contents(session, run_id)
-    assert (contents.documents, contents.with_verdict, contents.unresolved) == (8, 5, 1)
-    assert (contents.failed, contents.not_started, contents.reviewed) == (1, 1, 1)
+    run = session.run(run_id)
+    assert (run.documents, run.verdicts, run.unresolved, run.failed, run.ended) == (8, 5, 1, 1, 7)
+    assert export.count_reviewed(session, run) == 1
 
 
 def test_default_file_names_and_errors_for_unknown_formats_and_runs(session, run_id, tmp_path):
