@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import random
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
-
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from core.errors import ModelError
 
@@ -16,8 +16,6 @@ ATTEMPTS = 6
 
 MIN_WAIT, MAX_WAIT = 0.5, 30.0
 """Bounds of the exponential backoff in seconds, with full jitter."""
-
-_backoff = wait_random_exponential(multiplier=MIN_WAIT, max=MAX_WAIT)
 
 
 async def with_retries(
@@ -30,33 +28,19 @@ async def with_retries(
     Waits with exponential backoff and jitter, or as long as the server asked for. ``on_wait`` is called before each
     pause with the kind of the error and the seconds. Raises the last error unchanged.
     """
-    try:
-        return await attempt()  # the usual case; tenacity's loop would cost a fifth of a debate's processor time
-    except ModelError as error:
-        failed = error
-    async for again in _retrying(attempts, on_wait):
-        with again:
-            if again.retry_state.attempt_number == 1:
-                raise failed
+    number = 1
+    while True:
+        try:
             return await attempt()
-    raise AssertionError("unreachable: the loop raises the last error")  # pragma: no cover
+        except ModelError as error:
+            if not error.retryable or number == attempts:
+                raise
+            wait = _backoff(number) if error.retry_after is None else error.retry_after + _backoff(number) / 4
+            on_wait(error.kind, wait)
+        await asyncio.sleep(wait)
+        number += 1
 
 
-def _retrying(attempts: int, on_wait: Callable[[str, float], None]) -> AsyncRetrying:
-    def waits(state: RetryCallState) -> None:
-        error = state.outcome.exception() if state.outcome else None
-        on_wait(getattr(error, "kind", ""), state.next_action.sleep if state.next_action else 0.0)
-
-    return AsyncRetrying(
-        stop=stop_after_attempt(attempts),
-        wait=_wait,
-        retry=retry_if_exception(lambda error: isinstance(error, ModelError) and error.retryable),
-        before_sleep=waits,
-        reraise=True,
-    )
-
-
-def _wait(state: RetryCallState) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after if isinstance(error, ModelError) else None
-    return _backoff(state) if asked is None else asked + _backoff(state) / 4
+def _backoff(failed: int) -> float:
+    """Return the seconds to wait after this many failed attempts."""
+    return random.uniform(0.0, min(MAX_WAIT, MIN_WAIT * 2 ** (failed - 1)))
