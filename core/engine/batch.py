@@ -23,11 +23,20 @@ from core.debate.turns import Reply, ReplyError, ReplyForm, Usage
 from core.engine.budget import BudgetSpent
 from core.engine.debate import PendingTurn, paid_reply
 from core.engine.engine import LOADED_AT_ONCE
-from core.engine.interfaces import BatchJob, BatchJobs, BatchModels, Dependencies, FailedAttempt, Work
-from core.engine.model_calls import prompt_characters
+from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.replay import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
-from core.llm.batches import MOST_BYTES, MOST_REQUESTS, SHARE, BatchServer, BatchState, answers, line, read_row
+from core.llm.batches import (
+    MOST_BYTES,
+    MOST_REQUESTS,
+    SHARE,
+    BatchLibrary,
+    BatchServer,
+    BatchState,
+    answers,
+    line,
+    read_row,
+)
 from core.runs import RoleModel, StopReason
 
 MAX_ATTEMPTS = 3
@@ -59,7 +68,7 @@ class BatchEngine(ReplayingEngine):
     cancel them. Role models without a Batch API (the built-in model, Ollama) are called as in a live run.
     """
 
-    def __init__(self, work: Work, dependencies: Dependencies, batches: BatchModels, jobs: BatchJobs) -> None:
+    def __init__(self, work: Work, dependencies: Dependencies, batches: BatchLibrary, jobs: BatchJobs) -> None:
         super().__init__(work, dependencies)
         self._batches = batches
         self._jobs = jobs
@@ -151,7 +160,7 @@ class BatchEngine(ReplayingEngine):
             if not self._within_budget(most):
                 self._deferred[pending.document.id] = None
                 return
-            waiting = _Waiting(request.role, request.form, prompt_characters(request), most)
+            waiting = _Waiting(request.role, request.form, request.characters, most)
             self._waiting[key] = waiting
             if key not in self._submitted_keys:
                 body = self._batches.body(pending.role_model, request, self.settings)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from core.annotations import Precedents
 from core.debate.events import Event, VerdictReached
-from core.debate.turns import Reply, ReplyForm, Request, Turn, Usage
+from core.debate.turns import Reply, Request, Turn, Usage
 from core.documents import Document
-from core.llm.batches import BatchServer
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason
@@ -124,35 +123,6 @@ class BatchJobs(Protocol):
 
     async def close_job(self, name: str, outcome: str) -> None:
         """Return once it is on disk that no more replies are expected."""
-
-
-class BatchModels(Protocol):
-    """Interface of the models that the batch engine needs."""
-
-    def batchable(self, role_model: RoleModel) -> bool:
-        """Return True if requests to this role model can be sent in files."""
-
-    async def server(self, role_model: RoleModel, folder: str) -> BatchServer:
-        """Return the batch server of a role model: its connection's Batch API, or a folder that is answered by hand."""
-
-    def body(self, role_model: RoleModel, request: Request, settings: RunSettings) -> Mapping[str, Any]:
-        """Return the body of a request."""
-
-    def reply(
-        self,
-        role_model: RoleModel,
-        row: Mapping[str, Any],
-        settings: RunSettings,
-        form: ReplyForm,
-        prompt_characters: int,
-    ) -> Reply:
-        """Return the reply in a row of an output file, at the price of a batch. Raises ModelError."""
-
-    def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
-        """Return the price of a request in a batch in dollars, None if unknown."""
-
-    async def close(self) -> None:
-        """Close the batch servers."""
 
 
 Publish: TypeAlias = Callable[[Event], None]

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, TypeAlias
 
 from core import errors
 from core.debate.turns import Reply, ReplyForm, Request, Usage
@@ -52,30 +52,8 @@ class BatchState:
     problem: str = ""
 
 
-class BatchServer(Protocol):
-    """Interface of a batch server. Every method raises a ModelError on failure."""
-
-    async def submit(self, path: Path, mark: str) -> str:
-        """Submit a file under our name of the batch; return the server's id."""
-
-    async def find(self, mark: str) -> str | None:
-        """Return the server's id of the batch with our name, None if there is none."""
-
-    async def look(self, batch: str) -> BatchState:
-        """Return the status of a batch."""
-
-    def rows(self, output: str) -> AsyncIterator[bytes]:
-        """Yield the lines of an output file."""
-
-    async def cancel(self, batch: str) -> None:
-        """Cancel a batch; existing replies stay."""
-
-    async def close(self) -> None:
-        """Close the connections."""
-
-
 class OpenAIBatches:
-    """The Batch API at one connection."""
+    """The Batch API at one connection. ``mark`` is our name of a batch, ``batch`` the id of the server."""
 
     def __init__(self, place: Connection, key: str | None) -> None:
         from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
@@ -197,6 +175,10 @@ class HandBatches:
         """Do nothing."""
 
 
+BatchServer: TypeAlias = OpenAIBatches | HandBatches
+"""A batch server. Its methods raise a ModelError on failure."""
+
+
 def _rows(path: Path) -> int:
     """Return the number of complete lines in a file."""
     with path.open("rb") as file:
@@ -246,7 +228,7 @@ def body_of(row: Mapping[str, Any], role_model: RoleModel) -> dict[str, Any]:
 
 
 class BatchLibrary:
-    """The engine's ``BatchModels`` over all connections."""
+    """Batch servers of all connections, with the bodies of requests and the replies in their output files."""
 
     def __init__(self, library: ModelLibrary) -> None:
         self._library = library
