@@ -82,6 +82,11 @@ class Request:
     document: Document | None = None
     assigned: bool = False
 
+    @property
+    def characters(self) -> int:
+        """Length of the messages in characters."""
+        return sum(len(message.content) for message in self.messages)
+
     def output_limit(self, role_model: RoleModel) -> int:
         """Return the output limit of this request in tokens."""
         return role_model.sampling.output_limit * self.limit_factor

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from core.debate.events import Delta, TurnStarted, TurnWaiting
-from core.debate.turns import Reply, Request, Usage
+from core.debate.turns import Reply, Usage
 from core.engine.budget import Budget, BudgetSpent, Settle
 from core.engine.debate import PendingTurn, paid_reply
 from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, RunSink
@@ -29,11 +29,6 @@ OVER_BUDGET = "budget"
 
 CANCELLED = "cancelled"
 """Error kind of an attempt that was stopped while its reply was streamed."""
-
-
-def prompt_characters(request: Request) -> int:
-    """Return the length of a request's messages in characters."""
-    return sum(len(message.content) for message in request.messages)
 
 
 class DeltaBatcher:
@@ -170,7 +165,7 @@ class ModelCaller:
         request, role_model = pending.request, pending.role_model
         limiter = self._limiter(role_model)
         # Providers count the prompt and the output limit of a request before it is answered.
-        await limiter.enter(prompt_characters(request) // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
+        await limiter.enter(request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
         try:
             most = self.models.max_cost(role_model, request)
             async with self.slots, self.budget.reserve(most) as settle:
@@ -223,7 +218,7 @@ class ModelCaller:
             buffer(text, is_reasoning)
             if self.budget.ceiling is not None and buffer.length - checked >= BUDGET_CHARACTERS:
                 checked = buffer.length
-                usage = estimate_usage(prompt_characters(request), buffer.length)
+                usage = estimate_usage(request.characters, buffer.length)
                 if self.budget.exceeded((self.models.cost(role_model, usage) or 0.0) - most):
                     raise BudgetSpent
 
@@ -231,7 +226,7 @@ class ModelCaller:
             document = request.document or pending.document
             reply = await self.models.ask(role_model, request, self.settings, document, on_delta)
         except BudgetSpent:
-            usage = estimate_usage(prompt_characters(request), buffer.length)
+            usage = estimate_usage(request.characters, buffer.length)
             failed(OVER_BUDGET, "stopped because the reply exceeded the budget", buffer.received, usage)
             raise
         except ModelError as error:
@@ -240,7 +235,7 @@ class ModelCaller:
         except asyncio.CancelledError:
             buffer.flush()
             if text := buffer.received:  # most likely the provider bills what the server had written by then
-                usage = estimate_usage(prompt_characters(request), len(text))
+                usage = estimate_usage(request.characters, len(text))
                 failed(CANCELLED, "stopped while the reply was streamed", text, usage)
             raise
         settle(reply.cost_usd)

@@ -99,7 +99,7 @@ async def _exchange(
         return builder.build(request, unsent)
     except errors.ModelError as error:
         error.partial = builder.so_far
-        error.billed = builder.billed(request.characters)
+        error.billed = builder.billed(request.ask.characters)
         raise
 
 

@@ -208,8 +208,7 @@ class ModelLibrary:
 
     def max_cost(self, role_model: RoleModel, ask: Request) -> float:
         """Return the highest price of a request in dollars; 0 for a free model or an unknown price."""
-        characters = sum(len(message.content) for message in ask.messages)
-        usage = Usage(prompt_tokens=characters, completion_tokens=ask.output_limit(role_model))
+        usage = Usage(prompt_tokens=ask.characters, completion_tokens=ask.output_limit(role_model))
         return self.cost(role_model, usage) or 0.0
 
     def cost(self, role_model: RoleModel, usage: Usage) -> float | None:
@@ -321,9 +320,7 @@ async def _ask_builtin(
             await asyncio.sleep(1 / settings.pace)
     else:
         on_delta(text, False)
-    counted = estimate_usage(sum(len(message.content) for message in ask.messages), len(text))
-    usage = Usage(counted.prompt_tokens, counted.completion_tokens, estimated=True)
-    return Reply(text, usage=usage, cost_usd=0.0)
+    return Reply(text, usage=estimate_usage(ask.characters, len(text)), cost_usd=0.0)
 
 
 def _words(text: str) -> list[str]:

@@ -89,13 +89,13 @@ def _context(request: ModelRequest, limit: int, known: ModelCapabilities) -> int
     It never shrinks, because Ollama reloads the model whenever the context changes. Raises ContextTooLong if the prompt
     cannot fit.
     """
-    least = request.characters // _SURELY
+    least = request.ask.characters // _SURELY
     if known.context is not None and least > known.context:
         model = request.role_model.model
         raise errors.ContextTooLong(
             f"The prompt for {model} has at least {least} tokens, its context has {known.context} tokens."
         )
-    needed = request.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
+    needed = request.ask.characters // _CHARACTERS_PER_TOKEN + limit + CONTEXT_MARGIN
     known.num_ctx = max(known.num_ctx, LEAST_CONTEXT, 1 << (needed - 1).bit_length())
     return known.num_ctx if known.context is None else min(known.num_ctx, known.context)
 

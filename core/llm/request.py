@@ -48,11 +48,6 @@ class ModelRequest:
         """HTTP headers."""
         return {"authorization": f"Bearer {self.key}"} if self.key else {}
 
-    @property
-    def characters(self) -> int:
-        """Length of the prompt in characters."""
-        return sum(len(message.content) for message in self.ask.messages)
-
     def schema_for(self, known: ModelCapabilities) -> Schema | None:
         """Return the schema that this server accepts, None if there is none."""
         if self.schema is None or known.schema == "none":

@@ -333,7 +333,7 @@ class ReplyBuilder:
             )
         if not text.strip() and finish_reason == "stop":
             raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied without any text.")
-        usage = self.usage_so_far(request.characters)
+        usage = self.usage_so_far(request.ask.characters)
         return Reply(
             text=text,
             reasoning=reasoning,
