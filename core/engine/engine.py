@@ -7,7 +7,7 @@ import contextlib
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
@@ -77,21 +77,8 @@ class Progress:
     @classmethod
     def of(cls, run: RunRow, now: float) -> Progress:
         """Return the progress of a run that starts or resumes now."""
-        return cls(
-            run_id=run.run_id,
-            documents=run.documents,
-            verdicts=run.verdicts,
-            unresolved=run.unresolved,
-            failed=run.failed,
-            calls=run.calls,
-            cached_calls=run.cached_calls,
-            prompt_tokens=run.prompt_tokens,
-            completion_tokens=run.completion_tokens,
-            cost_usd=run.cost_usd,
-            seconds_before=run.seconds,
-            started=now,
-            cached_tokens=run.cached_tokens,
-        )
+        totals = {one.name: getattr(run, one.name) for one in fields(cls) if one.name in RunRow.model_fields}
+        return cls(**totals, seconds_before=run.seconds, started=now)
 
     @property
     def decided(self) -> int:
@@ -129,24 +116,14 @@ class Progress:
         span = min(now - self.started, RATE_WINDOW)
         rate = len(self._ended) / span * 60 if span > 0 else 0.0
         left = self.documents - self.decided
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name in RunStatus.__slots__}
         return RunStatus(
-            run_id=self.run_id,
+            **own,
             state=state,
-            documents=self.documents,
-            verdicts=self.verdicts,
-            unresolved=self.unresolved,
-            failed=self.failed,
-            in_flight=self.in_flight,
-            calls=self.calls,
-            cached_calls=self.cached_calls,
-            prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens,
-            cost_usd=self.cost_usd,
             seconds=self.seconds_before + now - self.started,
             rate=rate,
             eta_seconds=left / rate * 60 if rate > 0 else None,
             message=reason.message,
-            cached_tokens=self.cached_tokens,
             stop_code=reason.code,
         )
 
