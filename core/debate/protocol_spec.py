@@ -15,22 +15,9 @@ from core import prompts
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
 from core.debate.context import Protocol
-from core.debate.turns import Role, family
+from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import Template
-
-__all__ = [
-    "DecisionRule",
-    "Layout",
-    "Param",
-    "Params",
-    "Preset",
-    "ProtocolSpec",
-    "RequestCount",
-    "Role",
-    "exactly",
-    "family",
-]
 
 ParamValue: TypeAlias = bool | int | float | str
 Params: TypeAlias = Mapping[str, Any]

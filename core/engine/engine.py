@@ -116,9 +116,9 @@ class Progress:
         span = min(now - self.started, RATE_WINDOW)
         rate = len(self._ended) / span * 60 if span > 0 else 0.0
         left = self.documents - self.decided
-        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name in RunStatus.__slots__}
+        shared = {one.name for one in fields(RunStatus)} & {one.name for one in fields(self)}
         return RunStatus(
-            **own,
+            **{name: getattr(self, name) for name in shared},
             state=state,
             seconds=self.seconds_before + now - self.started,
             rate=rate,

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from core.debate.protocol_spec import DecisionRule, Param, Params, Preset, ProtocolSpec, RequestCount
+from core.debate.protocol_spec import Params, ProtocolSpec
 from core.debate.protocols import courtroom, custom, discussion, ecj, panel, single
-from core.debate.turns import Role, family
+from core.debate.turns import Role
 from core.errors import UsageError
 from core.runs import RunSettings
-
-__all__ = [
-    "PROTOCOLS", "DecisionRule", "Param", "Params", "Preset", "ProtocolSpec", "RequestCount", "Role", "family", "find",
-    "of", "params_of", "roles_of",
-]  # fmt: skip
 
 PROTOCOLS: Mapping[str, ProtocolSpec] = MappingProxyType(
     {spec.name: spec for spec in (ecj.SPEC, single.SPEC, discussion.SPEC, courtroom.SPEC, panel.SPEC, custom.spec())}

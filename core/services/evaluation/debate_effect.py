@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.annotations import Reference
-from core.debate.protocols import family
+from core.debate.turns import family
 from core.formatting import format_count, format_interval, format_money, format_points
 from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.annotations import VERDICT
-from core.debate import protocols
+from core.debate import protocols, turns
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached
@@ -55,7 +55,7 @@ def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         grid = np.full(shape, np.nan)
         own = which == place
         grid[rows[own], columns[own]] = values[own]
-        groups.setdefault((protocols.family(speech.role), speech.round), {})[speech.role] = grid
+        groups.setdefault((turns.family(speech.role), speech.round), {})[speech.role] = grid
     titles = role_titles(run)
     several = {family for family, round in groups if round}
     found = []

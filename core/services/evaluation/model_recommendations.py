@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.annotations import Reference
-from core.debate.protocols import family
+from core.debate.turns import family
 from core.errors import UsageError
 from core.formatting import format_count
 from core.hashing import digest

@@ -17,7 +17,7 @@ from core.debate import protocols
 from core.debate.protocol_spec import PRESET
 from core.debate.protocols import custom
 from core.debate.protocols.custom import read
-from core.debate.turns import Role
+from core.debate.turns import Role, family
 from core.engine.debate import request_hash
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
@@ -99,7 +99,7 @@ class Plan:
 
         The family of ``annotator_b`` is ``annotator``.
         """
-        return self.role_models.get(role) or self.role_models.get(protocols.family(role)) or self.default_model
+        return self.role_models.get(role) or self.role_models.get(family(role)) or self.default_model
 
     def with_role_model(self, role: str, role_model: RoleModel) -> Plan:
         """Return this plan with another model for one role."""
