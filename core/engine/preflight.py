@@ -7,14 +7,11 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.codebook import Codebook, Label
 from core.debate.reading.parse import read
-from core.debate.turns import Request
-from core.documents import Document
 from core.engine.interfaces import Models
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
-from core.prompts.messages import Message
+from core.llm.probe import BOOK, DOCUMENT, WEATHER
 from core.runs import RoleModel, RunSettings
 
 PROBE_ATTEMPTS = 3
@@ -61,13 +58,12 @@ async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Prob
 
 
 async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
-    request, document, codebook = _probe_request(settings.codebook)
-    own = settings.model_copy(update={"codebook": codebook, "pace": 0.0})
+    own = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
     began = time.monotonic()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             reply = await with_retries(
-                lambda: models.ask(role_model, request, own, document, lambda _text, _is_reasoning: None),
+                lambda: models.ask(role_model, WEATHER, own, DOCUMENT, lambda _text, _is_reasoning: None),
                 PROBE_ATTEMPTS,
             )
     except ModelError as error:
@@ -78,18 +74,5 @@ async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSetti
             "It may still be loading, or the server hangs.",
         )
         return Probe(role_model, tuple(roles), time.monotonic() - began, silent)
-    reading = read(reply.text, "labels", codebook, finish_reason=reply.finish_reason)
+    reading = read(reply.text, BOOK, finish_reason=reply.finish_reason)
     return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.refused_params)
-
-
-def _probe_request(codebook: Codebook) -> tuple[Request, Document, Codebook]:
-    """Return a one-line question on a one-line text with one label, with its document and codebook."""
-    label = Label(name="Weather", keywords=("rain", "sun"))
-    tiny = Codebook(name="probe", unit=codebook.unit, labels=(label,))
-    document = Document(id="probe", fields={"text": "It rained all day."})
-    question = (
-        "Does this text speak about the weather? "
-        "Answer with this line alone: The aspects present in this text are: #Weather (or: none)\n\n"
-        f"{document.text}"
-    )
-    return Request(role="annotator", messages=(Message("user", question),), form="labels"), document, tiny

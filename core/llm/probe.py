@@ -12,6 +12,7 @@ import orjson
 
 from core.codebook import Codebook, Label
 from core.debate.turns import Reply, Request
+from core.documents import Document
 from core.errors import ModelError
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
@@ -21,12 +22,20 @@ from core.prompts.messages import Message
 from core.runs import Sampling
 
 WORDS = Request("annotator", (Message("user", "Write eight words that have nothing to do with each other."),))
-RAIN = Request(
+DOCUMENT = Document("probe", {"text": "It rained all day."})
+BOOK = Codebook(name="probe", labels=(Label(name="Weather", keywords=("rain", "sun")), Label(name="Food")))
+WEATHER = Request(
     "annotator",
-    (Message("user", "Does this text speak about the weather? Name it if so.\n\nIt rained all day."),),
+    (
+        Message(
+            "user",
+            "Does this text speak about the weather? Answer with this line alone: "
+            f"The aspects present in this text are: #Weather (or: none)\n\n{DOCUMENT.text}",
+        ),
+    ),
     form="labels",
 )
-BOOK = Codebook(name="probe", labels=(Label(name="Weather"), Label(name="Food")))
+"""A question about ``DOCUMENT`` with the labels of ``BOOK``, which the built-in model can answer, too."""
 TOKENS = 400
 """Enough for a model that reasons before it writes eight words."""
 
@@ -44,7 +53,7 @@ async def examine(send: Send, known: ModelCapabilities) -> None:
         _tried(send, WORDS, free, {}),
         _tried(send, WORDS, free, {}),
         _tried(send, WORDS, free, {"logprobs": True}),
-        _tried(send, RAIN, Sampling(json_schema="on", max_tokens=TOKENS), {}),
+        _tried(send, WEATHER, Sampling(json_schema="on", max_tokens=TOKENS), {}),
     )
     if "seed" in known.refused_params:
         known.seed = False
