@@ -91,11 +91,9 @@ def variables(
     max; for ratings), and ``document``, delimited, with the names of its fields if there are several. With the run's
     ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
     """
-    return (
-        _codebook_variables(codebook)
-        | _render_blocks(codebook, templates or {})
-        | {"document": format_document(document)}
-    )
+    templates = templates or {}
+    blocks = {name: render_block(templates[name], codebook) for name in BLOCKS if name in templates}
+    return _codebook_variables(codebook) | blocks | {"document": format_document(document)}
 
 
 def format_document(document: Document) -> str:
@@ -104,11 +102,6 @@ def format_document(document: Document) -> str:
         return delimit(document.text)
     text, *context = document.fields
     return "\n".join(f"{name}:\n{delimit(document.fields[name])}" for name in (*context, text))
-
-
-def render_definitions(template: FrozenTemplate, codebook: Codebook) -> str:
-    """Return the block that explains the labels, which is the same for every document of a run."""
-    return _render_block(template, codebook)
 
 
 def is_shipped(template: FrozenTemplate) -> bool:
@@ -188,10 +181,7 @@ def _expert(domain: str) -> str:
     return f"{'an' if domain[0].casefold() in 'aeiou' else 'a'} {domain} expert"
 
 
-def _render_blocks(codebook: Codebook, templates: Mapping[str, FrozenTemplate]) -> dict[str, str]:
-    return {name: _render_block(templates[name], codebook) for name in BLOCKS if name in templates}
-
-
 @lru_cache(maxsize=1024)
-def _render_block(template: FrozenTemplate, codebook: Codebook) -> str:
+def render_block(template: FrozenTemplate, codebook: Codebook) -> str:
+    """Return a shared text, which is the same for every document of a run."""
     return render_text(template, _codebook_variables(codebook))

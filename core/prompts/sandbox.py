@@ -159,8 +159,4 @@ def _plain(value: Any) -> Any:
 
 _workers = Workers()
 atexit.register(_workers.close)
-
-
-def render_parts(text: str, values: Mapping[str, Any], *, parts: bool) -> Parts:
-    """Render in a process that is killed if it takes too long or grows too large. Raises RenderError."""
-    return _workers.render_parts(text, values, parts=parts)
+render_parts = _workers.render_parts

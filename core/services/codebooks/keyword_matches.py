@@ -360,7 +360,7 @@ def _role(role: str, title: str, before: Sequence[Message], now: Sequence[Messag
 def _definitions(codebook: Codebook, against: Codebook | None) -> RolePreview:
     template = prompts.shipped_templates("ecj")[prompts.DEFINITIONS]
     now, before = (
-        (Message("system", prompts.render_definitions(template, each)),) for each in (codebook, against or codebook)
+        (Message("system", prompts.render_block(template, each)),) for each in (codebook, against or codebook)
     )
     return _role("", "Definitions", before, now)
 
