@@ -7,7 +7,7 @@ persona with five attributes. Values only: ``persona_extraction`` creates them, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Self, TypeAlias
@@ -112,7 +112,8 @@ class PersonaSet(_Frozen):
     @property
     def members(self) -> tuple[Member, ...]:
         """The personas in order, group by group, each with its role."""
-        return tuple(self._numbered())
+        pairs = ((persona, group) for group in self.groups for persona in group.personas)
+        return tuple(Member(f"{FAMILY}_{number}", *pair) for number, pair in enumerate(pairs, 1))
 
     @property
     def text(self) -> str:
@@ -122,13 +123,6 @@ class PersonaSet(_Frozen):
     def of(self, group: Group) -> tuple[Member, ...]:
         """Return the members of one group."""
         return tuple(member for member in self.members if member.group.name == group.name)
-
-    def _numbered(self) -> Iterator[Member]:
-        number = 0
-        for group in self.groups:
-            for persona in group.personas:
-                number += 1
-                yield Member(f"{FAMILY}_{number}", persona, group)
 
 
 DEFAULT_PERSONAS = PersonaSet(

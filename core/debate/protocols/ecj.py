@@ -54,7 +54,6 @@ def open_debate(context: DebateContext) -> Step[tuple[Reply, ...]]:
     """Return the first replies: of the extractor, and of the second extractor if there is one.
 
     The debate fails without the extractor's reply.
-
     """
     names = ["extractor", *(role.name for role in _adaptive_roles(context.params))]
     requests = [context.request(name, template="extractor", form=context.form) for name in names]
@@ -66,7 +65,6 @@ def decision_path(context: DebateContext, first_replies: Sequence[Reply]) -> Dec
     """Return the length of this debate.
 
     The random number is drawn whatever the replies are, so that it depends on the document alone.
-
     """
     if not context.params["adaptive"]:
         return ""
@@ -74,11 +72,6 @@ def decision_path(context: DebateContext, first_replies: Sequence[Reply]) -> Dec
     if doubt(first_replies, context.codebook):
         return "full"
     return "audited" if drawn else "short"
-
-
-def with_path(verdict: Verdict, path: DecisionPath) -> Verdict:
-    """Return the verdict with the path of its debate."""
-    return replace(verdict, path=path) if path else verdict
 
 
 def doubt(first_replies: Sequence[Reply], codebook: Codebook) -> str:
@@ -120,7 +113,7 @@ def _debate(context: DebateContext) -> Step[Verdict]:
     extraction = first_replies[0]
     path = decision_path(context, first_replies)
     if path == "short":
-        return with_path(context.verdict(extraction), path)
+        return replace(context.verdict(extraction), path=path)
     critique = yield from context.ask("critic", replies_to=("extractor",), extraction=extraction, earlier=())
     earlier: list[AttributedReply] = []
     for number in range(context.params["extra_rounds"]):
@@ -145,7 +138,7 @@ def _debate(context: DebateContext) -> Step[Verdict]:
         earlier=tuple(earlier),
     )
     verdict = context.verdict(ruling, among=(extraction, critique, *(entry.reply for entry in earlier)))
-    return with_path(verdict, path)
+    return replace(verdict, path=path)
 
 
 def _attributed(extraction: Reply, critique: Reply, number: int) -> tuple[AttributedReply, AttributedReply]:
