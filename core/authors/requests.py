@@ -195,7 +195,7 @@ def annotate(
     request = Request(ANNOTATOR, messages, inputs, form="choice", document=text.document)
 
     def option(reply: Reply) -> str | None:
-        reading = parse.read(reply.text, "choice", codebook, finish_reason=reply.finish_reason)
+        reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)
         chosen = reading.values.get(CHOICE_ITEM)
         return codebook.label(chosen).name if isinstance(chosen, str) else None
 

@@ -325,15 +325,10 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
     if reply.error is not None:
         return reply
     codebook = request.narrow(codebook)
-    reading = parse.read(reply.text, decision_form(request, codebook), codebook, finish_reason=reply.finish_reason)
+    reading = parse.read(reply.text, codebook, finish_reason=reply.finish_reason)
     if limit and reading.problem == parse.CUT:
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)
     quotes = quote_location.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
     return replace(reply, reading=reading, evidence=quotes)
-
-
-def decision_form(request: Request, codebook: Codebook) -> ReplyForm:
-    """Return the form to read a reply with: the required form; for plain text the form of the codebook's decisions."""
-    return request.form if request.form != "text" else DECISION_FORMS[codebook.kind]

@@ -73,7 +73,7 @@ def _quotations(text: str, codebook: Codebook, page: MarkedReply) -> list[_Quota
     found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
     offered = [quotation for _, quotation in found]
     if codebook.kind == "choice":
-        chosen = read(text, "choice", codebook).values.get(CHOICE_ITEM)
+        chosen = read(text, codebook).values.get(CHOICE_ITEM)
         offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
     return offered[:MAX_QUOTES]
 

@@ -15,7 +15,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 
-Kind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
+MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
 """A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""
 
 _THOUGHTS = re.compile(
@@ -48,7 +48,7 @@ _START = r"(?<![^\W_])"
 
 
 @lru_cache(maxsize=32)
-def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], ...]:
+def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, ...]], ...]:
     """Return the patterns of a decision, for text in which all white space except line ends is a space.
 
     Each has words of which every match contains one, casefolded: looking for them first is many times as fast.
@@ -112,7 +112,7 @@ def _markers(unit: str) -> tuple[tuple[Kind, re.Pattern[str], tuple[str, ...]], 
         "annotate", "mark",
     )  # fmt: skip
     sorted_ = ("classified", "label", "categor", "annotated", "coded", "marked")
-    forms: tuple[tuple[Kind, str, tuple[str, ...]], ...] = (
+    forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
         ("aspects", present, ("present",)), ("aspects", bare, ("present",)), ("label", named, nouns),
         ("final", final, ending), ("final", heading, ending), ("ratings", rating, ("final",)),
         ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
@@ -175,7 +175,7 @@ class Marker:
     or of the part of it that belongs to this marker.
     """
 
-    kind: Kind
+    kind: MarkerKind
     start: int
     end: int
     plain: bool
@@ -199,7 +199,7 @@ class MarkedReply:
     doubles: tuple[Span, ...]
     quoted: tuple[Span, ...]
     unclosed: int
-    rules: _Rules
+    codebook: Codebook
 
     @cached_property
     def torn(self) -> int:
@@ -209,7 +209,7 @@ class MarkedReply:
     @cached_property
     def weak(self) -> tuple[Marker, ...]:
         """Markers that count only without any other."""
-        return _limited(_found(self.lines, self.rules, self.quoted, weak=True), self.lines)
+        return _limited(_found(self.lines, self.codebook, self.quoted, weak=True), self.lines)
 
     def line_end(self, position: int) -> int:
         """Return the end of the line around ``position``, without its line break."""
@@ -289,51 +289,32 @@ _PLAIN = str.maketrans(
 """Line breaks as line ends; other white space, marks without width and emphasis as spaces."""
 
 
+@lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
 def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     """Find everything in a reply that may be a decision. Never fails; takes time in proportion to the text.
 
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
-    return _opened(text, _rules(codebook))
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """The parts of a codebook on which markers depend.
-
-    ``denying`` are the names of the labels if one begins like a denial ("The label is neither").
-    """
-
-    unit: str
-    may_leave_open: bool
-    denying: Names | None
-
-
-@lru_cache(maxsize=64)
-def _rules(codebook: Codebook) -> _Rules:
-    denying = any(_NOT_SO.match(name) for name in codebook.names)
-    return _Rules(codebook.unit, codebook.find("Undecided") is None, names_of(codebook) if denying else None)
-
-
-@lru_cache(maxsize=2)  # a reply is read for its decision and then for its quotations
-def _opened(text: str, rules: _Rules) -> MarkedReply:
     text = without_reasoning(text)
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)
     doubles = double_quoted(lines)
     quoted = outermost(doubles)
-    found = [m for m in _found(lines, rules, quoted, weak=False) if rules.may_leave_open or m.kind != "undecided"]
+    found = _found(lines, codebook, quoted, weak=False)
+    undecided = (
+        [] if names_of(codebook).find("Undecided") else [marker for marker in found if marker.kind == "undecided"]
+    )
     return MarkedReply(
         text=text,
         lines=lines,
         markers=_limited([marker for marker in found if marker.kind != "undecided"], lines),
-        undecided=_limited([marker for marker in found if marker.kind == "undecided"], lines),
+        undecided=_limited(undecided, lines),
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
         doubles=doubles,
         quoted=quoted,
         unclosed=unclosed,
-        rules=rules,
+        codebook=codebook,
     )
 
 
@@ -345,13 +326,15 @@ def _without(lines: str, blocks: Sequence[Block]) -> str:
     return "".join(parts) + lines[position:]
 
 
-def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
+def _found(lines: str, codebook: Codebook, quoted: Sequence[Span], *, weak: bool) -> list[Marker]:
     markers: list[Marker] = []
     begin = 0
     for line in lines.split("\n"):
         markers += [
             Marker(kind, begin + start, begin + end, plain, -1)
-            for kind, start, end, plain in (_in_short_line if len(line) < _SHORT else _in_line)(line, rules.unit, weak)
+            for kind, start, end, plain in (_in_short_line if len(line) < _SHORT else _in_line)(
+                line, codebook.unit, weak
+            )
         ]
         begin += len(line) + 1
     markers.sort(key=lambda marker: (marker.start, -marker.end))
@@ -361,7 +344,7 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
         if marker.start < done or is_inside(marker.start, quoted):
             continue
         # A denied marker denies the statement that it announces: "I doubt the final decision is: The label is A".
-        if _meant(lines, marker, rules.denying) and not (
+        if _meant(lines, marker, names_of(codebook)) and not (
             0 <= void <= marker.start and not lines[void : marker.start].strip(" \"'“_([")
         ):
             kept.append(marker)
@@ -371,9 +354,9 @@ def _found(lines: str, rules: _Rules, quoted: Sequence[Span], *, weak: bool) -> 
     return kept
 
 
-def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[Kind, int, int, bool], ...]:
+def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[MarkerKind, int, int, bool], ...]:
     """Return kind, start, end and ``plain`` of the markers in a line, before it is known what they mean."""
-    found: list[tuple[Kind, int, int, bool]] = []
+    found: list[tuple[MarkerKind, int, int, bool]] = []
     folded = line.casefold()
     for kind, pattern, words in _markers(unit):
         if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
@@ -397,7 +380,7 @@ def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
     return tuple(limited)
 
 
-def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
+def _meant(lines: str, marker: Marker, names: Names) -> bool:
     """Return True if the sentence asserts its content: not a report, a condition or a denial."""
     if marker.kind == "undecided":
         return True
@@ -405,7 +388,7 @@ def _meant(lines: str, marker: Marker, denying: Names | None) -> bool:
         return False  # "Final Decision (Critic): ..."
     if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]
-        if not _CONTRAST.search(line) and not (denying and _is_name(line, denying)):
+        if not _CONTRAST.search(line) and not _is_name(line, names):
             return False
     begin = max(lines.rfind("\n", 0, marker.start) + 1, marker.start - _LOOK_BACK)
     before = lines[begin : marker.start]

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.codebook import CHOICE_ITEM, Codebook
+from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate.reading.decision_markers import (
     CORRECTED,
     SENTENCE,
     WITHDRAWN,
-    Kind,
     MarkedReply,
     Marker,
+    MarkerKind,
     is_inside,
     is_reported,
     parse_markers,
@@ -42,7 +42,7 @@ from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
 from core.debate.reading.single_label import check_explanation, read_choice
 from core.debate.reading.tokens import Value, tokenise
-from core.debate.turns import Reading, ReplyForm
+from core.debate.turns import Reading
 from core.documents import storable
 
 EMPTY = "the reply is empty"
@@ -52,16 +52,15 @@ NO_CHOICE = "the decision does not choose one label"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
 """Most names outside the codebook that a reading keeps, and most characters of each."""
 
-_FORMS: Mapping[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
-_KINDS: Mapping[ReplyForm, frozenset[Kind]] = {
-    "labels": frozenset({"aspects", "label", "final"}),
+_MARKERS: Mapping[Kind, frozenset[MarkerKind]] = {
+    "multilabel": frozenset({"aspects", "label", "final"}),
     "choice": frozenset({"aspects", "label", "final"}),
-    "ratings": frozenset({"final", "ratings"}),
+    "rating": frozenset({"final", "ratings"}),
 }
-_KEYS: Mapping[ReplyForm, tuple[str, ...]] = {
-    "labels": ("labels", "aspects"),
+_KEYS: Mapping[Kind, tuple[str, ...]] = {
+    "multilabel": ("labels", "aspects"),
     "choice": ("label", "aspect", "labels", "aspects"),
-    "ratings": ("ratings",),
+    "rating": ("ratings",),
 }
 _CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
@@ -82,23 +81,22 @@ _FENCE = re.compile(r"\s*(?:```|~~~)")
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 
 
-def read(text: str, form: ReplyForm, codebook: Codebook, *, finish_reason: str = "stop") -> Reading:
+def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Reading:
     """Read the decision of a reply, in any form that this project asks for, completely or not at all.
 
     The last announced decision wins; quoted, denied, supposed and reported ones do not count. With ``finish_reason``
     equal to ``length`` a decision counts only if its line is ended or its JSON closed, and no earlier decision counts
-    instead. If a decision is required and none is announced, a reply counts that answers for every label, consists of
+    instead. If none is announced, a reply counts that answers for every label, consists of
     names, or starts or ends with the one label of a choice. A reading that does not count has a ``problem`` and no
-    values. For ``text`` only announced decisions of the codebook's own kind are searched, and the problem may be
-    ignored. Empty text, and text that is only reasoning, has a problem like any other.
+    values. Empty text, and text that is only reasoning, has a problem like any other.
     """
     page = parse_markers(text, codebook)
     cut = finish_reason == "length"
     if not page.text.strip():
         return Reading(problem=CUT if text.strip() and cut else EMPTY)
-    reader = _Reader(page, _FORMS[codebook.kind] if form == "text" else form, codebook, cut=cut)
+    reader = _Reader(page, codebook, cut=cut)
     try:
-        reading = reader.announced() or (reader.unannounced() if form != "text" else None)
+        reading = reader.announced() or reader.unannounced()
     except Unreadable as failure:
         return Reading(unknown=_storable(failure.unknown), problem=failure.problem)
     if reading is not None:
@@ -133,16 +131,16 @@ class _Line:
 class _Reader:
     """One reading of one reply. Every method raises ``Unreadable`` for a decision that does not count."""
 
-    def __init__(self, page: MarkedReply, form: ReplyForm, codebook: Codebook, *, cut: bool) -> None:
-        self.page, self.form, self.codebook, self.cut = page, form, codebook, cut
+    def __init__(self, page: MarkedReply, codebook: Codebook, *, cut: bool) -> None:
+        self.page, self.kind, self.codebook, self.cut = page, codebook.kind, codebook, cut
         self.names = names_of(codebook)
-        self.items = (CHOICE_ITEM,) if form == "choice" else tuple(label.id for label in codebook.labels)
+        self.items = codebook.items
         self.start = 0
         self.open = self._left_open()
 
     def announced(self) -> Reading | None:
         """Return the reading of the last announced decision, None if there is none."""
-        kinds, keys = _KINDS[self.form], _KEYS[self.form]
+        kinds, keys = _MARKERS[self.kind], _KEYS[self.kind]
         found: list[Marker | Block] = [marker for marker in self.page.markers if marker.kind in kinds]
         found += [block for block in self.page.blocks if block.error or lookup(block.data, *keys) is not None]
         found.sort(key=lambda candidate: candidate.start)
@@ -162,14 +160,14 @@ class _Reader:
             if (reading := self._ballot(block)) is not None:
                 return reading
         self.start = 0
-        if self.form == "ratings":
+        if self.kind == "rating":
             rated, end = unmarked_ratings(self.page, self.codebook, self.names)
             return None if end < 0 or (self.cut and end >= len(self.page.text)) else self._all_rated(rated, end)
-        return self._unmarked_choice() if self.form == "choice" else self._unmarked_labels()
+        return self._unmarked_choice() if self.kind == "choice" else self._unmarked_labels()
 
     def undecided(self) -> Reading | None:
         """Return the reading of a reply that leaves everything open and decides nothing else."""
-        if self.open and (self.form == "choice" or self.open.keys() >= set(self.items)):
+        if self.open and (self.kind == "choice" or self.open.keys() >= set(self.items)):
             return Reading(undecided=dict.fromkeys(self.items, LEFT_OPEN))
         return None
 
@@ -205,14 +203,14 @@ class _Reader:
 
     def _marker(self, marker: Marker) -> Reading | None:
         """Return the reading of what a marker announces, or None if the sentence is not a decision."""
-        if self.form == "ratings":
+        if self.kind == "rating":
             ratings, end, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
             if self.cut and not complete:
                 raise Unreadable(CUT)
             self._check_corrected(end)
             return self._rated(ratings)
         start = self.page.past_marker(marker.end, marker.limit)
-        return self._marked_choice(marker, start) if self.form == "choice" else self._marked_labels(marker, start)
+        return self._marked_choice(marker, start) if self.kind == "choice" else self._marked_labels(marker, start)
 
     def _marked_labels(self, marker: Marker, start: int) -> Reading | None:
         text = self.page.text
@@ -473,10 +471,10 @@ class _Reader:
             reason = given.get("reason") if isinstance(given, dict) else given
             reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
             self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
-        value = lookup(block.data, *_KEYS[self.form])
-        if self.form == "ratings":
+        value = lookup(block.data, *_KEYS[self.kind])
+        if self.kind == "rating":
             return self._rated(ratings_in(value, self.codebook, self.names))
-        if self.form == "choice":
+        if self.kind == "choice":
             return self._json_choice(value if isinstance(value, list) else [value], block.end)
         return self._json_labels(value, lookup(block.data, *_ABSENT), block.end)
 
@@ -485,7 +483,7 @@ class _Reader:
         self._check_comments(block, implicit=False)
         data = self._by_name(block.data)
         known = {key: value for key, value in data.items() if self.names.find(key) is not None}
-        if self.form == "ratings":
+        if self.kind == "rating":
             numbers = block.data if isinstance(block.data, list) else known
             return self._all_rated(ratings_in(numbers, self.codebook, self.names), block.end) if numbers else None
         if known:
@@ -495,7 +493,7 @@ class _Reader:
             self._check_corrected(block.end)
             if claims := [key for key in data if key not in known and _is_claim(data[key], self.names)]:
                 raise _outside(claims)
-            if self.form == "choice":
+            if self.kind == "choice":
                 chosen = [item for item, answer in answers.items() if answer is True]
                 if len(chosen) != 1 or "none" in answers.values():
                     raise Unreadable(NO_CHOICE)
@@ -503,7 +501,7 @@ class _Reader:
             if missing := self._missing(answers):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return self._json_labels(known, None, block.end)
-        if self.form == "choice":
+        if self.kind == "choice":
             value = lookup(block.data, *_CHOSEN)
             return self._json_choice([value], block.end) if self._named(value) is not None else None
         listed = lookup(block.data, *_PRESENT, *_CHOSEN)

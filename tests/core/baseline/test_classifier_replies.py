@@ -23,17 +23,17 @@ def reply_to(codebook: Codebook, *predictions: Prediction) -> str:
 
 def test_predicted_choice_is_the_decision() -> None:
     text = reply_to(CHOICE, Prediction("label", "p", 0.9, ("match",)))
-    assert read(text, "choice", CHOICE).values == {"label": "p"}
+    assert read(text, CHOICE).values == {"label": "p"}
 
 
 @pytest.mark.parametrize("value", [None, "deleted"])
 def test_choice_without_a_known_label_stays_undecided(value: str | None) -> None:
     text = reply_to(CHOICE, Prediction("label", value, 0.9))
     assert "stays undecided" in text
-    assert not read(text, "choice", CHOICE).values
+    assert not read(text, CHOICE).values
 
 
 def test_labels_without_a_prediction_are_undecided() -> None:
-    reading = read(reply_to(SEVERAL, Prediction("f", True, 0.9), Prediction("r", None)), "labels", SEVERAL)
+    reading = read(reply_to(SEVERAL, Prediction("f", True, 0.9), Prediction("r", None)), SEVERAL)
     assert reading.values == {"f": True}
     assert list(reading.undecided) == ["r"]

@@ -44,16 +44,16 @@ def test_schema_and_parser_accept_the_same_replies() -> None:
     assert labels["required"] == ["reasoning", "labels"]
     assert labels["properties"]["labels"]["maxItems"] == 2
     assert labels["properties"]["labels"]["items"]["properties"]["label"]["enum"] == ["Service", "Food"]
-    assert read(REPLY, "labels", BOOK).present == (BOOK.labels[0].id,)
+    assert read(REPLY, BOOK).present == (BOOK.labels[0].id,)
     assert locate_evidence(REPLY, BOOK, {"text": "They were kind."})[0].start == 10
     choice = schema_for(request_for("choice"), CHOICE)
     assert choice["properties"]["label"]["enum"] == ["Good", "Bad"]
     reply = '{"reasoning": "", "quotes": [], "label": "Bad"}'
-    assert read(reply, "choice", CHOICE).values == {"label": CHOICE.labels[1].id}
+    assert read(reply, CHOICE).values == {"label": CHOICE.labels[1].id}
     ratings = schema_for(request_for("ratings"), RATING)
     assert ratings["properties"]["ratings"]["properties"]["Clarity"] == {"type": "integer", "enum": [1, 2, 3]}
     reply = '{"reasoning": "", "ratings": {"Clarity": 3}}'
-    assert list(read(reply, "ratings", RATING).values.values()) == [3]
+    assert list(read(reply, RATING).values.values()) == [3]
 
 
 def test_schema_has_the_scale_of_each_dimension() -> None:

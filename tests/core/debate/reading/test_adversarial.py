@@ -27,9 +27,9 @@ STANCE = parse_codebook(
 def decided(text: str, codebook: Codebook) -> str | None:
     """Return the names that are read, sorted, or None if any part of the reply is unresolved."""
     if codebook.kind == "choice":
-        item = read(text, "choice", codebook).values.get("label")
+        item = read(text, codebook).values.get("label")
         return codebook.label(str(item)).name if item is not None else None
-    found = read(text, "labels", codebook)
+    found = read(text, codebook)
     if found.problem or found.undecided:
         return None
     return ", ".join(sorted(codebook.label(item).name for item in found.present)) or "none"

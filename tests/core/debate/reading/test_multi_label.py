@@ -15,17 +15,16 @@ from core.codebook import Codebook, parse_codebook
 from core.debate.reading.label_names import names_of
 from core.debate.reading.multi_label import sole_answer
 from core.debate.reading.parse import CUT, NO_DECISION, read
-from core.debate.turns import Reading, ReplyForm
+from core.debate.turns import Reading
 from tests.core.debate.reading.decisions import BEFORE, COMMON, HARD
 
 STAY = parse_codebook({"kind": "multilabel", "labels": [{"name": name} for name in ("Food", "Service", "Q: Price")]})
 TONE = parse_codebook({"kind": "choice", "labels": [{"name": "Warm", "code": 1}, {"name": "Cold", "code": 2}]})
 SUMMARY = parse_codebook({"kind": "rating", "labels": [{"name": "Fluency"}, {"name": "Effect"}]})
-EXPECTS: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
 
 
 def reading(text: str, codebook: Codebook = STAY, finish_reason: str = "stop") -> Reading:
-    return read(text, EXPECTS[codebook.kind], codebook, finish_reason=finish_reason)
+    return read(text, codebook, finish_reason=finish_reason)
 
 
 def present(text: str, finish_reason: str = "stop") -> set[str]:
@@ -130,11 +129,6 @@ def test_open_or_contradictory_labels_stay_undecided() -> None:
     assert [STAY.label(item).name for item in found.undecided] == ["Service", "Q: Price"]
     assert set(found.values.values()) == {True}
     assert 'different things about "Food"' in reading("Food: yes\nService: no\nQ: Price: yes\nFood: no").problem
-
-
-def test_unannounced_decision_counts_only_if_it_was_requested() -> None:
-    for text in ("Food: yes\nService: no\nQ: Price: no", "none", '{"Food": true, "Service": false, "Q: Price": false}'):
-        assert read(text, "text", STAY).problem == NO_DECISION
 
 
 @pytest.mark.parametrize(
@@ -309,7 +303,7 @@ SUBSETS = [
 
 def decided(text: str) -> set[str] | None:
     """Return the labels read as present; None if any part of the reply is unresolved."""
-    found = read(text, "labels", HOTEL)
+    found = read(text, HOTEL)
     return None if found.problem or found.undecided else {HOTEL.label(item).name for item in found.present}
 
 

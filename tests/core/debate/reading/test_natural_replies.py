@@ -12,7 +12,6 @@ import pytest
 
 from core.codebook import Codebook, parse_codebook
 from core.debate.reading.parse import read
-from core.debate.turns import ReplyForm
 
 
 def book(kind: str, *labels: object) -> Codebook:
@@ -42,8 +41,7 @@ BOOKS = {
 
 def decision(text: str, codebook: Codebook) -> str:
     """Return the parsed names or ratings; ``nothing`` for an unresolved reply, ``?`` for an unresolved rating."""
-    forms: dict[str, ReplyForm] = {"multilabel": "labels", "choice": "choice", "rating": "ratings"}
-    found = read(text, forms[codebook.kind], codebook)
+    found = read(text, codebook)
     if codebook.kind == "rating":
         return ", ".join(str(found.values.get(item, "?")) for item in codebook.items)
     if codebook.kind == "choice":

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, normalise, parse_codebook
 from core.debate.reading.parse import CUT, EMPTY, NO_DECISION, mentions, read
-from core.debate.turns import Reading, ReplyForm
+from core.debate.turns import Reading
 
 ASPECTS = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
 
@@ -45,18 +45,18 @@ def present(reading: Reading, codebook: Codebook = HOTEL) -> set[str]:
 
 
 def names(text: str, codebook: Codebook = HOTEL, *, finish_reason: str = "stop") -> set[str]:
-    return present(read(text, "labels", codebook, finish_reason=finish_reason), codebook)
+    return present(read(text, codebook, finish_reason=finish_reason), codebook)
 
 
-def problem(text: str, codebook: Codebook = HOTEL, *, finish_reason: str = "stop", form: ReplyForm = "labels") -> str:
-    reading = read(text, form, codebook, finish_reason=finish_reason)
+def problem(text: str, codebook: Codebook = HOTEL, *, finish_reason: str = "stop") -> str:
+    reading = read(text, codebook, finish_reason=finish_reason)
     assert not reading.values
     assert not reading.readable
     return reading.problem
 
 
 def choice(text: str, *, finish_reason: str = "stop") -> str:
-    reading = read(text, "choice", CLAUSES, finish_reason=finish_reason)
+    reading = read(text, CLAUSES, finish_reason=finish_reason)
     assert reading.problem == ""
     return CLAUSES.label(str(reading.values["label"])).name
 
@@ -274,11 +274,11 @@ def test_empty_reply_has_no_decision(text: str) -> None:
 
 
 def test_unknown_names_are_reported_as_written() -> None:
-    reading = read("Final Decision: Price, Food quality, #Wi-Fi (slow)", "labels", HOTEL)
+    reading = read("Final Decision: Price, Food quality, #Wi-Fi (slow)", HOTEL)
     assert not reading.readable
     assert reading.unknown == ("Food quality", "Wi-Fi")
 
-    reading = read('{"labels": ["Pool", 3, {"x": 1}]}', "labels", HOTEL)
+    reading = read('{"labels": ["Pool", 3, {"x": 1}]}', HOTEL)
     assert reading.unknown[:2] == ("Pool", "3")
     assert '"Pool"' in reading.problem
 
@@ -336,21 +336,21 @@ def test_problem_describes_the_unread_text(text: str, message: str) -> None:
     ],
 )
 def test_labels_left_open_are_undecided(text: str, expected: set[str], open_items: set[str]) -> None:
-    reading = read(text, "labels", HOTEL)
+    reading = read(text, HOTEL)
     assert present(reading) == expected
     assert {HOTEL.label(item).name for item in reading.undecided} == open_items
     assert all(reading.undecided.values())
 
 
 def test_reasons_of_undecided_labels_are_kept() -> None:
-    reading = read("Undecided: #Price\nFinal Decision: none", "labels", HOTEL)
+    reading = read("Undecided: #Price\nFinal Decision: none", HOTEL)
     assert set(reading.undecided.values()) == {"left open by the agent"}
-    reading = read('{"labels": [], "undecided": [{"label": "Price", "reason": "thin"}]}', "labels", HOTEL)
+    reading = read('{"labels": [], "undecided": [{"label": "Price", "reason": "thin"}]}', HOTEL)
     assert set(reading.undecided.values()) == {"thin"}
 
 
 def test_reply_that_leaves_all_labels_open_is_readable() -> None:
-    reading = read("\n".join(f"Undecided: #{name}" for name in ASPECTS), "labels", HOTEL)
+    reading = read("\n".join(f"Undecided: #{name}" for name in ASPECTS), HOTEL)
     assert reading.readable
     assert set(reading.undecided) == set(HOTEL.items)
     assert not reading.values
@@ -480,7 +480,7 @@ def test_choice_is_read(text: str, expected: str) -> None:
     ],
 )
 def test_reply_without_a_single_choice_has_a_problem(text: str, message: str) -> None:
-    assert message in problem(text, CLAUSES, form="choice")
+    assert message in problem(text, CLAUSES)
 
 
 STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
@@ -499,27 +499,27 @@ STANCE = make("For", "Neither", "Not mentioned", "Never mind", kind="choice")
     ],
 )
 def test_label_name_can_begin_like_a_denial(text: str, expected: str) -> None:
-    (value,) = read(text, "choice", STANCE).values.values()
+    (value,) = read(text, STANCE).values.values()
     assert {label.id: label.name for label in STANCE.labels}[str(value)] == expected
     aspects = make("Food", "Not relevant")
-    listed = read("The aspects present in this text are: Not relevant, Food", "labels", aspects)
+    listed = read("The aspects present in this text are: Not relevant, Food", aspects)
     assert present(listed, aspects) == {"Not relevant", "Food"}
 
 
 def test_undecided_choice_is_readable() -> None:
-    reading = read("No word fits.\nUndecided: #License Grant, #Non-compete", "choice", CLAUSES)
+    reading = read("No word fits.\nUndecided: #License Grant, #Non-compete", CLAUSES)
     assert reading.undecided == {"label": "left open by the agent"}
     assert reading.readable
     assert choice("Undecided: #License Grant\nThe label is 3") == "Governing Law"
 
 
 def test_cut_choice_is_read_only_if_complete() -> None:
-    assert problem("The label is 1. So the label is 1", CLAUSES, finish_reason="length", form="choice") == CUT
+    assert problem("The label is 1. So the label is 1", CLAUSES, finish_reason="length") == CUT
     assert choice("The label is 1\nbeca", finish_reason="length") == "Non-compete"
 
 
 def ratings(text: str, codebook: Codebook = SUMMARY, **more: str) -> dict[str, object]:
-    reading = read(text, "ratings", codebook, **more)
+    reading = read(text, codebook, **more)
     assert reading.problem == ""
     assert set(reading.values) | set(reading.undecided) == set(codebook.items)
     return {codebook.label(item).name: value for item, value in reading.values.items()}
@@ -577,42 +577,40 @@ def test_ratings_are_read(text: str, expected: list[float]) -> None:
 )
 def test_unreadable_rating_is_undecided_with_a_reason(rating: str, reason: str) -> None:
     text = f"Final ratings:\nFluency: 4\nPIO Consistency: 4\nEffect Direction: {rating}"
-    reading = read(text, "ratings", SUMMARY)
+    reading = read(text, SUMMARY)
     assert ratings(text) == {"Fluency": 4, "PIO Consistency": 4}
     assert [reason in found for found in reading.undecided.values()] == [True]
 
 
 def test_missing_unknown_and_undecided_ratings_are_reported() -> None:
-    reading = read(
-        "Undecided: #Fluency\nFinal ratings:\nFluency: 4\nOverall: 3\nEffect Direction: 2", "ratings", SUMMARY
-    )
+    reading = read("Undecided: #Fluency\nFinal ratings:\nFluency: 4\nOverall: 3\nEffect Direction: 2", SUMMARY)
     fluency, effect, pio = SUMMARY.items
     assert reading.values == {effect: 2}
     assert reading.undecided == {fluency: "left open by the agent", pio: "no rating given"}
     assert reading.unknown == ("Overall",)
-    assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY, form="ratings")
-    assert problem("Fluency: 4", SUMMARY, form="ratings") == NO_DECISION
-    assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY, form="ratings")
+    assert "no dimension has a rating" in problem("Final ratings:\nFluency: high", SUMMARY)
+    assert problem("Fluency: 4", SUMMARY) == NO_DECISION
+    assert "not in the codebook" in problem('{"ratings": {"Tone": 4}}', SUMMARY)
 
 
 def test_invalid_json_numbers_are_not_ratings() -> None:
     text = '{"ratings": {"Fluency": true, "Effect Direction": null, "PIO Consistency": NaN}}'
-    assert "no dimension has a rating" in problem(text, SUMMARY, form="ratings")
-    assert "outside" in problem('{"ratings": {"Fluency": ' + "9" * 5000 + "}}", SUMMARY, form="ratings")
+    assert "no dimension has a rating" in problem(text, SUMMARY)
+    assert "outside" in problem('{"ratings": {"Fluency": ' + "9" * 5000 + "}}", SUMMARY)
 
 
 def test_cut_ratings_are_read_only_if_complete() -> None:
     whole = "Final ratings:\nFluency: 4\nEffect Direction: 3\nPIO Consistency: 2"
-    assert problem(whole, SUMMARY, finish_reason="length", form="ratings") == CUT
-    assert problem(whole[:-20], SUMMARY, finish_reason="length", form="ratings") == CUT
+    assert problem(whole, SUMMARY, finish_reason="length") == CUT
+    assert problem(whole[:-20], SUMMARY, finish_reason="length") == CUT
     assert len(ratings(whole + "\n", finish_reason="length")) == 3
 
 
 def test_free_text_is_read_according_to_the_kind_of_codebook() -> None:
-    assert present(read("The aspects present in this review are: #Food", "text", HOTEL)) == {"Food"}
-    assert read("The label is 3", "text", CLAUSES).values == {"label": CLAUSES.labels[0].id}
-    assert read("Final ratings: Fluency: 3", "text", SUMMARY).values == {SUMMARY.items[0]: 3}
-    assert read("I agree.", "text", HOTEL).problem == NO_DECISION
+    assert present(read("The aspects present in this review are: #Food", HOTEL)) == {"Food"}
+    assert read("The label is 3", CLAUSES).values == {"label": CLAUSES.labels[0].id}
+    assert read("Final ratings: Fluency: 3", SUMMARY).values == {SUMMARY.items[0]: 3}
+    assert read("I agree.", HOTEL).problem == NO_DECISION
 
 
 def test_unit_can_contain_a_verb() -> None:
@@ -643,16 +641,16 @@ def test_mentions_in_scripts_without_spaces() -> None:
 
 
 def test_unknown_names_are_storable_and_limited() -> None:
-    reading = read('{"labels": ["\\ud800x", "Food"]}', "labels", HOTEL)
+    reading = read('{"labels": ["\\ud800x", "Food"]}', HOTEL)
     assert reading.unknown == ("\ufffdx",)
-    reading = read("Final Decision: Food, " + ", ".join(f"x{n}" for n in range(1000)), "labels", HOTEL)
+    reading = read("Final Decision: Food, " + ", ".join(f"x{n}" for n in range(1000)), HOTEL)
     assert len(reading.unknown) == 50
 
 
 def test_codebook_without_labels() -> None:
     codebook = make()
     assert "not in the codebook" in problem("Final Decision: Food", codebook)
-    assert read("Final Decision: none", "labels", codebook).readable
+    assert read("Final Decision: none", codebook).readable
     assert mentions("Food", codebook) == frozenset()
 
 
@@ -669,19 +667,18 @@ REPLIES = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=25).map("".
 
 
 @settings(max_examples=400, deadline=None)
-@given(REPLIES, st.sampled_from([HOTEL, CLAUSES, SUMMARY]), st.sampled_from(["stop", "length"]), st.data())
-def test_any_text_can_be_read(text: str, codebook: Codebook, finish_reason: str, data: st.DataObject) -> None:
-    form = data.draw(st.sampled_from(["text", "labels", "choice", "ratings"]))
-    reading = read(text, form, codebook, finish_reason=finish_reason)
-    assert reading == read(text, form, codebook, finish_reason=finish_reason)
+@given(REPLIES, st.sampled_from([HOTEL, CLAUSES, SUMMARY]), st.sampled_from(["stop", "length"]))
+def test_any_text_can_be_read(text: str, codebook: Codebook, finish_reason: str) -> None:
+    reading = read(text, codebook, finish_reason=finish_reason)
+    assert reading == read(text, codebook, finish_reason=finish_reason)
     assert not set(reading.values) & set(reading.undecided)
     if reading.problem:
         assert not reading.values
         assert "\n" not in reading.problem
-    elif form == "labels":
+    elif codebook.kind == "multilabel":
         assert set(reading.values) | set(reading.undecided) == {label.id for label in codebook.labels}
         assert all(isinstance(value, bool) for value in reading.values.values())
-    elif form == "choice":
+    elif codebook.kind == "choice":
         assert set(reading.values) | set(reading.undecided) == {"label"}
     for name in reading.unknown:
         name.encode()
@@ -719,7 +716,7 @@ def test_any_name_with_a_letter_is_read_back(labels: list[str]) -> None:
     codebook = make(*{normalise(name): name for name in labels}.values(), "Zebra")
     for label in codebook.labels:
         text = json.dumps({"labels": [label.name]}, ensure_ascii=False)
-        assert read(text, "labels", codebook).present == (label.id,)
+        assert read(text, codebook).present == (label.id,)
 
 
 HOSTILE = [
@@ -735,23 +732,17 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     text = piece * (100_000 // len(piece))
     start = time.process_time()
     for finish_reason in ("stop", "length"):
-        read(text, "text", HOTEL, finish_reason=finish_reason)
+        read(text, HOTEL, finish_reason=finish_reason)
     mentions(text, HOTEL)
     # A linear parser takes about one second, a quadratic one minutes.
     assert time.process_time() - start < 15
 
 
 @pytest.mark.parametrize("piece", ["\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. "])
-@pytest.mark.parametrize(
-    ("codebook", "form"),
-    [(HOTEL, "labels"), (CLAUSES, "choice"), (SUMMARY, "ratings")],
-    ids=["labels", "choice", "ratings"],
-)
-def test_hostile_text_after_an_announced_decision_takes_linear_time(
-    piece: str, codebook: Codebook, form: ReplyForm
-) -> None:
+@pytest.mark.parametrize("codebook", [HOTEL, CLAUSES, SUMMARY], ids=["labels", "choice", "ratings"])
+def test_hostile_text_after_an_announced_decision_takes_linear_time(piece: str, codebook: Codebook) -> None:
     start = time.process_time()
-    read("Final Decision: " + piece * (40_000 // len(piece)), form, codebook)
+    read("Final Decision: " + piece * (40_000 // len(piece)), codebook)
     assert time.process_time() - start < 15
 
 
@@ -759,6 +750,6 @@ def test_ratings_are_checked_against_the_scale_of_their_dimension() -> None:
     labels = [{"name": "Fluency", "scale": {"min": 0, "max": 2}}, {"name": "Overall", "scale": {"min": 1, "max": 7}}]
     codebook = parse_codebook({"kind": "rating", "labels": labels})
     for text in ("Final Ratings:\nFluency: 3\nOverall: 7/7", '{"ratings": {"Fluency": 3, "Overall": 7}}'):
-        found = read(text, "ratings", codebook)
+        found = read(text, codebook)
         assert list(found.values.values()) == [7]
         assert list(found.undecided.values()) == ["3 is outside 0 to 2"]

@@ -173,13 +173,13 @@ def chosen(reading: Reading) -> str:
 def test_common_forms_are_read(form: str) -> None:
     for label in LABELS:
         text = fill(form, label)
-        assert chosen(read(text, "choice", STANCE)) == label, text
+        assert chosen(read(text, STANCE)) == label, text
 
 
 @pytest.mark.parametrize("form", NEVER)
 def test_reply_without_a_decision_is_never_a_label(form: str) -> None:
     for label in LABELS:
-        reading = read(fill(form, label), "choice", STANCE)
+        reading = read(fill(form, label), STANCE)
         assert not reading.values
         assert reading.problem
 
@@ -188,11 +188,11 @@ def test_reply_without_a_decision_is_never_a_label(form: str) -> None:
     "text", ["3", "3.", "Label: 3", "3 - it names a court", "Code: 3", "3: Governing Law", "Governing Law (3)", "[3]"]
 )
 def test_label_codes_are_read(text: str) -> None:
-    assert read(text, "choice", CODED).values == {"label": CODED.labels[0].id}
+    assert read(text, CODED).values == {"label": CODED.labels[0].id}
 
 
 @pytest.mark.parametrize(
     "text", ["17 (Governing Law)", "3 of the clauses are about courts.", "It is 3.", "3 or 17", "99", "3.5"]
 )
 def test_numbers_other_than_codes_are_not_read(text: str) -> None:
-    assert not read(text, "choice", CODED).values
+    assert not read(text, CODED).values
