@@ -49,4 +49,6 @@ class Document:
 
 def storable(text: str) -> str:
     """Return ``text`` without NUL characters and with U+FFFD for lone surrogates; the store refuses both."""
+    if text.isascii():  # the usual case, several times as fast
+        return text.replace("\x00", "")
     return _LONE_SURROGATE.sub("\ufffd", text).replace("\x00", "")

@@ -264,8 +264,9 @@ class _LabelRoles(_Roles):
         reading = reply.reading
         if not reading.readable or not (reading.values if self.is_choice else reading.values or reading.undecided):
             return None
+        selected = reading.selected
         usable = enumerate(zip(self.codebook.labels, self.evidence.lexicon.usable, strict=True))
-        return [number for number, (label, words) in usable if words and label.id in reading.selected]
+        return [number for number, (label, words) in usable if words and label.id in selected]
 
     def is_doubtful(self, number: int) -> bool:
         """Return True if half or more of the words that carry a label are doubted, or if none carries it."""

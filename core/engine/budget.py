@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TypeAlias
 
 Settle: TypeAlias = Callable[[float | None], None]
 """Report the cost of a call in dollars; None counts as 0."""
+
+
+_UNLIMITED: AbstractAsyncContextManager[Settle] = nullcontext(lambda _cost: None)
 
 
 class BudgetSpent(Exception):
@@ -27,18 +30,18 @@ class Budget:
         self._reserved = 0.0
         self._settled = asyncio.Condition()
 
-    @contextlib.asynccontextmanager
-    async def reserve(self, most: float) -> AsyncIterator[Settle]:
+    def reserve(self, most: float) -> AbstractAsyncContextManager[Settle]:
         """Reserve ``most`` dollars for a call; the context's function settles the true cost.
 
         Waits while calls in flight may still leave enough. Raises BudgetSpent if nothing is in flight and the rest is
         too small.
         """
-        if self.ceiling is None:
-            yield lambda _cost: None
-            return
+        return _UNLIMITED if self.ceiling is None else self._reserve(most, self.ceiling)
+
+    @asynccontextmanager
+    async def _reserve(self, most: float, ceiling: float) -> AsyncIterator[Settle]:
         async with self._settled:
-            while self.spent + self._reserved + most > self.ceiling:
+            while self.spent + self._reserved + most > ceiling:
                 if self._reserved <= 0:
                     raise BudgetSpent
                 await self._settled.wait()

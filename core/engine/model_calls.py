@@ -92,9 +92,9 @@ class StreamBuffer:
                 self._sent[index] += len(text)
 
     def end(self) -> None:
-        """Finish the attempt: the reply is complete and can no longer be cut off."""
-        self.flush()
-        self._received.clear()
+        """Finish the attempt: the reply is complete, and the end of the turn publishes all of its text."""
+        for pieces in (self._text, self._reasoning, self._received):
+            pieces.clear()
 
     def restart(self) -> None:
         """Forget an attempt that was cut off; the next delta starts at offset 0 again."""
@@ -167,7 +167,7 @@ class ModelCaller:
         # Providers count the prompt and the output limit of a request before it is answered.
         await limiter.enter(request.characters // CHARACTERS_PER_TOKEN + request.output_limit(role_model))
         try:
-            most = self.models.max_cost(role_model, request)
+            most = 0.0 if self.budget.ceiling is None else self.models.max_cost(role_model, request)
             async with self.slots, self.budget.reserve(most) as settle:
                 began = time.monotonic()
                 self.publish(TurnStarted(pending.started(self.run_id)))

@@ -40,6 +40,7 @@ def load(text: str) -> Any:
     return orjson.loads(text)
 
 
+@lru_cache(maxsize=1024, typed=True)  # True equals 1
 def value_text(value: Value | None) -> str | None:
     """Return an item's value as JSON text, None without a value."""
     return None if value is None else dump(value)
@@ -115,10 +116,17 @@ def add_row(cursor: Cursor, table: str, *values: Any) -> None:
 
 def append(cursor: Cursor, table: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Add rows, which is the fastest way for up to some hundreds. An existing key fails the transaction."""
-    stored = [tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in rows]
+    stored = [_storable_row(row) for row in rows]
     if stored:
         with cursor.appender(table, columns=list(columns)) as appender:
             appender.append_rows(stored)
+
+
+def _storable_row(row: Sequence[Any]) -> Sequence[Any]:
+    joined = "".join([cell for cell in row if isinstance(cell, str)])  # most rows need no look at each cell
+    if joined.isascii() and "\x00" not in joined:
+        return row
+    return tuple(clean(cell) if isinstance(cell, str) else cell for cell in row)
 
 
 def insert(

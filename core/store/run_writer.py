@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
 
-from core.annotations import VERDICT, Annotation
+from core.annotations import VERDICT
 from core.debate.events import VerdictReached
 from core.debate.turns import Turn
 from core.engine.interfaces import FailedAttempt
-from core.runs import NOT_STOPPED, State, StopReason
+from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.connection import Connection, Cursor
 from core.store.conversion import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
 from core.store.runs import set_state
@@ -117,7 +118,22 @@ def _insert_turns(cursor: Cursor, turns: Sequence[Turn], careful: bool) -> None:
     else:
         append(cursor, "turns", _TURN, rows)
         added = list(by_key.values())
-    _annotate(cursor, [(turn.run_id, turn.turn, row) for turn in added for row in _annotations(turn)])
+    append(
+        cursor,
+        "annotations",
+        _ANNOTATION,
+        [
+            (turn.run_id, turn.document_id, turn.role, turn.turn, item, value_text(value), undecided.get(item, ""))
+            for turn in added
+            for undecided in [turn.reply.reading.undecided]
+            for item, value in (turn.values or {}).items()
+        ],
+    )
+
+
+@lru_cache(maxsize=64)  # a run has few
+def _role_model_text(role_model: RoleModel) -> str:
+    return dump(role_model.model_dump(mode="json"))
 
 
 def _turn_row(turn: Turn) -> tuple[Any, ...]:
@@ -128,19 +144,10 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
     ]
     return (
         turn.run_id, turn.document_id, turn.turn, reply.key, turn.role, turn.form, turn.retry,
-        dump(turn.role_model.model_dump(mode="json")), dump(messages), turn.cached, dump(reply.reading),
+        _role_model_text(turn.role_model), dump(messages), turn.cached, dump(reply.reading),
         None if turn.values is None else canonical(turn.decided), dump(reply.evidence), len(reply.evidence),
         sum(quote.supported for quote in reply.evidence), False, turn.round, dump(turn.replies_to), turn.item,
     )  # fmt: skip
-
-
-def _annotations(turn: Turn) -> list[Annotation]:
-    """Return the role's own values, one annotation per item."""
-    undecided = turn.reply.reading.undecided
-    return [
-        Annotation(turn.document_id, item, value, turn.role, undecided.get(item, ""))
-        for item, value in (turn.values or {}).items()
-    ]
 
 
 def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], careful: bool) -> None:
@@ -151,7 +158,16 @@ def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], careful
     else:
         append(cursor, "verdicts", _VERDICT, rows)
         ended = list(by_key.values())
-    _annotate(cursor, [(verdict.run_id, None, row) for verdict in ended for row in _verdict_annotations(verdict)])
+    append(
+        cursor,
+        "annotations",
+        _ANNOTATION,
+        [
+            (row.run_id, row.document_id, VERDICT, None, item, value_text(value), row.verdict.reasons.get(item, ""))
+            for row in ended
+            for item, value in row.verdict.values.items()
+        ],
+    )
 
 
 def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
@@ -160,15 +176,6 @@ def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
     return (
         reached.run_id, reached.document_id, verdict.status, dump(verdict), canonical(decided), reached.unix_time,
     )  # fmt: skip
-
-
-def _verdict_annotations(reached: VerdictReached) -> list[Annotation]:
-    """Return the verdict's values, one annotation per item."""
-    verdict = reached.verdict
-    return [
-        Annotation(reached.document_id, item, value, VERDICT, verdict.reasons.get(item, ""))
-        for item, value in verdict.values.items()
-    ]
 
 
 def _added(
@@ -181,15 +188,3 @@ def _added(
             f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} "
             f"RETURNING {', '.join(columns[:key])}"
         ).fetchall()
-
-
-def _annotate(cursor: Cursor, rows: Iterable[tuple[str, int | None, Annotation]]) -> None:
-    append(
-        cursor,
-        "annotations",
-        _ANNOTATION,
-        [
-            (run_id, row.document_id, row.annotator, turn, row.item, value_text(row.value), row.reason)
-            for run_id, turn, row in rows
-        ],
-    )

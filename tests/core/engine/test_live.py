@@ -10,7 +10,7 @@ from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine import engine, retries
+from core.engine import engine, model_calls, retries
 from core.engine.debate import Debate
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
@@ -45,11 +45,23 @@ def test_events_describe_each_turn_in_order() -> None:
     world = World()
     drive(world, count=1)
     kinds = [type(event) for event in world.events if not isinstance(event, RunStatus)]
-    assert kinds == [TurnStarted, Delta, TurnDone] * 3 + [VerdictReached]
-    done = [event for event in world.events if isinstance(event, TurnDone)]
-    deltas = [event for event in world.events if isinstance(event, Delta)]
-    assert [event.turn.reply.text for event in done] == [event.text for event in deltas]
+    assert kinds == [TurnStarted, TurnDone] * 3 + [VerdictReached]  # a reply that comes at once needs no delta
     assert isinstance(world.events[-1], RunStatus)
+
+
+def test_text_is_published_while_a_reply_is_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Thinking(World):
+        async def ask(self, role_model, ask, run_settings, document, on_delta):
+            on_delta("Hm. ", True)
+            await asyncio.sleep(0.01)
+            return await super().ask(role_model, ask, run_settings, document, on_delta)
+
+    monkeypatch.setattr(model_calls, "FLUSH_SECONDS", 0.0)
+    world = Thinking()
+    drive(world, count=1)
+    kinds = [type(event) for event in world.events if not isinstance(event, RunStatus)]
+    assert kinds == [TurnStarted, Delta, TurnDone] * 3 + [VerdictReached]
+    assert [event.text for event in world.events if isinstance(event, Delta)] == ["Hm. "] * 3
 
 
 def test_repeated_run_uses_stored_replies_only() -> None:
