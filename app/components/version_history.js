@@ -22,7 +22,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {number | null} n
  * @property {number | null} cost
  */
-/** @typedef {{ rows: Version[], metric: string, promotable: boolean }} HistoryData */
+/** @typedef {{ rows: Version[], metric: string }} HistoryData */
 
 const INDENT = 14;
 
@@ -59,7 +59,7 @@ export default function (component) {
       el("td", "number", version.n ? formatMoney(version.cost) : ""),
       note,
       withRuns && runs,
-      actionsCell(version, data, setTriggerValue),
+      actionsCell(version, setTriggerValue),
     );
   });
   root.replaceChildren(el("table", "", el("tr", "", ...head), ...rows));
@@ -76,10 +76,9 @@ function nameCell({ label, parent, depth, is_draft }) {
 
 /**
  * @param {Version} version
- * @param {HistoryData} data
  * @param {(name: string, value: string) => void} notify
  */
-function actionsCell({ name, label, is_default, is_draft, is_open }, { promotable }, notify) {
+function actionsCell({ name, label, is_default, is_draft, is_open }, notify) {
   const action = (/** @type {string} */ text, /** @type {string} */ trigger) => {
     const node = button("button ghost", () => notify(trigger, name), text);
     node.setAttribute("aria-label", `${text}: ${label}`);
@@ -91,7 +90,7 @@ function actionsCell({ name, label, is_default, is_draft, is_open }, { promotabl
     badge.title = "The runs of this project use it";
     cell.append(badge);
   } else if (is_draft) cell.append(el("span", "badge run", "draft"));
-  else if (promotable) cell.append(action("Promote", "promote"));
+  else cell.append(action("Promote", "promote"));
   if (!is_draft && !is_open) cell.append(" ", action("Edit", "open"));
   return cell;
 }

@@ -39,17 +39,22 @@ class Metric:
         row: dict[str, Any] = {"name": self.name, "notes": [asdict(line) for line in self.lines]}
         if self.text is not None:
             return row | {"text": self.text}
-        interval = self.share.interval if self.share else None
-        return row | {
-            "value": self.share.value if self.share else None,
-            "low": interval.low if interval else None,
-            "high": interval.high if interval else None,
-        }
+        return row | estimate_data(self.share)
 
 
 def metric_strip(metrics: Iterable[Metric], *, key: str = "numbers") -> None:
     """Draw metrics side by side."""
     _METRICS(key=key, data={"metrics": [metric.data() for metric in metrics]})
+
+
+def estimate_data(estimate: Estimate | None) -> dict[str, float | None]:
+    """Return the value and the ends of the interval for charts and components, each None if undefined."""
+    interval = estimate.interval if estimate else None
+    return {
+        "value": estimate.value if estimate else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+    }
 
 
 def interval_words(share: Estimate | None, *, named: bool = False) -> str:

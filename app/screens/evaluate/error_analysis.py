@@ -10,6 +10,7 @@ from app.widgets import charts, layout
 from app.widgets.common import facts, literal, segments
 from app.widgets.document_list import document_list, excerpt
 from app.widgets.labels import pick
+from app.widgets.metrics import estimate_data
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
@@ -128,9 +129,7 @@ def _bands(bands: tuple[Band, ...], unit: str, *, key: str) -> None:
     rows = [
         {
             "name": f"{band.low:,}" if band.low == band.high else f"{band.low:,} to {band.high:,}",
-            "value": band.share.value,
-            "low": band.share.interval.low if band.share.interval else None,
-            "high": band.share.interval.high if band.share.interval else None,
+            **estimate_data(band.share),
             "words": f"{band.wrong:,} of {band.n:,}",
             "colour": "bar",
         }

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.widgets import palette
 from app.widgets.charts import Spec, cached, draw, inline_data, styled
+from app.widgets.metrics import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
 from core.services.evaluation.scores import EvaluationReport
@@ -72,9 +73,7 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
         {
             "label": row.name,
             "measure": measure,
-            "value": score.value,
-            "low": score.interval.low if score.interval else None,
-            "high": score.interval.high if score.interval else None,
+            **estimate_data(score),
             **{titles.get(role, role): three[panel] for role, three in row.roles.items()},
         }
         for row in rows

@@ -6,7 +6,7 @@ from html import escape
 
 import streamlit as st
 
-from app.screens.lab import components
+from app.screens.lab.version_history import version_history
 from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
@@ -49,10 +49,9 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
             _suggestions(session, plan, now)
         else:
             _editor(session, now)
-        components.version_history(
+        version_history(
             history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
-            promotable=True, key=VERSIONS, on_open=lambda: _restore(session, "open"),
-            on_promote=lambda: _restore(session, "promote"),
+            key=VERSIONS, on_open=lambda: _restore(session, "open"), on_promote=lambda: _restore(session, "promote"),
         )  # fmt: skip
         _foot(session, now)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from html import escape
 
 import streamlit as st
 
-from app.screens.lab import components
+from app.components import component
+from app.screens.lab.version_history import version_history
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.common import download, saved, segments
@@ -23,6 +25,10 @@ from core.services.prompt_templates import Slot, TemplateStatus
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 
+_TEMPLATE_EDITOR = component("template_editor")
+_TEXT_DIFF = component("text_diff")
+HEIGHT = 470
+"""Height of the editor and the diff in pixels."""
 VIEWS = {"edit": "Edit", "diff": "Diff", "rendered": "Rendered"}
 
 
@@ -44,8 +50,8 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
                 _editor(session, plan, now, go)
         _problems(now)
         rows = history.template_history(session, slot, plan.protocol)
-        components.version_history(
-            rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name, promotable=True,
+        version_history(
+            rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
             key=f"lab-versions-{slot.slot}", on_open=lambda: _open_version(session, plan, slot),
             on_promote=lambda: _promote_version(session, plan, slot),
         )  # fmt: skip
@@ -59,11 +65,12 @@ def document_words(document: Document) -> str:
 
 def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callable[[], None]) -> None:
     slot = now.slot
-    key = f"lab-text-{slot.slot}"
+    key, life = f"lab-text-{slot.slot}", f"{slot.slot}-{state.lab.editor_version}"
 
     def typed() -> None:
+        """Save the text as the draft. The editor sends it when typing pauses."""
         sent = (st.session_state.get(key) or {}).get("text") or {}
-        if sent.get("life") == f"{slot.slot}-{state.lab.editor_version}":
+        if sent.get("life") == life:
             prompt_templates.save_draft(
                 session, slot, str(sent["text"]), prompt_templates.template_status(session, slot, plan.protocol).base
             )
@@ -74,10 +81,14 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
         typed()
         go()
 
-    components.template_editor(
-        now.text, now.problems, life=f"{slot.slot}-{state.lab.editor_version}", name=f"{slot.title} prompt", key=key,
-        on_text=typed, on_go=tried,
-    )  # fmt: skip
+    problems = [asdict(problem) for problem in now.problems]
+    # The editor takes over the text only if ``life`` has changed, so that no input is overwritten.
+    _TEMPLATE_EDITOR(
+        key=key,
+        data={"text": now.text, "life": life, "name": f"{slot.title} prompt", "problems": problems, "height": HEIGHT},
+        on_text_change=typed,
+        on_go_change=tried,
+    )
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         with st.popover("Variables", icon=":material/data_object:", type="tertiary"):
             rows = "".join(
@@ -96,7 +107,8 @@ def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> Non
         "Compare with", names, index=names.index(now.base.name), key=f"lab-since-{now.slot.slot}-{now.base.name}",
         format_func=lambda name: f"{known[name].label}{f', {known[name].note}' if known[name].note else ''}",
     )  # fmt: skip
-    components.text_diff(diff.compare_lines(known[against].text, now.text), key="lab-diff")
+    lines = [asdict(line) for line in diff.compare_lines(known[against].text, now.text)]
+    _TEXT_DIFF(key="lab-diff", data={"lines": lines, "height": HEIGHT})
 
 
 def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:

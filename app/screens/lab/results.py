@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from html import escape
 
 import streamlit as st
 
-from app.screens.lab import components, definitions, prompt
+from app.components import component
+from app.screens.lab import definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
 from app.widgets.layout import panel
+from app.widgets.live_board import label_data
+from app.widgets.metrics import estimate_data
 from core.errors import MootError
 from core.formatting import format_count, format_interval, format_price
 from core.runs import BUILTIN
 from core.services import prompt_templates
 from core.services.lab import samples, trials
-from core.services.lab.results import FEW_DOCUMENTS, TrialResult
+from core.services.lab.results import EFFECT_ORDER, FEW_DOCUMENTS, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 
+_TRIAL_RESULTS = component("trial_results")
 TRIED = "lab-outcome"
 USUAL = 20
 """Default number of documents in a test sample."""
@@ -115,11 +120,25 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "info", "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
         )  # fmt: skip
-    components.trial_results(
-        found, codebook,
-        scores=_scores(found), measure="Change in the share of correct values" if codebook.kind == "rating" else
-        "Change in F1, points", few=_few(found), rows=not trial.held_out, key=TRIED,
-    )  # fmt: skip
+    rating = codebook.kind == "rating"
+    changes = [("values" if rating else "Macro F1", 0, found.change)]
+    changes += [(label.name, label.colour, label.change) for label in found.labels]
+    _TRIAL_RESULTS(
+        key=TRIED,
+        data={
+            "counts": {effect: found.count(effect) for effect in EFFECT_ORDER},
+            "rows": [asdict(one) for one in found.documents] if not trial.held_out else [],
+            "sentence": found.sentence,
+            "note": _scores(found),
+            "warning": _few(found),
+            "metric": "Change in the share of correct values" if rating else "Change in F1, points",
+            "kind": codebook.kind,
+            "labels": label_data(codebook),
+            "score_changes": [
+                {"name": name, "colour": colour, **estimate_data(change)} for name, colour, change in changes
+            ],
+        },
+    )
 
 
 def _scores(found: TrialResult) -> str:

@@ -1,0 +1,47 @@
+"""The versions of a prompt or of the definitions as a tree with scores, cost, notes and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from app.components import component
+from core.codebook import Kind
+from core.services.lab.history import VersionRow
+
+_VERSION_HISTORY = component("version_history")
+
+
+def version_history(
+    rows: Sequence[VersionRow],
+    *,
+    kind: Kind,
+    opened: str,
+    key: str,
+    on_open: Callable[[], None],
+    on_promote: Callable[[], None],
+) -> None:
+    """Draw the versions; ``opened`` is the version in the editor."""
+    _VERSION_HISTORY(
+        key=key,
+        data={
+            "rows": [_version(row, opened) for row in rows],
+            "metric": "share correct" if kind == "rating" else "macro F1",
+        },
+        on_open_change=on_open,
+        on_promote_change=on_promote,
+    )
+
+
+def _version(row: VersionRow, opened: str) -> dict[str, Any]:
+    score, more = row.score, len(row.runs) - 2
+    return {
+        **asdict(row),
+        "is_open": row.name == opened,
+        "runs": ", ".join(row.runs[:2]) + (f" and {more} more" if more > 0 else ""),
+        "score": score.value.value if score else None,
+        "n": score.n if score else None,
+        "cost": score.cost_usd if score else None,
+        "held_out": row.held_out.value.value if row.held_out else None,
+    }
