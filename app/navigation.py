@@ -10,7 +10,7 @@ from app import context, preload
 from app.pages import SECTIONS, open_page
 from app.state import SessionState, state
 from app.widgets import frame
-from app.widgets.alerts import error_box
+from app.widgets.alerts import error_box, notice
 from app.widgets.empty_state import empty_page
 from app.widgets.next_step import next_step, path_card
 from core.errors import MootError
@@ -54,9 +54,10 @@ with st.sidebar:
 
 if (wanted := SessionState.next_page.pop()) is not None:
     open_page(wanted)
-notice = state.notice
+message = state.notice
 try:
-    frame.show_notice(notice)
+    if message is not None:
+        notice(*message)
     if session is not None:
         frame.file_problem(session)
     if session is not None or current.url_path in ("", "home") or context.pending_import() is not None:
@@ -69,7 +70,7 @@ try:
         next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)
-if state.notice == notice:  # a page that reruns itself does not come this far: the notice is shown again
+if state.notice == message:  # a page that reruns itself does not come this far: the notice is shown again
     SessionState.notice.reset()
 if session is not None and current.url_path in ("", "run", "review"):
     preload.prefetch_evaluation(session)

@@ -86,8 +86,9 @@ def project_switcher(screen: str = "") -> ProjectSession | None:
     except ProjectError as error:
         error_box(error)
         return None
-    if is_new_tab:
-        _check_run(session)
+    if is_new_tab and (run_id := state.run_id) is not None and not session.has_run(run_id):
+        state.select_run(None)
+        state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
     return session
 
 
@@ -95,14 +96,6 @@ def _report_unknown(asked: str, remedy: str) -> None:
     """Say that the project in the address does not exist (any more)."""
     words = "It may have been renamed, moved, archived or deleted."
     state.set_notice("warn", f"Project {one_line(asked)[:MAX_NAME]} was not found", f"{words} {remedy}")
-
-
-def _check_run(session: ProjectSession) -> None:
-    """Say so if the address names a run that the project does not have."""
-    run_id = state.run_id
-    if run_id is not None and not session.has_run(run_id):
-        state.select_run(None)
-        state.set_notice("warn", f"Run {run_id} does not exist in this project", "The latest run is shown instead.")
 
 
 def file_problem(session: ProjectSession) -> None:
@@ -133,14 +126,14 @@ def _turn() -> None:
 
 def _names(paths: Sequence[Path]) -> dict[Path, str]:
     """Return unique project names: the file name, with the folder if several projects have the same name."""
-    known = Counter(project_name(path) for path in paths)
-    alone = Counter((project_name(path), path.parent.name) for path in paths)
+    known = Counter(path.stem for path in paths)
+    alone = Counter((path.stem, path.parent.name) for path in paths)
 
     def name(path: Path) -> str:
-        if known[project_name(path)] == 1:
-            return project_name(path)
-        folder = path.parent.name if alone[project_name(path), path.parent.name] == 1 else path.parent
-        return f"{project_name(path)} ({folder})"
+        if known[path.stem] == 1:
+            return path.stem
+        folder = path.parent.name if alone[path.stem, path.parent.name] == 1 else path.parent
+        return f"{path.stem} ({folder})"
 
     return {path: name(path) for path in paths}
 
@@ -192,13 +185,6 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
     )
 
 
-def show_notice(message: tuple[str, str, str] | None) -> None:
-    """Draw the message of the last script run, if there is one."""
-    if message is not None:
-        kind, head, text = message
-        notice(kind, head, text)
-
-
 def script_error(error: Exception) -> None:
     """Draw the error that ended a page or fragment; log it unless the user can act on it.
 
@@ -214,11 +200,6 @@ def script_error(error: Exception) -> None:
             f"This page stopped because of an internal error ({type(error).__name__}).",
             "Your earlier changes are saved. Open another page or reload; the terminal shows the details.",
         )
-
-
-def project_name(path: Path) -> str:
-    """Return the display name of a project file."""
-    return path.stem
 
 
 _THEME = component("theme_observer")

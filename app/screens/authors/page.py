@@ -12,7 +12,7 @@ from app.screens.authors import results, settings
 from app.screens.authors.question import ask
 from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, notice
-from app.widgets.common import line, saved, segments
+from app.widgets.common import line, saved, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
 from core.authors.questions import Message, Submission
@@ -182,17 +182,14 @@ def _questions(session: ProjectSession, desk: Desk, submission: Submission) -> N
         feature = desk.feature(effect.question.item)
         answer = effect.answer
         given = answer.choice or answer.abstention or "not now"
-        tone = "" if effect.loss is None else "right" if effect.loss < 0.5 else "bad"
         change = (
             f"{format_number(effect.before, 2)} → {format_number(effect.after, 2)}"
             if effect.loss is not None
             else f"{format_number(effect.before, 2)}, unchanged"
         )
-        rows.append((feature.name if feature else "", given, effect.question.predicted or "nothing", change, tone))
+        rows.append((feature.name if feature else "", given, effect.question.predicted or "nothing", change))
     with panel("Labels", "your answers and their effect", key="authors-labels"):
-        results.html_table(
-            ("Label", "Your answer", "Predicted", "Uncertainty"), [row[:4] for row in rows], [row[4] for row in rows]
-        )
+        table(("Label", "Your answer", "Predicted", "Uncertainty"), rows)
         if question is None:
             line("All questions about this text are answered. Write another text, or see Results.")
 

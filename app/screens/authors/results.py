@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from html import escape
 
 import streamlit as st
 
 from app.state import with_default
 from app.widgets.alerts import error_boxes
-from app.widgets.common import download, line, report_to
+from app.widgets.common import download, line, report_to, table
 from app.widgets.layout import panel
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.authors.comparison import GroupReport
@@ -22,18 +21,6 @@ from core.services.session import ProjectSession
 
 SPEC = "authors-spec"
 ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
-
-
-def html_table(headings: Sequence[str], rows: Sequence[Sequence[str]], tones: Sequence[str] = ()) -> None:
-    """Draw a table as text; the first column names the row. ``tones`` colour the second cell of a row."""
-    head = "".join(f"<th scope=col>{escape(one)}</th>" for one in headings)
-    body = []
-    for number, (name, *cells) in enumerate(rows):
-        tone = tones[number] if number < len(tones) else ""
-        marked = [f'<td class="{tone if place == 0 else ""}">{escape(cell)}</td>' for place, cell in enumerate(cells)]
-        body.append(f"<tr><td>{escape(name)}</td>{''.join(marked)}</tr>")
-    table = f'<table class="moot-table"><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
-    st.html(f'<div class="moot-scroll">{table}</div>')
 
 
 def draw(session: ProjectSession) -> None:
@@ -73,7 +60,7 @@ def _excluded(found: AuthorReport) -> str:
 
 def _labels(found: AuthorReport) -> None:
     with panel("Labels", "what authors were asked", key="authors-features"):
-        html_table(
+        table(
             ("Label", "Asked", "Answered", "Abstained", "Predicted right", "Uncertainty"),
             [
                 (
@@ -89,7 +76,7 @@ def _labels(found: AuthorReport) -> None:
         ]
         if learned:
             with st.expander("Words that the predictors learned"):
-                html_table(("Label", "Answer", "Words of its texts"), learned)
+                table(("Label", "Answer", "Words of its texts"), learned)
 
 
 def comparison_panel(session: ProjectSession) -> None:
@@ -99,7 +86,7 @@ def comparison_panel(session: ProjectSession) -> None:
         return
     with panel("Annotators against authors", "on the same questions", key="authors-comparison"):
         if found.groups:
-            html_table(
+            table(
                 ("Annotators", "Labels", "Accuracy", "Kappa", "KL meaning", "KL position", "s/label", "Cost/label"),
                 [
                     (
@@ -116,7 +103,7 @@ def comparison_panel(session: ProjectSession) -> None:
                 for stratum in one.strata
             ]
             with st.expander("By number of agreeing annotators"):
-                html_table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
+                table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
         else:
             line("No annotator has answered these questions yet. Let a model answer, or a person: Answer for others.")
         _run(
@@ -135,7 +122,7 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
         return
     with panel("Predictivity", "which earlier labels predict the next answer", key="authors-predictivity"):
         if found.predictivity:
-            html_table(
+            table(
                 ("Earlier labels by", "Predictions", "Accuracy", "Std", "Same conversation"),
                 [
                     (
@@ -182,7 +169,7 @@ def _clicks(found: AuthorReport) -> None:
         if not any(one.impressions for one in found.clicks):
             line("Nothing was suggested yet. Suggestions need a catalogue (Settings) and the warm-up answers.")
             return
-        html_table(
+        table(
             ("Day (UTC)", "Chosen by", "Impressions", "Clicks", "Rate"),
             [
                 (

@@ -87,9 +87,7 @@ def _contents(session: ProjectSession, run: RunRow, others: list[str]) -> None:
             ("reviewed", sum(export.count_reviewed(session, one) for one in runs)),
             ("Debate turns", sum(one.turns for one in runs)),
         ]
-        kept = [(name, count) for name, count in rows if count or name[0].isupper()]
-        body = "".join(f"<tr><td>{name}</td><td>{count:,}</td></tr>" for name, count in kept)
-        st.html(f'<table class="moot-facts">{body}</table>')
+        facts([(name, f"{count:,}") for name, count in rows if count or name[0].isupper()])
         st.caption(
             "Tables have separate columns for gold, verdicts, reviews and the decisions of each role. A label without "
             "a value is empty."

@@ -8,7 +8,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import highlighted_text, layout
-from app.widgets.common import literal, segments
+from app.widgets.common import literal, segments, table
 from app.widgets.empty_state import empty
 from core.codebook import Codebook
 from core.errors import MootError
@@ -100,15 +100,14 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
                 )  # fmt: skip
         rows = use.rater_quality(session, run, item)
         values = list(rows[0].recalls) if rows else []
-        top = "".join(f"<th>{escape(review.value_name(codebook, value))}</th>" for value in values)
-        body = "".join(
-            f'<tr><td class="l">{escape(row.name)}</td><td>{row.documents:,}</td>'
-            + "".join(f"<td>{format_percent(row.recalls[value])}</td>" for value in values)
-            + "</tr>"
-            for row in rows
+        table(
+            ["Annotator", "documents", *(review.value_name(codebook, value) for value in values)],
+            [
+                [row.name, f"{row.documents:,}", *(format_percent(row.recalls[value]) for value in values)]
+                for row in rows
+            ],
         )
         st.html(
-            f'<table class="moot-table"><tr><th class="l">Annotator</th><th>documents</th>{top}</tr>{body}</table>'
             '<div class="moot-remark q">Estimated share of documents of each true value that the annotator recognised '
             "(Dawid and Skene). No reference is used: the truth is inferred from all answers, as if annotators erred "
             "independently. Models that share errors confirm each other and look better than they are.</div>"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from html import escape
 
 import streamlit as st
 
 from app.state import ReviewState, state
+from app.widgets.common import facts
 from core.formatting import format_interval, format_percent
 from core.runs import RunRow
 from core.services.review import agreement, queue, review
@@ -48,15 +48,13 @@ def _blind_report(session: ProjectSession, run: RunRow) -> None:
     if not report.changed.n:
         st.caption("No blind decisions in this run yet.")
         return
-    rows = [
-        ("Changed after the reveal", report.changed),
-        ("Agreement with the verdict, blind", report.blind),
-        ("Agreement with the verdict, not blind", report.shown),
-    ]
-    cells = "".join(f"<tr><td>{escape(name)}</td><td>{escape(_words(share))}</td></tr>" for name, share in rows)
-    st.html(
-        f'<table class="moot-facts">{cells}<tr><td>Changes towards the verdict</td>'
-        f"<td>{report.towards} of {report.changed.count}</td></tr></table>"
+    facts(
+        [
+            ("Changed after the reveal", _words(report.changed)),
+            ("Agreement with the verdict, blind", _words(report.blind)),
+            ("Agreement with the verdict, not blind", _words(report.shown)),
+            ("Changes towards the verdict", f"{report.towards} of {report.changed.count}"),
+        ]
     )
 
 
