@@ -15,20 +15,17 @@ from core.services.codebooks.diff import LabelChange, Piece, compare
 
 DRAFT = 0
 """Number of the draft among the versions."""
+SHOWN = 6  # versions in the table
 TAGS = {"same": "span", "added": "ins", "removed": "del"}
 CLOSING = tuple(",.;:!?)]")
 
 
-def version_rows(versions: Sequence[CodebookVersion], draft: str, *, most: int = 6) -> None:
-    """Draw the latest versions as a small table, with the draft on top."""
-    rows = [("draft", draft, "now")] if draft else []
-    rows += [
-        (f"v{each.version}", each.note or f"{len(each.codebook.labels)} labels", when(each.at)) for each in versions
-    ]
-    more = len(rows) - most
+def version_rows(rows: Sequence[tuple[str, str, str]]) -> None:
+    """Draw (version, note, time) of the latest versions as a small table."""
+    more = len(rows) - SHOWN
     body = "".join(
         f'<div class="moot-version"><b>{escape(number)}</b><span>{escape(note)}</span><time>{escape(at)}</time></div>'
-        for number, note, at in rows[:most]
+        for number, note, at in rows[:SHOWN]
     )
     st.html(body + (f'<div class="moot-why">and {more:,} before</div>' if more > 0 else ""))
 

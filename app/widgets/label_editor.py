@@ -5,7 +5,7 @@ Every valid change is saved as the draft immediately. An invalid input stays in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
@@ -25,6 +25,7 @@ from core.services.lab import lessons
 from core.services.session import ProjectSession
 
 OFFERED = 10
+_SWATCHES = component("swatches")
 ANSWERS = {"": "Present or absent", "options": "Open: options made for each text", "word": "Open: one free word"}
 
 Edit = Callable[[Codebook, Any], Codebook]
@@ -49,6 +50,14 @@ class Fields:
             state.set_notice("error", error.message, error.remedy)
         except KeyError:
             state.set_notice("warn", "Label not found", "It was deleted in another tab.")
+
+    def change(self, label_id: str, part: str, change: Callable[[Any], Any]) -> None:
+        """Change one attribute of a label by a function of its value."""
+
+        def edit(book: Codebook) -> Codebook:
+            return codebooks.change_label(book, label_id, **{part: change(getattr(book.label(label_id), part))})
+
+        self.do(edit)
 
     def take(self, key: str, edit: Edit) -> None:
         """Save the value of a widget to the draft, or store the value with the reason why it is invalid."""
@@ -103,9 +112,15 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         fields.wrong(key)
     with right:
         field_name("Colour")
-        picked = swatches(codebook, id, key=f"label-colour-{id}")
-        if picked is not None and picked != label.colour:
-            fields.do(lambda book: codebooks.change_label(book, id, colour=picked))
+        used = [(other.colour, other.name) for other in codebook.labels if other.id != id]
+        swatches = _SWATCHES(
+            key=f"label-colour-{id}",
+            data={"selected": label.colour, "count": COLOURS, "used": used},
+            on_colour_change=lambda: None,  # a component reports a trigger only if it has a callback
+        )
+        picked = swatches.get("colour")
+        if picked and int(picked) != label.colour:
+            fields.change(id, "colour", lambda _: int(picked))
             st.rerun()
     field_name("Description", end=words(label.description))
     key = f"label-description-{id}"
@@ -188,11 +203,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
         return edit
 
     def remove(gone: str) -> None:
-        def edit(book: Codebook) -> Codebook:
-            left = tuple(each for each in getattr(book.label(label.id), part) if each != gone)
-            return codebooks.change_label(book, label.id, **{part: left})
-
-        fields.do(edit)
+        fields.change(label.id, part, lambda texts: tuple(text for text in texts if text != gone))
 
     for number, text in enumerate(rows):
         with st.container(horizontal=True, key=f"example-{part}-{number}", gap="xxsmall"):
@@ -213,11 +224,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
         typed = st.session_state[key]
         st.session_state[key] = ""
         if typed.strip():
-            fields.do(
-                lambda book: codebooks.change_label(
-                    book, label.id, **{part: (*getattr(book.label(label.id), part), typed)}
-                )
-            )
+            fields.change(label.id, part, lambda texts: (*texts, typed))
 
     with st.container(key=f"example-{part}-new"):
         st.text_input(
@@ -256,9 +263,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
         typed = st.session_state[key]
         st.session_state[key] = None
         if typed:
-            fields.do(
-                lambda book: codebooks.change_label(book, label.id, keywords=(*book.label(label.id).keywords, typed))
-            )
+            fields.change(label.id, "keywords", lambda words: (*words, typed))
 
     with st.container(key="offered"):
         st.pills(
@@ -338,54 +343,3 @@ def in_data(found: KeywordMatches) -> None:
     body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
     field_name("Matches in your data", "by the built-in model")
     st.html(f'<table class="moot-found">{body}</table>')
-
-
-_LABELS = component("label_list")
-_SWATCHES = component("swatches")
-
-
-def _ignore() -> None:
-    """Do nothing. Components report a trigger only if they have a callback for it."""
-
-
-def label_list(
-    codebook: Codebook,
-    picked: str | None,
-    notes: Mapping[str, str],
-    *,
-    key: str = "labels",
-    on_change: Callable[[], None] = _ignore,
-) -> tuple[str | None, list[str] | None]:
-    """Draw the labels with their notes and return (clicked label id, new order of label ids).
-
-    Each is None except in the rerun after a click or a reordering.
-    """
-    result = _LABELS(
-        key=key,
-        data={
-            "labels": [
-                {"id": label.id, "name": label.name, "colour": label.colour, "note": notes.get(label.id, "")}
-                for label in codebook.labels
-            ],
-            "selected": picked,
-        },
-        on_pick_change=on_change,
-        on_order_change=on_change,
-    )
-    clicked, order = result.get("pick"), result.get("order")
-    return (str(clicked) if clicked else None), ([str(each) for each in order] if order else None)
-
-
-def swatches(codebook: Codebook, label_id: str, *, key: str) -> int | None:
-    """Draw the colours, with the label's colour selected, and return the clicked colour.
-
-    None except in the rerun after a click.
-    """
-    used = [(label.colour, label.name) for label in codebook.labels if label.id != label_id]
-    result = _SWATCHES(
-        key=key,
-        data={"selected": codebook.label(label_id).colour, "count": COLOURS, "used": used},
-        on_colour_change=_ignore,
-    )
-    colour = result.get("colour")
-    return int(colour) if colour else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from html import escape
 from typing import Literal
@@ -10,17 +9,20 @@ from typing import Literal
 import streamlit as st
 
 from app import context
+from app.components import component
 from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.common import download
-from app.widgets.label_editor import Fields, label_list
+from app.widgets.common import download, saved
+from app.widgets.label_editor import Fields
 from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
+from app.widgets.live_board import label_data
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label
 from core.errors import MootError
+from core.formatting import format_count
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
@@ -29,6 +31,7 @@ from core.services.data import overview
 from core.services.runs import planning
 from core.services.session import ProjectSession
 
+_LABELS = component("label_list")
 KINDS = {"multilabel": "Multiple labels", "choice": "Single choice", "rating": "Ratings"}
 GETS = {"multilabel": "several labels", "choice": "one label", "rating": "ratings"}
 NOTE = "codebook-note"
@@ -63,14 +66,12 @@ def top(session: ProjectSession, status: CodebookStatus) -> None:
     book = status.codebook
     number = status.next_version
     if status.dirty:
-        changed = status.count
-        badge, tone = f"v{number} draft, {changed} change{'' if changed == 1 else 's'}", "unres"
+        badge, tone = f"v{number} draft, {format_count(status.count, 'change')}", "unres"
     else:
         badge, tone = f"v{status.saved.version}" if status.saved else "", ""
     with header("Codebook", book.name, badge=badge, tone=tone):  # type: ignore[arg-type]
-        at = state.codebook.draft_saved_at
-        if status.dirty and at is not None:
-            st.html(f'<span class="moot-saved">✓ Draft saved {time.strftime("%H:%M:%S", time.localtime(at))}</span>')
+        if status.dirty:
+            saved(state.codebook.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             files(session, book)
         if status.dirty:
@@ -159,11 +160,20 @@ def labels(session: ProjectSession, fields: Fields, status: CodebookStatus) -> L
     with panel("Labels", str(len(by_id)), key="labels-panel") as head:
         with head:
             st.button("Label", icon=":material/add:", key="label-add", on_click=add_label, args=(fields,))
-        clicked, order = label_list(book, picked, notes, key="label-list")
-    if clicked is not None and clicked in by_id and clicked != state.codebook.label:
+        shown = _LABELS(
+            key="label-list",
+            data={
+                "labels": [{**row, "note": notes.get(row["id"], "")} for row in label_data(book)],
+                "selected": picked,
+            },
+            on_pick_change=lambda: None,  # a component reports a trigger only if it has a callback
+            on_order_change=lambda: None,
+        )
+    clicked, order = shown.get("pick"), shown.get("order")
+    if clicked in by_id and clicked != state.codebook.label:
         state.codebook.select_label(clicked)
         st.rerun()
-    if order is not None and order != list(by_id):
+    if order and order != list(by_id):
         fields.do(lambda now: codebooks.reorder(now, order))
         st.rerun()
     return by_id.get(picked) if picked else None
@@ -227,9 +237,11 @@ def scale(end: str) -> label_editor.Edit:
 def history(session: ProjectSession, status: CodebookStatus) -> None:
     """Draw the versions, and a note for the next version."""
     with panel("Versions", key="versions"):
-        changed = status.count
-        draft = f"{changed} change{'' if changed == 1 else 's'}" if status.dirty else ""
-        codebook_versions.version_rows(codebooks.history(session), draft)
+        rows = [("draft", format_count(status.count, "change"), "now")] if status.dirty else []
+        for one in codebooks.history(session):
+            note = one.note or f"{len(one.codebook.labels)} labels"
+            rows.append((f"v{one.version}", note, codebook_versions.when(one.at)))
+        codebook_versions.version_rows(rows)
         if status.dirty:
             st.text_input(f"Note for v{status.next_version}", key=NOTE, placeholder="Summary of the changes")
 

@@ -13,7 +13,7 @@ from app import context
 from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.codebook_versions import when
+from app.widgets.codebook_versions import version_rows, when
 from app.widgets.common import download, literal, saved
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote
@@ -43,7 +43,6 @@ JOB_WAIT = 0.4
 """Seconds that the page waits for personas before it shows a progress bar."""
 CONTEXT_CHARACTERS = 160
 """Number of characters of the source shown on either side of a quotation."""
-MAX_VERSIONS = 6
 
 
 def main() -> None:
@@ -300,23 +299,14 @@ def _quote_html(quote: Quote, text: str) -> str:
 # -- versions and costs
 
 
-def _row_html(head: str, text: str, right: str) -> str:
-    return f'<div class="moot-version"><b>{head}</b><span>{escape(text)}</span><time>{escape(right)}</time></div>'
-
-
 def _history(session: ProjectSession, status: PersonaStatus) -> None:
     """Draw the versions, a note for the next version, and the cost of the last panel run."""
     with panel("Versions", key="persona-versions"):
         versions = personas.history(session)
-        rows = [
-            _row_html(f"v{one.version}", one.note or _size(one.personas), when(one.at))
-            for one in versions[:MAX_VERSIONS]
-        ]
-        if not versions:
-            rows.append('<div class="moot-why">No version yet. Panel runs use the default personas.</div>')
-        if (more := len(versions) - MAX_VERSIONS) > 0:
-            rows.append(f'<div class="moot-why">and {more:,} earlier</div>')
-        st.html("".join(rows))
+        if versions:
+            version_rows([(f"v{one.version}", one.note or _size(one.personas), when(one.at)) for one in versions])
+        else:
+            st.html('<div class="moot-why">No version yet. Panel runs use the default personas.</div>')
         if status.dirty or status.saved is None:
             st.text_input(f"Note for v{status.next_version}", key=NOTE)
     run = personas.last_panel(session)
