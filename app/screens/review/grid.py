@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
-from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -52,10 +51,7 @@ def grid_view(
 
     ``show_all`` clears the filters.
     """
-    grid_now = grid_state(_key(run, actor))
-    state.review.selected = grid_now.selected
-    if grid_now.focus is not None:
-        state.review.document = grid_now.focus
+    _note_grid_state(_key(run, actor))
     kept = st.session_state
     here = replace(wanted, sort=kept.get(SORT, "position"), number=kept.get(PAGE, 1), size=kept.get(SIZE, 50))
     read_at = time.time()
@@ -67,17 +63,7 @@ def grid_view(
     left, right = st.columns([1.6, 1], gap="small") if beside else (st.container(), None)
     with left:
         if page.rows:
-            grid(
-                page.rows,
-                run.settings.codebook,
-                speakers(page.rows, review.role_titles(run)),
-                run=context.live_name(session, run.run_id),
-                actor=actor,
-                read_at=read_at,
-                focus=state.review.start_document,
-                height=HEIGHT,
-                key=_key(run, actor),
-            )
+            _grid(session, run, actor, page.rows, read_at)
         else:
             _nothing(run, page, show_all)
         _under(session, run, actor, page)
@@ -261,42 +247,17 @@ def _to_focus(document: str) -> None:
     state.review.view = "Focus"
 
 
-@dataclass(frozen=True, slots=True)
-class GridState:
-    """State of the grid: the focused row and the selected rows."""
-
-    focus: str | None = None
-    selected: tuple[str, ...] = ()
-
-
-def grid(
-    rows: Sequence[ReviewRow],
-    codebook: Codebook,
-    roles: Mapping[str, str],
-    *,
-    run: str,
-    actor: str,
-    read_at: float,
-    focus: str | None = None,
-    height: int = 480,
-    on_told: Callable[[], None] | None = None,
-    key: str = "grid",
-) -> GridState:
-    """Draw the grid with a page of documents and return its state.
-
-    ``run`` is a name from ``app.context.live_name``. ``actor`` is the reviewer who makes the decisions. ``read_at`` is
-    a Unix time: the rows were read then or later. ``on_told`` is called before the next script run if the state of the
-    grid (``grid_state``) has changed. This also applies if that script run draws another page.
-    """
+def _grid(session: ProjectSession, run: RunRow, actor: str, rows: Sequence[ReviewRow], read_at: float) -> None:
+    """Draw the grid with a page of documents. ``read_at`` is a Unix time: the rows were read then or later."""
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
 
-    client = {"address": REVIEW, "head": {"run": run, "actor": actor}}
-    frame = pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows])
-    result = AgGrid(
-        frame,
-        gridOptions=disarmed(options_of(codebook, roles, focus, client, JsCode)),
-        height=min(height, head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3),
+    codebook, roles = run.settings.codebook, speakers(rows, review.role_titles(run))
+    client = {"address": REVIEW, "head": {"run": context.live_name(session, run.run_id), "actor": actor}}
+    AgGrid(
+        pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
+        gridOptions=disarmed(options_of(codebook, roles, state.review.start_document, client, JsCode)),
+        height=min(HEIGHT, head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3),
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),
         should_grid_return=JsCode("moot.callback('shouldReturn')"),
@@ -307,22 +268,14 @@ def grid(
         show_toolbar=False,
         theme="streamlit",
         pro_assets=[{"js": review_grid_loader(), "css": css(codebook)}],
-        callback=None if on_told is None else lambda _: on_told(),
-        key=key,
+        key=_key(run, actor),
     )
-    return _state(result.raw_data)
 
 
-def grid_state(key: str) -> GridState:
-    """Return the last state of the grid with this key, before the grid is drawn."""
-    return _state(st.session_state.get(key))
-
-
-def _state(raw: Any) -> GridState:
-    if not isinstance(raw, dict):
-        return GridState()
-    focus = raw.get("row")
-    return GridState(
-        focus if isinstance(focus, str) else None,
-        tuple(str(id) for id in raw.get("selected") or ()),
-    )
+def _note_grid_state(key: str) -> None:
+    """Store the focused and the selected documents of the grid with this key, before the grid is drawn."""
+    sent = st.session_state.get(key)
+    found = sent if isinstance(sent, dict) else {}
+    state.review.selected = tuple(str(id) for id in found.get("selected") or ())
+    if isinstance(focus := found.get("row"), str):
+        state.review.document = focus

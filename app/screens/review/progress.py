@@ -21,7 +21,7 @@ from core.services.codebooks import staleness
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import codebook_examples as teaching
 from core.services.review import focus, plan, review
-from core.services.review.codebook_examples import CodebookExample, Effect
+from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect
 from core.services.session import ProjectSession
 
 
@@ -73,20 +73,22 @@ def _offer(
 ) -> None:
     """Draw the first suggestion with words, else a button to choose words."""
     example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
-    if effect is None:
-        words = f"Your correction of {example.document_id} can be added as an example of its label."
-        codebook_examples.nothing(words, on_change=lambda: ReviewState.edited_example.set(example), key="review-teach")
-        return
-    codebook_examples.card(
-        example,
-        effect,
-        staleness.shown(session, run.settings.codebook),
-        on_add=lambda: _keep(session, run, example, actor),
-        on_change=lambda: ReviewState.edited_example.set(example),
-        more=len(suggestions) - 1,
-        elsewhere=elsewhere,
-        key="review-teach",
-    )
+    words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
+    if effect is not None:
+        codebook = staleness.shown(session, run.settings.codebook)
+        words = codebook_examples.sentence(
+            example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere
+        )  # fmt: skip
+    st.html(f'<div class="moot-example">{words}</div>', width="stretch")
+    st.button(
+        "Choose words" if effect is None else "Change words", type="secondary" if effect is None else "tertiary",
+        on_click=ReviewState.edited_example.set, args=(example,), key="review-teach-change",
+    )  # fmt: skip
+    if effect is not None:
+        st.button(
+            f"Add as {PART_NAMES[example.part]}", icon=":material/add:", on_click=_keep,
+            args=(session, run, example, actor), key="review-teach-add",
+        )  # fmt: skip
 
 
 def _suggestions(
