@@ -40,7 +40,6 @@ def load(text: str) -> Any:
     return orjson.loads(text)
 
 
-@lru_cache(maxsize=1024, typed=True)  # True equals 1
 def value_text(value: Value | None) -> str | None:
     """Return an item's value as JSON text, None without a value."""
     return None if value is None else dump(value)
