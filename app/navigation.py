@@ -18,7 +18,6 @@ from core.services.guided_path import Overview
 
 APP = Path(__file__).parent
 
-preload.wait_until_ready()
 st.set_page_config(
     page_title="Moot", page_icon=str(APP / "static" / "logo-icon.svg"), layout="wide", initial_sidebar_state=216
 )
@@ -38,6 +37,8 @@ pages = {
     for section, of_section in SECTIONS.items()
 }
 current = st.navigation(pages, position="hidden")
+if current.url_path not in ("", "home"):
+    preload.wait_until_ready()
 
 overview: Overview | None = None
 with st.sidebar:

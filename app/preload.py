@@ -1,9 +1,9 @@
-"""Loading of slow libraries in a thread, and prefetching of the evaluation.
+"""Load slow libraries in a thread, and prefetch the evaluation.
 
-The thread first loads what the first page needs, while the browser loads Streamlit's own scripts on another processor.
-Once the first page is drawn, it loads the rest, so that neither the start nor a later click waits for it. A page that
-imports one of these libraries meanwhile waits for Python's lock on that library. So that no thread sees a half
-initialised library, the thread imports each under the name that the rest of the code uses, one after the other.
+Home needs none of these libraries. The thread begins once Home is drawn, so that neither the start nor a later click
+waits for them, or as soon as another page is requested first, which then waits for those that it may need. A page that
+imports one of the others meanwhile waits for Python's lock on that library. So that no thread sees a half initialised
+library, the thread imports each under the name that the rest of the code uses, one after the other.
 """
 
 from __future__ import annotations
@@ -24,48 +24,51 @@ LIBRARIES = (
     "keyring", "genai_prices", "altair", "scipy.special", "scipy.stats", "sklearn.feature_extraction.text",
 )  # fmt: skip
 """Libraries of keys, prices, charts, metrics and the classifier: more than half of the time of all imports."""
-DELAY_SECONDS = 2.0
+DELAY_SECONDS = 1.0
 """Seconds in which the browser draws the first page, for which it needs a processor as well."""
 
 _ready = threading.Event()
 _ready.set()  # without ``running``, as in tests, a page loads what it needs itself
+_begin = threading.Event()
+_needed = threading.Event()
 _page_drawn = threading.Event()
 _stopping = threading.Event()
 
 
 @contextmanager
 def running() -> Iterator[None]:
-    """Load what the first page needs in a thread, and ``DELAY_SECONDS`` after ``note_page`` the other libraries."""
+    """Load the libraries in a thread, from ``DELAY_SECONDS`` after ``note_page`` or from ``wait_until_ready``."""
     _ready.clear()
     thread = threading.Thread(target=_load, name="preload", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        _stopping.set()
-        _page_drawn.set()
+        for event in (_stopping, _begin, _needed, _page_drawn):
+            event.set()
         thread.join(5)  # a thread that still runs at the end of the interpreter keeps objects of libraries
 
 
 def wait_until_ready() -> None:
-    """Wait until what the first page needs is loaded."""
+    """Wait until the libraries are loaded that two threads must not import at once. Home need not wait."""
+    _needed.set()
+    _begin.set()
     _ready.wait()
 
 
 def note_page() -> None:
     """Note that a page is drawn."""
     _page_drawn.set()
+    _begin.set()
 
 
 def _load() -> None:
+    _begin.wait()
+    _needed.wait(DELAY_SECONDS)
     try:
-        for name in BEFORE_PAGES:
-            import_module(name)
-        from core.services.authors import files as author_files
-        from core.services.data import sample_projects
-
-        sample_projects.sample_cards()
-        author_files.sample_card()
+        if not _stopping.is_set():
+            for name in BEFORE_PAGES:
+                import_module(name)
     finally:
         _ready.set()
     _page_drawn.wait()
@@ -84,6 +87,7 @@ def prefetch_evaluation(session: ProjectSession) -> None:
     """
 
     def compute() -> None:
+        _ready.wait()
         from app.screens.evaluate import score_bars
         from core.services.evaluation.debate_effect import debate_effect
         from core.services.evaluation.prefetch import prefetch_scores

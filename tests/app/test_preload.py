@@ -12,7 +12,7 @@ def loaded(names): return [name for name in names if name in sys.modules]
 with preload.running():
     preload.wait_until_ready()
     assert loaded(preload.BEFORE_PAGES) == list(preload.BEFORE_PAGES)
-    assert not loaded(preload.LIBRARIES), "the first page does not wait for them"
+    assert not loaded(preload.LIBRARIES), "no page waits for them"
     preload.note_page()
     from scipy.stats import binom  # modules that a page imports meanwhile are complete
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -24,6 +24,27 @@ assert loaded(preload.LIBRARIES) == list(preload.LIBRARIES)
 
 def test_slow_libraries_are_loaded_after_the_first_page() -> None:
     subprocess.run([sys.executable, "-c", ASK], check=True, timeout=120)
+
+
+def test_home_needs_none_of_the_slow_libraries() -> None:
+    ask = """
+import sys
+from pathlib import Path
+from app import context, preload
+from core.services import projects, workspace
+from streamlit.testing.v1 import AppTest
+context.install(workspace.start(url=""))
+try:
+    projects.open_last(workspace.current())
+    page = AppTest.from_file(str(Path(context.__file__).with_name("navigation.py")), default_timeout=60).run()
+finally:
+    workspace.stop()
+assert page.sidebar.children and not page.exception
+print(*(name for name in (*preload.BEFORE_PAGES, *preload.LIBRARIES) if name in sys.modules))
+"""
+    subprocess.run([sys.executable, "-c", ask], check=True, timeout=120)  # creates the sample project with pandas
+    loaded = subprocess.run([sys.executable, "-c", ask], check=True, timeout=120, capture_output=True, text=True)
+    assert loaded.stdout.split() == []
 
 
 def test_nothing_is_loaded_when_the_studio_stops_before_the_first_page() -> None:
