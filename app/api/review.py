@@ -207,9 +207,7 @@ def speakers(rows: Sequence[ReviewRow], roles: Mapping[str, str]) -> dict[str, s
 
 
 def _badge(row: ReviewRow) -> str:
-    if row.reason == "classifier" and row.certainty is not None:
-        return f"classifier {row.certainty:.2f}"
-    return REASON_NAMES[row.reason] if row.reason else ""
+    return queue.describe_reason(row.reason, row.certainty) if row.reason else ""
 
 
 def _grid_rows_text(value: Value | None) -> str:

@@ -22,6 +22,7 @@ import { rootOf } from "./streamlit_bridge.js";
 
 const TOP = 42;
 const GAP = 14;
+const BOTTOM = 20; // The word "incorrect" is below the flows, where no other text is.
 const BAR_WIDTH = 13;
 const MARGIN = 14;
 const THINNEST = 1.5;
@@ -38,7 +39,7 @@ class Sankey {
     this.width = width;
     this.height = height;
     this.description = sentence.map(({ text }) => text).join("");
-    this.scale = (height - TOP - GAP - 6) / Math.max(1, cells);
+    this.scale = (height - TOP - GAP - BOTTOM) / Math.max(1, cells);
     this.flows = svgEl("g", {});
     this.texts = svgEl("g", {});
   }
@@ -52,7 +53,7 @@ class Sankey {
     }
     const bars = this.bars.map((bar, index) => this.drawBar(bar, index));
     this.drawText(this.x(0) + BAR_WIDTH + 8, TOP + 18, "correct", { fill: "var(--tx2)" });
-    this.drawText(this.x(0) + BAR_WIDTH + 8, height - 12, "incorrect", { fill: "var(--tx2)", class: "halo" });
+    this.drawText(this.x(0), height - 5, "incorrect", { fill: "var(--tx2)" });
     svg.append(this.flows, ...bars, this.texts);
     return svg;
   }

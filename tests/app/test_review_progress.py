@@ -89,12 +89,12 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
 def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     run = drift.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
-    next(button for button in at.button if button.label == "Accuracy estimate").click().run()
+    next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     assert "Submit 5 more documents to train it." in html(at)
     review.submit(session, run.run_id, [f"d{n}" for n in range(9)], actor="ada")
     session.trainer.wait(60)
     at.run()
-    next(button for button in at.button if button.label == "Accuracy estimate").click().run()
+    next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     shown = html(at)
     assert "Trained on 9 documents with codebook version 1" in shown
     assert "Combined estimate" in shown

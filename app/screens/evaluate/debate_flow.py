@@ -36,7 +36,7 @@ def flip_sankey(
             "name": titles.get(role, role),
             "colour": role_token(role),
             "correct": count,
-            "share": f"{format_percent(share, 1)} right" if share is not None else "",
+            "share": f"{format_percent(share, 1)} correct" if share is not None else "",
         }
         for role, count, share in zip(flip_table.roles, right, flip_table.shares, strict=True)
     ]

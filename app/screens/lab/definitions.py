@@ -29,6 +29,7 @@ from core.services.session import ProjectSession
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
 VERSIONS = "lab-versions-definitions"
+LATEST = "Latest test or run"
 PARTS = {
     "keywords": "add keyword", "include": "include as an example", "exclude": "exclude as an example",
     "less": "remove keyword",
@@ -158,7 +159,7 @@ def _errors_of(session: ProjectSession) -> str | None:
         LabState.errors_run.reset()
     return st.selectbox(
         "Errors of", [None, *known], key=with_default(LabState.errors_run.key, None), width=320,
-        format_func=lambda id: "Latest test or run" if id is None else run_words(known[id]),
+        placeholder=LATEST, format_func=lambda id: LATEST if id is None else run_words(known[id]),
     )  # fmt: skip
 
 

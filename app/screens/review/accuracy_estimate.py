@@ -50,8 +50,8 @@ def details(found: AccuracyEstimate, kind: Kind) -> None:
     rows = "".join(_row(label, kind) for label in found.labels)
     st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
     st.html(
-        '<div class="moot-remark q">The mark is the estimate for all documents, the dark part its 95% interval by '
-        "prediction-powered inference, the light part that of the reviewed documents only, the hollow mark the "
+        '<div class="moot-remark q">The mark is the estimate for all documents, the strong bar its 95% interval '
+        "by prediction-powered inference, the faint bar that of the reviewed documents only, and the circle the "
         "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand count for "
         "themselves only.</div>"
     )
@@ -90,7 +90,7 @@ def _gain(found: ClassifierStatus) -> str:
     else:
         advice = "It is not certain that more review improves it."
     return (
-        f" Twice as many training documents changed it by {format_signed(found.gain.value)} "
+        f" Training on all of these documents instead of half of them changes it by {format_signed(found.gain.value)} "
         f"({interval_words(found.gain, named=True)}). {advice}"
     )
 

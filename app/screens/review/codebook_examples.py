@@ -10,7 +10,7 @@ import streamlit as st
 from app.widgets import codebook_versions
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
-from core.formatting import format_count
+from core.formatting import format_count, plural
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
 
 _WHERE: Mapping[Part, str] = {
@@ -42,7 +42,12 @@ def form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
 def effect(found: Effect) -> None:
     """Draw the effect of an example: the diff and the affected documents."""
     codebook_versions.changes(found.changes)
-    st.html(f'<div class="moot-remark">{_touched(found)} It is saved as version {found.version} of the codebook.</div>')
+    matching, decisions = format_count(found.matching, "reviewed document"), format_count(found.stale, "decision")
+    words = (
+        f"{found.net}. The words occur in {matching}. The change is saved as version {found.version} of the codebook. "
+        f"Review then marks {decisions} on this label that {plural(found.stale, 'was', 'were')} made before."
+    )
+    st.html(f'<div class="moot-remark">{escape(words)}</div>')
 
 
 def sentence(example: CodebookExample, found: Effect, codebook: Codebook, *, more: int, elsewhere: bool) -> str:
@@ -55,12 +60,5 @@ def sentence(example: CodebookExample, found: Effect, codebook: Codebook, *, mor
     source = f" of {escape(example.document_id)}" if elsewhere else ""
     return (
         f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} {_WHERE[example.part]} "
-        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {_touched(found)}{others}"
+        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {found.net}.{others}"
     )
-
-
-def _touched(found: Effect) -> str:
-    if not found.touched:
-        return "Affects no reviewed document."
-    words = f"Affects {format_count(found.touched, 'reviewed document')}"
-    return f"{words}, {found.matching:,} of which contain{'s' if found.matching == 1 else ''} the words. {found.net}."

@@ -47,7 +47,8 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
         if st.button("Plan", type="tertiary", icon=":material/flag:", key="review-plan-open",
                      help="State what you want to claim, and see how many reviews it takes."):  # fmt: skip
             plan_view.dialog(session, run, actor)
-        if st.button("Accuracy estimate", type="tertiary", icon=":material/monitoring:", key="review-proof-open"):
+        if st.button("Accuracy and classifier", type="tertiary", icon=":material/monitoring:", key="review-proof-open",
+                     help="Accuracy of each label, and whether more review improves the classifier"):  # fmt: skip
             _accuracy_dialog(session, run)
     accepted_lessons(session)
 
@@ -132,9 +133,11 @@ def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExamp
         st.rerun()
 
 
-@st.dialog("Accuracy estimate", width="large")
+@st.dialog("Accuracy and classifier", width="large")
 def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
-    proof_view.details(proofs.estimate_accuracy(session, run), run.settings.codebook.kind)
+    with st.spinner("Estimating the accuracy"):
+        estimate = proofs.estimate_accuracy(session, run)
+    proof_view.details(estimate, run.settings.codebook.kind)
     with st.container(border=True, key="accuracy-classifier", gap="small"):
         found = classifier.status(session)
         st.html(

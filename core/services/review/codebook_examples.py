@@ -48,8 +48,8 @@ class Effect:
     """Effect of adding an example: the codebook ``after``, its ``changes``, and the affected reviewed documents.
 
     ``matching`` reviewed documents contain the words. ``stale`` ones were decided on this label under the definition
-    before. ``touched`` counts documents that are either. ``net`` is the effect on the built-in model's decisions on the
-    reviewed documents, without the one that the words come from.
+    before. ``net`` is the effect on the built-in model's decisions on the reviewed documents, without the one that the
+    words come from.
     """
 
     after: Codebook
@@ -57,7 +57,6 @@ class Effect:
     version: int
     matching: int
     stale: int
-    touched: int
     net: NetEffect
 
 
@@ -126,7 +125,6 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
         version=saved.version + 1 if saved else 1,
         matching=len(matching),
         stale=len(stale),
-        touched=len(matching | stale),
         net=net_effect(before, after, _known_labels(session, before, example.document_id)),
     )
 

@@ -163,11 +163,9 @@ def _badges(line: Line) -> list[Json]:
     return [
         {
             "reason": reason,
-            "text": f"classifier {line.certainty:.2f}"
-            if reason == "classifier" and line.certainty is not None
-            else word,
+            "text": queue.describe_reason(reason, line.certainty),
             "tone": TONES.get(reason, ""),
         }
-        for reason, word in REASON_NAMES.items()
+        for reason in REASON_NAMES
         if reason in line.reasons
     ]

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 from core.annotations import differs, majority_reference
 from core.codebook import Codebook
 from core.documents import Value
+from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.codebooks import staleness
 from core.services.review import plan, sampling_frames
@@ -37,6 +38,14 @@ REASON_NAMES: Mapping[Reason, str] = {
     "classifier": "classifier unsure",
 }
 """Name of each reason for review, the most urgent first."""
+
+
+def describe_reason(reason: Reason, certainty: float | None) -> str:
+    """Return a reason for review as text, with the certainty (0 to 1) of an unsure classifier if it is known."""
+    if reason == "classifier" and certainty is not None:
+        return f"classifier {format_percent(certainty)} sure"
+    return REASON_NAMES[reason]
+
 
 Order: TypeAlias = Sort | Literal["queue"]
 SORTS: Mapping[Order, str] = {
