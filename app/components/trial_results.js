@@ -28,8 +28,8 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
 /** @type {Record<Effect, string>} */
 const TITLES = {
-  broken: "Broken",
-  fixed: "Fixed",
+  broken: "Regressed",
+  fixed: "Corrected",
   changed: "Changed, no reference to compare with",
   wrong: "Still wrong",
   same: "Unchanged",
@@ -75,8 +75,8 @@ function summary({ counts, sentence, note }) {
   return el(
     "div",
     "summary",
-    number(counts.broken, "broken", "wrong"),
-    number(counts.fixed, "fixed", "right"),
+    number(counts.broken, "regressed", "wrong"),
+    number(counts.fixed, "corrected", "right"),
     number(counts.same + counts.wrong + counts.changed, rest, ""),
     el("div", "note", el("b", "", sentence), note),
   );

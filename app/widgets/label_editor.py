@@ -296,17 +296,17 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
         if len(own) > 1:
             st.button(f"Add these {len(own)}", key="propose-all", on_click=add, args=(own,))
         if len(found.proposals) > len(own):
-            st.button(f"Add all {len(found.proposals)} of every label", key="propose-every", on_click=add,
+            st.button(f"Add all {len(found.proposals)} for all labels", key="propose-every", on_click=add,
                       args=(found.proposals,))  # fmt: skip
     if found.proposals and found.net is not None:
-        st.html(f'<div class="moot-line q xs">All together: {escape(str(found.net))}.</div>')
+        st.html(f'<div class="moot-line q xs">All of them together. {escape(str(found.net))}.</div>')
     accepted_lessons(fields.session)
 
 
 _PROPOSAL_SOURCES = {
     "definition": "in the description",
     "example": "in an include example",
-    "common": "a common word of such a label",
+    "common": "a common word for such labels",
 }
 
 

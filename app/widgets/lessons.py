@@ -48,7 +48,7 @@ def sentence(found: AcceptedLessons) -> str:
     fixed, broken = (sum(getattr(label, name) for label in result.labels) for name in ("fixed", "broken"))
     change, interval = result.change.value, result.change.interval
     f1 = ""
-    if change is not None:
+    if change is not None and (fixed or broken):
         f1 = f", {found.measure} {format_points(change)} points"
         if interval is not None and interval.low != interval.high:
             shown = format_interval(interval.low, interval.high, style="points", level=interval.level)

@@ -20,6 +20,7 @@ from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.evaluation import drift
+from core.services.lab import lessons
 from core.services.review import queue, review
 from core.services.session import ProjectSession
 
@@ -102,7 +103,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
             "settings": asdict(queue.review_settings(session)),
             "tags": list(review.ERROR_TAGS),
             "document": state.review.start_document,
-            "height": "calc(100vh - 204px)",  # leaves room for the line below it
+            "height": f"calc(100vh - {256 if lessons.accepted(session) else 204}px)",  # room for the lines below it
         },
         on_document_change=lambda: None,
         on_blind_change=lambda: None,
