@@ -62,12 +62,8 @@ class Suggestion:
         return digest([self.label_id, self.part, normalise(self.text)], size=6)
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorGroup:
-    """Documents with the same kind of outcome for a label."""
-
-    ids: tuple[str, ...]
-    texts: tuple[str, ...]
+Texts: TypeAlias = Mapping[str, str]
+"""Texts of documents with the same outcome for a label, by id."""
 
 
 def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple[Suggestion, ...]:
@@ -123,13 +119,13 @@ def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
 
 
 def _known_labels(
-    errors: Sequence[tuple[Label, Mapping[str, ErrorGroup]]],
+    errors: Sequence[tuple[Label, Mapping[str, Texts]]],
 ) -> dict[str, tuple[str, dict[str, bool]]]:
     """Return the text and the known labels of each document of ``label_errors``."""
     known: dict[str, tuple[str, dict[str, bool]]] = {}
     for label, sides in errors:
-        for kind, group in sides.items():
-            for id, text in zip(group.ids, group.texts, strict=True):
+        for kind, texts in sides.items():
+            for id, text in texts.items():
                 known.setdefault(id, (text, {}))[1][label.id] = kind in ("fn", "tp")
     return known
 
@@ -160,7 +156,7 @@ def _already_applied(book: Codebook, one: Suggestion) -> bool:
 
 def label_errors(
     session: ProjectSession, now: Codebook, run_id: str | None = None
-) -> Iterator[tuple[Label, dict[str, ErrorGroup]]]:
+) -> Iterator[tuple[Label, dict[str, Texts]]]:
     """Yield each label with the documents of a run by outcome: fn, fp, tp, tn.
 
     The run defaults to ``latest_scored_run``.
@@ -169,29 +165,17 @@ def label_errors(
     if run_id is None or now.kind == "rating":
         return
     loaded = run_data.load_latest_reference(session.store, run_id, now)
-    reference, verdicts = loaded.reference, loaded.verdicts
     split = samples.holdout_split(session)
     rows = [row for row, id in enumerate(loaded.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]
     documents = session.store.documents.load([loaded.documents[row] for row in rows], gold=False)
-    texts = [document.text for document in documents]
-    ids = [document.id for document in documents]
+    right, given = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
+    known = ~np.isnan(loaded.reference[rows] + loaded.verdicts[rows])
+    kinds = {"fn": right & ~given, "fp": ~right & given, "tp": right & given, "tn": ~right & ~given}
     for place, label in enumerate(now.labels):
-        if now.kind == "choice":
-            right, given = reference[rows, 0] == place, verdicts[rows, 0] == place
-            known = ~np.isnan(reference[rows, 0]) & ~np.isnan(verdicts[rows, 0])
-        else:
-            right, given = reference[rows, place] == 1, verdicts[rows, place] == 1
-            known = ~np.isnan(reference[rows, place]) & ~np.isnan(verdicts[rows, place])
-        kinds = {"fn": right & ~given, "fp": ~right & given, "tp": right & given, "tn": ~right & ~given}
+        outcomes = {name: np.flatnonzero((mask & known)[:, place]) for name, mask in kinds.items()}
         yield (
             label,
-            {
-                name: ErrorGroup(
-                    tuple(ids[row] for row in (mask & known).nonzero()[0]),
-                    tuple(texts[row] for row in (mask & known).nonzero()[0]),
-                )
-                for name, mask in kinds.items()
-            },
+            {name: {documents[row].id: documents[row].text for row in found} for name, found in outcomes.items()},
         )
 
 
@@ -206,34 +190,34 @@ def latest_scored_run(session: ProjectSession) -> str | None:
     return max([*tried, *runs], key=lambda run_id: (len(run_id), run_id), default=None)  # r9999, r10000
 
 
-def _label_suggestions(label: Label, sides: dict[str, ErrorGroup], common: Sequence[str]) -> Iterator[Suggestion]:
-    missed, wrong = sides["fn"], sides["fp"]
+def _label_suggestions(label: Label, sides: Mapping[str, Texts], common: Sequence[str]) -> Iterator[Suggestion]:
+    texts = {name: list(found.values()) for name, found in sides.items()}
+    missed, wrong = list(sides["fn"]), list(sides["fp"])
     known = {normalise(word) for word in label.keywords}
     offered = 0
-    for cue in cues(missed.texts, sides["tn"].texts, least_z=LEAST_Z, ignore=common):
+    for cue in cues(texts["fn"], texts["tn"], least_z=LEAST_Z, ignore=common):
         if offered < PER_PART and not any(word in known for word in (cue.word, *cue.word.split())):
             offered += 1
-            error_ids = tuple(missed.ids[row] for row in cue.errors)
-            why = f"occurs in {len(error_ids)} of {len(missed.ids)} false negatives and in {cue.hits} true negatives"
+            error_ids = tuple(missed[row] for row in cue.errors)
+            why = f"occurs in {len(error_ids)} of {len(missed)} false negatives and in {cue.hits} true negatives"
             yield Suggestion(label.id, "keywords", cue.word, why, "", error_ids)
-    for cue in cues(wrong.texts, sides["tp"].texts, least_z=LEAST_Z, ignore=common):
-        error_ids = tuple(wrong.ids[row] for row in cue.errors)
-        why = f"occurs in {len(error_ids)} of {len(wrong.ids)} false positives"
+    for cue in cues(texts["fp"], texts["tp"], least_z=LEAST_Z, ignore=common):
+        error_ids = tuple(wrong[row] for row in cue.errors)
+        why = f"occurs in {len(error_ids)} of {len(wrong)} false positives"
         hit = next((word for word in label.keywords if normalise(word) == cue.word), None)
         if hit is not None:
             yield Suggestion(label.id, "less", hit, f"{why} and in {cue.hits} true positives", "", error_ids)
-    yield from _contrasts(label, missed, sides["tn"], "include")
-    yield from _contrasts(label, wrong, sides["tp"], "exclude")
+    yield from _contrasts(label, sides["fn"], sides["tn"], "include")
+    yield from _contrasts(label, sides["fp"], sides["tp"], "exclude")
 
 
-def _contrasts(label: Label, erring: ErrorGroup, correct: ErrorGroup, part: Part) -> Iterator[Suggestion]:
+def _contrasts(label: Label, erring: Texts, correct: Texts, part: Part) -> Iterator[Suggestion]:
     """Yield sentences of misclassified documents, each with the most similar correctly labelled document."""
-    if not erring.ids:
-        return
-    shared = cues(erring.texts, correct.texts, 1, least_z=LEAST_Z) if correct.ids else ()
-    order = [*(shared[0].errors if shared else ()), *range(len(erring.ids))]
+    found = list(erring.items())
+    shared = cues(list(erring.values()), list(correct.values()), 1, least_z=LEAST_Z) if erring and correct else ()
+    order = [*(shared[0].errors if shared else ()), *range(len(found))]
     for row in list(dict.fromkeys(order))[:PER_PART]:
-        text = erring.texts[row]
+        id, text = found[row]
         words = r"\W+".join(shared[0].word.split()) if shared and row in shared[0].errors else ""
         hit = re.search(rf"\b{words}\b", text, re.IGNORECASE) if words else None
         sentence = " ".join(quote_around(text, *hit.span()).split()) if hit else ""
@@ -242,23 +226,21 @@ def _contrasts(label: Label, erring: ErrorGroup, correct: ErrorGroup, part: Part
             near = _nearest(text, correct)
             error = "is a false negative" if part == "include" else "is a false positive"
             similar = f"; {near} is similar, labelled correctly" if near else ""
-            yield Suggestion(
-                label.id, part, sentence, f"{erring.ids[row]} {error}{similar}", erring.ids[row], (erring.ids[row],)
-            )
+            yield Suggestion(label.id, part, sentence, f"{id} {error}{similar}", id, (id,))
 
 
-def _nearest(text: str, among: ErrorGroup) -> str:
-    if not among.ids:
+def _nearest(text: str, among: Texts) -> str:
+    if not among:
         return ""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     try:
-        vectors = TfidfVectorizer(stop_words="english").fit_transform([text, *among.texts])
+        vectors = TfidfVectorizer(stop_words="english").fit_transform([text, *among.values()])
     except ValueError:  # nothing but stop words
         return ""
     similarity = (vectors[1:] @ vectors[0].T).toarray().ravel()
     best = int(similarity.argmax())
-    return among.ids[best] if similarity[best] > 0 else ""
+    return list(among)[best] if similarity[best] > 0 else ""
 
 
 def _sentences(text: str) -> Sequence[str]:
@@ -393,12 +375,8 @@ def _template_values(session: ProjectSession, book: Codebook, label: Label, run_
     sides = next((sides for each, sides in label_errors(session, book, run_id) if each.id == label.id), {})
 
     def some(kind: str) -> list[str]:
-        side = sides.get(kind)
-        return (
-            [prompts.delimit(text[:MAX_CHARACTERS]) for text in side.texts[:DOCUMENTS_SHOWN]]
-            if side is not None
-            else []
-        )
+        shown = list(sides.get(kind, {}).values())[:DOCUMENTS_SHOWN]
+        return [prompts.delimit(text[:MAX_CHARACTERS]) for text in shown]
 
     return {
         "unit": book.unit,
