@@ -1,17 +1,15 @@
-"""Reports of an evaluation: JSON with every analysis, and CSV of the scores."""
+"""Reports of an evaluation: JSON with every analysis, CSV of the scores, and a printable page."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from core.annotations import VERDICT, Reference
-from core.codebook import Codebook
 from core.csv_text import to_csv
 from core.export import replacing
 from core.formatting import (
@@ -35,16 +33,14 @@ from core.services.evaluation import (
     panel_ablation,
     repeated_runs,
     run_data,
-    scores,
 )
-from core.services.evaluation.debate_effect import DebateEffect, Price, summary
+from core.services.evaluation.debate_effect import Price, summary
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.repeated_runs import RepeatedRuns
-from core.services.evaluation.scores import EvaluationReport, evaluate, plain, rating_confusion
+from core.services.evaluation.scores import EvaluationReport, cost_of_run, evaluate, plain, rating_confusion, to_json
 from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.alt_test import EPSILONS
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, Interval
 from core.stats.metrics import Metric, Scores
 
 
@@ -67,10 +63,10 @@ def full_report(
     found = evaluate(session, run, reference, annotator)
     several = len(repeated_runs.siblings(session, run)) > 1
     debate = debate_effect.debate_effect(session, run, reference)
-    report = scores.to_json(found) | {
+    report = to_json(found) | {
         "reference": reference,
         "annotator": annotator,
-        "cost": scores.cost_of_run(session, run),
+        "cost": cost_of_run(session, run),
         "left_out": dict(found.coverage.left_out),
         "debate": plain(debate),
         "panel_styles": plain(panel_ablation.all_styles(session, run, reference)),
@@ -134,27 +130,10 @@ def _cells(values: Sequence[tuple[Metric, str, Estimate]]) -> dict[str, float | 
     return cells
 
 
-_STYLE = """
-@page { size: A4; margin: 14mm; }
-body { font: 12px/1.45 Inter, system-ui, sans-serif; color: #1a1f28; max-width: 190mm; margin: 24px auto; }
-h1 { font-size: 20px; margin: 0; } h2 { font-size: 13px; margin: 18px 0 4px; break-after: avoid; }
-p { margin: 4px 0; } .q { color: #4a5361; } tr { break-inside: avoid; }
-@media print { body { margin: 0; max-width: none; } }
-table { border-collapse: collapse; width: 100%; font-size: 11px; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 2px 6px; white-space: pre; border-bottom: 1px solid #e1e4e9; }
-th { color: #4a5361; font-weight: 500; }
-th:first-child, td:first-child { text-align: left; white-space: normal; }
-.key { display: flex; gap: 26px; margin: 10px 0 2px; } .key b { display: block; font-size: 22px; }
-svg { display: block; margin-top: 4px; } svg text { font: 10.5px Inter, system-ui, sans-serif; fill: #1a1f28; }
-.page { break-inside: avoid; }
-.matrices { display: flex; flex-wrap: wrap; gap: 8px 22px; } .matrix { width: auto; print-color-adjust: exact; }
-.matrix caption { text-align: left; font-weight: 600; padding: 4px 0; } .matrix td { padding: 4px 8px; }
-.matrix .same { outline: 1.5px solid #1a1f28; outline-offset: -1.5px; }
-"""
-# The label colours of the light theme, in the order of their numbers.
 BESIDE_COUNTS, PER_TABLE = 4, 5
 """Scores in the first table of labels, beside the counts, and in each further one: as many as a page is wide."""
 _COLOURS = ("#1C806C", "#CF559F", "#955800", "#1B4E86", "#7C9A10", "#A50F1A", "#8468D6", "#B08775")
+"""The label colours of the light theme, in the order of their numbers."""
 
 
 def label_table(session: ProjectSession, run: RunRow) -> tuple[list[str], list[list[str]]]:
@@ -192,195 +171,91 @@ def save_html_report(session: ProjectSession, run: RunRow, path: Path, reference
 
 def html_report(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> str:
     """Return the report as HTML. Raises UsageError for an unknown reference."""
-    found = evaluate(session, run, reference)
-    scores, full = found.scores, full_report(session, run, reference)
-    codebook = run.settings.codebook
-    parts = [
-        f"<h1>{escape(codebook.name)}: {escape(session.run_name(run.run_id))}</h1>",
-        f'<p class="q">{escape(_about(full))}. Codebook version {run.settings.codebook_version}, '
-        f"printed {format_timestamp(time.time())}.</p>",
-        _key_numbers(found, full["cost"]["usd_per_document"]),
-        f'<p class="q">{escape(found.describe_basis())}.</p>',
-        f"<h2>Per {'dimension' if codebook.kind == 'rating' else 'label'}</h2>",
-        _bars(scores, codebook) if codebook.kind != "rating" else "",
-        _labels(scores),
-        "<h2>Confusion matrices</h2>",
-        f'<p class="q">Rows: {escape(reference_names(reference).noun)}, columns: verdict, shares of the row.</p>',
-        _confusion_matrices(session, found),
-        "<h2>All scores</h2>",
-        _overall(scores),
-        "<h2>Data</h2>",
-        _data_facts(session, run, found),
-        *_debate(debate_effect.debate_effect(session, run, reference)),
-        *_iterations(repeated_runs.repeats(session, run, reference)),
-        "<h2>Alternative annotator test</h2>",
-        f"<p>{escape(full['alternative_test']['sentence'])}</p>",
-        '<p class="q">Intervals are 95%: Wilson score intervals with the effective number of independent cases, '
-        "combined for means over labels. A dash is an undefined score: a label without positives has no recall and no "
-        "F1 and is left out of the macro mean.</p>",
-    ]
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(codebook.name)} {escape(run.run_id)}'
-        f"</title><style>{_STYLE}</style><body>{''.join(parts)}</body></html>"
-    )
+    from jinja2 import Environment, StrictUndefined
+
+    found, codebook = evaluate(session, run, reference), run.settings.codebook
+    scores, overall = found.scores, metrics.metrics(found.scores.kind)
+    debate = debate_effect.debate_effect(session, run, reference)
+    again = repeated_runs.repeats(session, run, reference)
+    template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
+    return Environment(autoescape=True, undefined=StrictUndefined).from_string(template).render(
+        run=run, codebook=codebook, found=found, scores=scores, overall=overall, debate=debate, again=again,
+        colours=_COLOURS, percent=format_percent, number=format_number, money=format_money, interval=_interval,
+        run_name=session.run_name(run.run_id),
+        printed=format_timestamp(time.time()),
+        noun=reference_names(reference).noun,
+        cost=cost_of_run(session, run)["usd_per_document"],
+        excluded=sum(found.coverage.left_out.values()) - found.coverage.count("no_reference"),
+        label_tables=_label_tables(scores),
+        matrices=list(_confusion_matrices(session, found)),
+        overall_rows=[(metric.name, _cell(metric, scores[metric.key])) for metric in overall],
+        facts=_data_facts(session, run, found),
+        effect="".join(words for words, _ in summary(debate, debate.noun)),
+        steps=[
+            (debate.titles[step.role], f"{step.total.corrected:,}", f"{step.total.regressed:,}",
+             format_signed(step.total.net, 0), _money(debate.prices[step.role]))
+            for step in (debate.flip_table.steps if debate.flip_table else ())
+        ],
+        measures=[
+            (name.replace("_", " "), one.n, format_number(one.mean), format_number(one.sd),
+             _interval(one.interval) or MISSING)
+            for name, one in (again.measures.items() if again else ())
+        ],
+        alternative=alt_test.may_replace(session, run).sentence,
+    )  # fmt: skip
 
 
-def _about(full: Mapping[str, Any]) -> str:
-    role_models = ", ".join(f"{role} {spec}" for role, spec in full["roles"].items())
-    return f"Protocol {full['protocol']} ({role_models}) against {reference_names(full['reference']).noun}"
+def _confusion_matrices(
+    session: ProjectSession, found: EvaluationReport
+) -> Iterable[tuple[str, Sequence[str], Sequence[Sequence[int]]]]:
+    """Yield title, names and matrix of each label or dimension, of a choice those of all labels together."""
+    codebook = found.run.settings.codebook
+    match codebook.kind:
+        case "choice":
+            yield "", codebook.names, found.scores.confusion
+        case "rating":
+            for label in codebook.labels:
+                matrix = rating_confusion(session, found.run, label.id, found.reference)
+                yield label.name, [str(point) for point in codebook.scale_of(label.id).points], matrix
+        case "multilabel":
+            for name, counts in found.scores.counts.items():
+                yield name, ("present", "absent"), ((counts.tp, counts.fn), (counts.fp, counts.tn))
 
 
-def _key_numbers(found: EvaluationReport, cost: float | None) -> str:
-    cells = []
-    for metric in metrics.metrics(found.scores.kind):
-        if metric.headline:
-            estimate = found.scores[metric.key]
-            interval = f'<span class="q">{_interval(estimate)}</span>' if estimate.interval else ""
-            cells.append(f"<div>{escape(metric.name)}<b>{metric.format(estimate.value)}</b>{interval}</div>")
-    excluded = sum(found.coverage.left_out.values()) - found.coverage.count("no_reference")
-    share = f'<span class="q">{format_percent(excluded / (found.n + excluded))} left out</span>' if excluded else ""
-    cells.append(f"<div>Documents<b>{found.n:,}</b>{share}</div>")
-    if cost is not None:
-        cells.append(f"<div>Cost per document<b>{format_money(cost)}</b></div>")
-    return f'<div class="key">{"".join(cells)}</div>'
-
-
-def _bars(scores: Scores, codebook: Codebook) -> str:
-    """Return F1 of each label as a bar with its interval, in SVG without a library."""
-    width, row, left = 420, 20, 150
-    shapes = []
-    for place, label in enumerate(codebook.labels):
-        f1 = scores.labels[label.name]["f1"]
-        top = place * row
-        colour = _COLOURS[(label.colour - 1) % len(_COLOURS)]
-        shapes.append(f'<text x="0" y="{top + 13}">{escape(label.name[:26])}</text>')
-        shapes.append(f'<rect x="{left}" y="{top + 4}" width="{width}" height="11" fill="#f5f6f8"/>')
-        if f1.value is not None:
-            filled = width * f1.value
-            shapes.append(f'<rect x="{left}" y="{top + 4}" width="{filled:.1f}" height="11" fill="{colour}"/>')
-        if f1.interval is not None:
-            low, high = left + width * f1.interval.low, left + width * f1.interval.high
-            shapes.append(f'<path d="M{low:.1f} {top + 9.5}H{high:.1f}" stroke="#1a1f28" stroke-width="1.6"/>')
-        shapes.append(f'<text x="{left + width + 8}" y="{top + 13}">{format_number(f1.value)}</text>')
-    height = row * len(codebook.labels)
-    return f'<svg class="page" width="{left + width + 60}" height="{height}" role="img">{"".join(shapes)}</svg>'
-
-
-def _confusion_matrices(session: ProjectSession, found: EvaluationReport) -> str:
-    """Return the matrix of each label or dimension, of a choice that of all labels."""
-    run, scores = found.run, found.scores
-    codebook = run.settings.codebook
-    if codebook.kind == "choice":
-        matrices = [_matrix("", codebook.names, scores.confusion)]
-    elif codebook.kind == "rating":
-        matrices = [
-            _matrix(
-                label.name,
-                [str(point) for point in codebook.scale_of(label.id).points],
-                rating_confusion(session, run, label.id, found.reference),
-            )
-            for label in codebook.labels
-        ]
-    else:
-        counted = scores.counts.items()
-        matrices = [_matrix(name, ("present", "absent"), ((c.tp, c.fn), (c.fp, c.tn))) for name, c in counted]
-    return f'<div class="matrices">{"".join(matrices)}</div>'
-
-
-def _matrix(title: str, names: Sequence[str], matrix: Sequence[Sequence[int]]) -> str:
-    """Return a confusion matrix as a table: count and share of the row, which shades the cell; a framed diagonal."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = ""
-    for row, (name, line) in enumerate(zip(names, matrix, strict=True)):
-        total = sum(line)
-        cells = ""
-        for column, count in enumerate(line):
-            share = count / total if total else 0.0
-            text = f"{count:,} ({format_percent(share)})" if count else "0"
-            framed = ' class="same"' if row == column else ""
-            cells += f'<td{framed} style="background: rgb(42 53 80 / {0.45 * share:.3f})">{text}</td>'
-        body += f"<tr><td>{escape(name)}</td>{cells}</tr>"
-    return f'<table class="page matrix"><caption>{escape(title)}</caption><tr><th></th>{head}</tr>{body}</table>'
-
-
-def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
-    """Return a table of facts on the documents of the project and of the run, and on the labels in the reference."""
+def _data_facts(session: ProjectSession, run: RunRow, found: EvaluationReport) -> list[tuple[str, str]]:
+    """Return facts on the documents of the project and of the run, and on the labels in the reference."""
     documents, noun = session.store.documents, reference_names(found.reference).noun
-    facts = [
-        ["Files", ", ".join(dict.fromkeys(one.file_name for one in documents.imports() if one.file_name)) or MISSING],
-        ["Documents in the project", f"{documents.count():,}"],
-        ["Documents with gold", f"{documents.with_gold():,}"],
-        ["Documents in this run", f"{run.documents:,}"],
-        ["Mean length in this run", f"{documents.mean_length(run.run_id):,.0f} characters"],
-        ["Verdicts, unresolved, failed", f"{run.verdicts:,}, {run.unresolved:,}, {run.failed:,}"],
+    files = dict.fromkeys(one.file_name for one in documents.imports() if one.file_name)
+    return [
+        ("Files", ", ".join(files) or MISSING),
+        ("Documents in the project", f"{documents.count():,}"),
+        ("Documents with gold", f"{documents.with_gold():,}"),
+        ("Documents in this run", f"{run.documents:,}"),
+        ("Mean length in this run", f"{documents.mean_length(run.run_id):,.0f} characters"),
+        ("Verdicts, unresolved, failed", f"{run.verdicts:,}, {run.unresolved:,}, {run.failed:,}"),
+        *(
+            (f"{name} present in {noun}", f"{counts.positives:,} of {found.scores.labels[name].n:,}")
+            for name, counts in found.scores.counts.items()
+        ),
     ]
-    facts += [
-        [f"{name} present in {noun}", f"{counts.positives:,} of {found.scores.labels[name].n:,}"]
-        for name, counts in found.scores.counts.items()
-    ]
-    return _table(["", ""], facts)
 
 
-def _labels(scores: Scores) -> str:
-    """Return the scores of each label in tables of the width of a page."""
+def _label_tables(scores: Scores) -> list[tuple[list[str], list[list[str]]]]:
+    """Return head and rows of tables with the scores of each label, each as wide as a page."""
     each = metrics.metrics(scores.kind, per_label=True)
-    counted = []
-    for name, label in scores.labels.items():
-        counts = label.counts
-        cells = [] if counts is None else [f"{count:,}" for count in (counts.tp, counts.fp, counts.fn, counts.tn)]
-        counted.append([name, f"{label.n:,}", *cells])
-    names = ["", "n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
     parts = [each[:BESIDE_COUNTS]] + [each[at : at + PER_TABLE] for at in range(BESIDE_COUNTS, len(each), PER_TABLE)]
     tables = []
     for place, part in enumerate(parts):
-        shown = 1 if place else len(names)  # the counts are in the first table
-        rows = [
-            [*own[:shown], *(_cell(metric, scores.labels[own[0]][metric.key]) for metric in part)] for own in counted
-        ]
-        tables.append(_table([*names[:shown], *(metric.name for metric in part)], rows))
-    return "".join(tables)
-
-
-def _overall(scores: Scores) -> str:
-    each = metrics.metrics(scores.kind)
-    return _table(["score", "value"], [[metric.name, _cell(metric, scores[metric.key])] for metric in each])
-
-
-def _debate(debate: DebateEffect) -> Iterable[str]:
-    flip_table = debate.flip_table
-    if flip_table is None:
-        return ()
-    rows = [
-        [
-            debate.titles[step.role],
-            f"{step.total.corrected:,}",
-            f"{step.total.regressed:,}",
-            format_signed(step.total.net, 0),
-            _money(debate.prices[step.role]),
-        ]
-        for step in flip_table.steps
-    ]
-    return (
-        "<h2>Effect of the debate</h2>",
-        f"<p>{escape(''.join(words for words, _ in summary(debate, debate.noun)))}</p>",
-        _table(["step", "corrected", "regressed", "net", f"per {debate.noun} gained"], rows),
-    )
-
-
-def _iterations(again: RepeatedRuns | None) -> Iterable[str]:
-    if again is None or len(again.runs) < 2:
-        return ()
-    rows = [
-        [name.replace("_", " "), str(one.n), format_number(one.mean), format_number(one.sd),
-         format_interval(one.interval.low, one.interval.high) if one.interval else MISSING]
-        for name, one in again.measures.items()
-    ]  # fmt: skip
-    statuses = ", ".join(f"{count:,} {name}" for name, count in again.stability.counts.items())
-    return (
-        f"<h2>{len(again.runs)} iterations</h2>",
-        _table(["measure", "n", "mean", "sd", "95% interval"], rows),
-        f"<p>Documents over iterations: {escape(statuses)}.</p>",
-    )
+        head, rows = [""], {name: [name] for name in scores.labels}
+        if place == 0:
+            head += ["n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
+            for name, label in scores.labels.items():
+                counts = label.counts and (label.counts.tp, label.counts.fp, label.counts.fn, label.counts.tn)
+                rows[name] += [f"{count:,}" for count in (label.n, *(counts or ()))]
+        for name, label in scores.labels.items():
+            rows[name] += [_cell(metric, label[metric.key]) for metric in part]
+        tables.append(([*head, *(metric.name for metric in part)], list(rows.values())))
+    return tables
 
 
 def _money(price: Price) -> str:
@@ -389,16 +264,9 @@ def _money(price: Price) -> str:
     return f"{format_tokens(price.tokens_per_label)} tokens" if price.tokens_per_label else MISSING
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(name)}</th>" for name in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<table class="page"><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>'
-
-
 def _cell(metric: Metric, estimate: Estimate) -> str:
-    return metric.format(estimate.value) + (f"\n{_interval(estimate)}" if estimate.interval else "")
+    return metric.format(estimate.value) + (f"\n{_interval(estimate.interval)}" if estimate.interval else "")
 
 
-def _interval(estimate: Estimate) -> str:
-    interval = estimate.interval
-    return "" if interval is None else format_interval(interval.low, interval.high)
+def _interval(interval: Interval | None) -> str:
+    return format_interval(interval.low, interval.high) if interval else ""

@@ -6,10 +6,10 @@ import asyncio
 import csv
 import io
 import re
-from html import escape
 from itertools import product
 
 import pytest
+from markupsafe import escape
 
 from core.codebook import Codebook, Label, Scale
 from core.documents import Document
