@@ -43,6 +43,7 @@ from core.services.runs import control, planning, rerun
 from core.services.runs.length_limits import context_overflows, describe_truncation, longest_document
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from core.text_file import read_text
 
 SHOWN_REJECTED = 5
 
@@ -88,7 +89,7 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
 
 
 def _read_prompts(given: Sequence[str]) -> dict[str, str]:
-    return {role: rerun.read_prompt(Path(file)) for role, file in headless.parse_pairs(given, "--prompt").items()}
+    return {role: read_text(Path(file)) for role, file in headless.parse_pairs(given, "--prompt").items()}
 
 
 def annotate_file(

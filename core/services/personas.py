@@ -312,11 +312,6 @@ def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:
     return session.store.personas.save(cast, note=note.strip())
 
 
-def to_yaml(cast: PersonaSet) -> str:
-    """Return the persona set as YAML that can be imported again."""
-    return personas.dump_yaml(cast)
-
-
 def from_yaml(content: bytes, name: str) -> PersonaSet:
     """Return the persona set in an uploaded file. UsageError for invalid content."""
     try:

@@ -20,9 +20,10 @@ from app.widgets.labels import swatch_html, tags
 from app.widgets.layout import header, panel
 from app.widgets.live_board import label_data
 from app.widgets.prompt_preview import prompt_preview
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Label, dump_yaml
 from core.errors import MootError
 from core.formatting import format_count
+from core.refi_qda import dump_qdc
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
@@ -114,8 +115,8 @@ def compare(session: ProjectSession) -> None:
 def files(session: ProjectSession, book: Codebook) -> None:
     """Draw the export and import of codebook files."""
     for title, content, suffix, media_type in (
-        ("Export YAML", codebooks.to_yaml, ".yaml", "application/yaml"),
-        ("Export REFI-QDA", codebooks.to_qdc, ".qdc", "application/xml"),
+        ("Export YAML", dump_yaml, ".yaml", "application/yaml"),
+        ("Export REFI-QDA", dump_qdc, ".qdc", "application/xml"),
     ):
         download(
             title, partial(content, book), codebooks.name_of_file(book, suffix), media_type, disabled=not book.labels,

@@ -16,7 +16,7 @@ from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows, when
 from app.widgets.common import download, literal, saved
 from app.widgets.layout import header, panel
-from core.debate.personas import Persona, PersonaSet, Quote
+from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
 from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.runs import RoleModel
@@ -79,7 +79,7 @@ def _top(session: ProjectSession, status: PersonaStatus) -> None:
         if status.dirty:
             saved(state.codebook.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
-            download("Export YAML", personas.to_yaml(status.personas), "personas.yaml", "application/yaml")
+            download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
             _import_file(session)
         if status.dirty:
             st.button("Discard", on_click=personas.discard, args=(session,), help="Restore the saved version")

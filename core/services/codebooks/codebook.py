@@ -303,28 +303,15 @@ def adopt(codebook: Codebook, before: Codebook) -> Codebook:
     used = {label.id for label in codebook.labels}
     labels = []
     for label in codebook.labels:
-        editor_codebook = before.find(label.name)
-        free = editor_codebook is not None and editor_codebook.id not in used
-        labels.append(
-            label.model_copy(update={"id": editor_codebook.id}) if editor_codebook is not None and free else label
-        )
+        known = before.find(label.name)
+        labels.append(label if known is None or known.id in used else label.model_copy(update={"id": known.id}))
     return _checked(_with_labels(codebook, labels))
 
 
 def write_yaml(codebook: Codebook, path: Path) -> None:
     """Write a codebook to a YAML file, which is replaced if it exists. Raises ExportError."""
     with replacing(path) as file:
-        file.write(to_yaml(codebook).encode())
-
-
-def to_yaml(codebook: Codebook) -> str:
-    """Return the codebook as YAML that can be imported again."""
-    return dump_yaml(codebook)
-
-
-def to_qdc(codebook: Codebook) -> bytes:
-    """Return the codebook in the REFI-QDA format that can be imported again. CodebookError without labels."""
-    return refi_qda.dump_qdc(codebook)
+        file.write(dump_yaml(codebook).encode())
 
 
 def read_codebook(path: Path) -> Codebook:
@@ -337,7 +324,7 @@ def read_codebook(path: Path) -> Codebook:
 
 def write_qdc(session: ProjectSession, path: Path) -> None:
     """Write the latest saved codebook to a .qdc file. Raises CodebookError without one, and ExportError."""
-    content = to_qdc(current(session) or Codebook())
+    content = refi_qda.dump_qdc(current(session) or Codebook())
     with replacing(path) as file:
         file.write(content)
 

@@ -172,22 +172,21 @@ def count_visible(session: ProjectSession) -> int:
 
 def visible_document(session: ProjectSession, number: int) -> Document:
     """Return one of the visible documents, counted from 1. Raises IndexError past the last."""
-    now, lab = holdout_split(session), session.store.lab
-    if now.development:
-        ids = lab.known(now.seed, now.share, held_out=False, offset=number - 1, most=1)
-    else:
-        ids = lab.unknown(now.seed, now.share, MAX_VISIBLE)[number - 1 :]
-    return session.store.documents.load(ids[:1], gold=False)[0]
+    return session.store.documents.load(_visible_ids(session, number - 1, 1)[:1], gold=False)[0]
 
 
 def visible_number(session: ProjectSession, document_id: str) -> int | None:
     """Return the number of a visible document, counted from 1; None if it is not visible."""
+    ids = _visible_ids(session)
+    return ids.index(document_id) + 1 if document_id in ids else None
+
+
+def _visible_ids(session: ProjectSession, offset: int = 0, most: int | None = None) -> list[str]:
+    """Return the visible documents after the first ``offset``; of the development split at most ``most``."""
     now, lab = holdout_split(session), session.store.lab
     if now.development:
-        ids = lab.known(now.seed, now.share, held_out=False)
-    else:
-        ids = lab.unknown(now.seed, now.share, MAX_VISIBLE)
-    return ids.index(document_id) + 1 if document_id in ids else None
+        return lab.known(now.seed, now.share, held_out=False, offset=offset, most=most)
+    return lab.unknown(now.seed, now.share, MAX_VISIBLE)[offset:]
 
 
 def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from core.debate import protocols
 from core.errors import UsageError
@@ -14,7 +13,6 @@ from core.services.runs import planning
 from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
 from core.services.session import ProjectSession
-from core.text_file import read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +27,6 @@ class RunChanges:
     concurrency: int | None = None
     budget_usd: float | None = None
     engine: EngineSettings | None = None
-
-
-def read_prompt(path: Path) -> str:
-    """Return the text of a template file. Raises InputError for an unreadable file."""
-    return read_text(path)
 
 
 def changed_settings(session: ProjectSession, run: RunRow, changes: RunChanges) -> RunSettings:

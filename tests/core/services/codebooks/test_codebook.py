@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import baseline
-from core.codebook import CHOICE_ITEM, Codebook, Label, load_yaml
+from core.codebook import CHOICE_ITEM, Codebook, Label, dump_yaml, load_yaml
 from core.documents import Document
 from core.errors import CodebookError
 from core.services import projects
@@ -107,7 +107,7 @@ def test_keywords_labels_and_kind_can_be_edited() -> None:
 
 def test_yaml_round_trip_keeps_ids() -> None:
     renamed = codebooks.change_label(BOOK, PRICE, name="Cost")
-    assert codebooks.import_file(codebooks.to_yaml(renamed).encode(), "x.yaml") == renamed
+    assert codebooks.import_file(dump_yaml(renamed).encode(), "x.yaml") == renamed
     assert codebooks.name_of_file(BOOK) == "hotels.yaml"
 
 
