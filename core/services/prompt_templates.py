@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core import prompts
 from core.codebook import Codebook, Label
 from core.debate import protocols
 from core.documents import Document
 from core.errors import PromptError
-from core.llm.streaming import estimate_usage
 from core.prompts import checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
-from core.services.request_preview import preview_requests
+from core.services.request_preview import RequestPreview, preview_requests
 from core.services.session import ProjectSession
 from core.store.prompts import Version as Version
 
@@ -293,7 +292,7 @@ def require_usable(session: ProjectSession, slot: Slot, protocol: str, template:
     codebook = saved.codebook if saved else Codebook()
     if not codebook.labels or codebook.kind not in spec.kinds:
         codebook = Codebook(kind=next(iter(spec.kinds)), labels=(Label(name="One"), Label(name="Two")))
-    settings = _default_settings(session, protocol, codebook)
+    settings = default_settings(protocol, codebook, promoted_templates(session))
     check_templates(with_template(settings, slot.key, template), sample_documents(session))
 
 
@@ -304,21 +303,21 @@ def require_usable_codebook(session: ProjectSession, codebook: Codebook) -> None
     those of the first protocol for this kind of codebook.
     """
     able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
-    own = {slot.partition("/")[0] for slot in promoted_templates(session)}
-    for protocol in [name for name in able if name in own] or able[:1]:
-        _render_requests(_default_settings(session, protocol, codebook), sample_documents(session))
+    own = promoted_templates(session)
+    changed = {slot.partition("/")[0] for slot in own}
+    for protocol in [name for name in able if name in changed] or able[:1]:
+        _render_requests(default_settings(protocol, codebook, own), sample_documents(session))
 
 
-def _default_settings(session: ProjectSession, protocol: str, codebook: Codebook) -> RunSettings:
-    """Return settings with the default parameters of a protocol and the project's own templates."""
+def default_settings(protocol: str, codebook: Codebook, own: Mapping[str, Template]) -> RunSettings:
+    """Return settings with the built-in model, the default parameters of a protocol and a project's own templates."""
     spec = protocols.find(protocol)
     params = spec.parse_params()
     return RunSettings(
         protocol=protocol,
         codebook=codebook,
-        codebook_version=0,
         role_models={role.name: RoleModel(connection=BUILTIN, model="lexical") for role in spec.roles(params)},
-        templates=prompts.replace_templates(spec.load_templates(params), promoted_templates(session)),
+        templates=prompts.replace_templates(spec.load_templates(params), own),
         params=params,
     )
 
@@ -359,20 +358,7 @@ TEMPLATE_MARK = "\u2063"
 """Invisible character at the end of a template that marks the messages in which the template is used."""
 
 
-@dataclass(frozen=True, slots=True)
-class RenderedTemplate:
-    """Messages of a request that uses a template."""
-
-    title: str
-    messages: tuple[Message, ...]
-
-    @property
-    def tokens(self) -> int:
-        """Estimated tokens of all messages."""
-        return estimate_usage(sum(len(message.content) for message in self.messages), 0).prompt_tokens
-
-
-def render_template(settings: RunSettings, slot: Slot, text: str, document: Document) -> tuple[RenderedTemplate, ...]:
+def render_template(settings: RunSettings, slot: Slot, text: str, document: Document) -> tuple[RequestPreview, ...]:
     """Return every request on the document that uses this text in a slot, with placeholders for earlier replies.
 
     A shared text that no request uses is rendered alone. Raises PromptError, with the line, for a text that cannot
@@ -381,7 +367,7 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
     marked = Template(name=slot.slot, text=text.rstrip() + TEMPLATE_MARK)
     asks = preview_requests(with_template(settings, slot.key, marked), document)
     found = tuple(
-        RenderedTemplate(ask.title, tuple(_without_mark(message) for message in ask.messages))
+        replace(ask, messages=tuple(_without_mark(message) for message in ask.messages))
         for ask in asks
         if any(TEMPLATE_MARK in message.content for message in ask.messages)
     )
@@ -390,11 +376,8 @@ def render_template(settings: RunSettings, slot: Slot, text: str, document: Docu
     values = prompts.variables(settings.codebook, document, settings.templates) | {"problem": "it names no label"}
     if slot.parts:
         return ()
-    return (
-        RenderedTemplate(
-            slot.title, (Message("user", prompts.render_text(marked, values).replace(TEMPLATE_MARK, "")),)
-        ),
-    )
+    alone = Message("user", prompts.render_text(marked, values))
+    return (RequestPreview("", slot.title, (_without_mark(alone),)),)
 
 
 def _without_mark(message: Message) -> Message:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.codebook import CHOICE_ITEM, Codebook
@@ -9,6 +10,7 @@ from core.debate import protocols
 from core.debate.context import DebateContext, run_protocol
 from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
+from core.llm.streaming import estimate_usage
 from core.prompts.messages import Message
 from core.runs import RunSettings
 from core.services.session import ProjectSession
@@ -24,6 +26,16 @@ class RequestPreview:
     role: str
     title: str
     messages: tuple[Message, ...]
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens of all messages."""
+        return prompt_tokens(self.messages)
+
+
+def prompt_tokens(messages: Sequence[Message]) -> int:
+    """Return the tokens of messages, estimated from their length."""
+    return estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
 
 
 def simulate_asks(settings: RunSettings, document: Document) -> list[Request]:

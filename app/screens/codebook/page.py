@@ -334,11 +334,6 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             error_box(error)
             return
         prompt_preview(shown, height=680)
-        if keyword_matches.protocol_for(book) is None:
-            words = (
-                f"No protocol supports {GETS[book.kind]} yet. These are the definitions that its prompts would contain."
-            )
-            st.html(f'<div class="moot-why">{escape(words)}</div>')
         if document is not None:
             words = f"Document {document.id}. Tokens are estimated by length.{marked}"
             st.html(f'<div class="moot-why">{escape(words)}</div>')

@@ -89,8 +89,8 @@ def plan_of(session: ProjectSession) -> Plan:
     plan = planning.load_plan(session)
     book = codebooks.current(session)
     wanted = state.lab.protocol or state.lab.run_protocol or plan.protocol
-    name = keyword_matches.protocol_for(book, wanted) if book is not None else None
-    return plan if name in (None, plan.protocol) else replace(plan, protocol=name or plan.protocol, params={})
+    name = keyword_matches.protocol_for(book, wanted) if book is not None else plan.protocol
+    return plan if name == plan.protocol else replace(plan, protocol=name, params={})
 
 
 def instant(plan: Plan) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from core import baseline, prompts
+from core import baseline
 from core.baseline.evidence import SHORT_LIST, find_evidence, is_foreign, lexicon_of
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
@@ -16,16 +16,13 @@ from core.codebook import CHOICE_ITEM, Codebook, Label
 from core.debate import protocols
 from core.documents import Document
 from core.formatting import format_count, join_names, plural
-from core.llm.streaming import estimate_usage
-from core.prompts.messages import Message
-from core.runs import RunSettings, Template
+from core.runs import Template
 from core.services import cache
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect
-from core.services.request_preview import RequestPreview
-from core.services.request_preview import preview_requests as sent
-from core.services.runs import planning
+from core.services.prompt_templates import default_settings
+from core.services.request_preview import RequestPreview, preview_requests
 from core.services.session import ProjectSession
 
 LOOKED_AT = 5_000
@@ -300,10 +297,10 @@ def advise_vectors(session: ProjectSession) -> VectorsAdvice:
 # -- what a model is sent
 
 
-def protocol_for(codebook: Codebook, wanted: str = "") -> str | None:
-    """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does; None without one."""
-    able = [name for name, card in protocols.PROTOCOLS.items() if codebook.kind in card.kinds]
-    return wanted if wanted in able else next(iter(able), None)
+def protocol_for(codebook: Codebook, wanted: str = "") -> str:
+    """Return ``wanted`` if that protocol supports the codebook's kind, else the first that does."""
+    able = [name for name, spec in protocols.PROTOCOLS.items() if codebook.kind in spec.kinds]
+    return wanted if wanted in able else able[0]
 
 
 def preview(
@@ -316,54 +313,22 @@ def preview(
 ) -> tuple[RolePreview, ...]:
     """Return the prompt preview of each role, with line-by-line differences from the codebook ``against``.
 
-    ``own`` are the project's templates by slot; they replace shipped templates. Only the definitions are shown if no
-    protocol supports the codebook's kind. Raises PromptError.
+    ``own`` are the project's templates by slot; they replace shipped templates. Raises PromptError.
     """
     name = protocol_for(codebook, protocol)
-    shown = document or STAND_IN
-    if name is None:
-        return (_definitions(codebook, against),)
-    now = _messages(codebook, shown, name, own or {})
+
+    def sent(book: Codebook) -> tuple[RequestPreview, ...]:
+        return preview_requests(default_settings(name, book, own or {}), document or STAND_IN)
+
+    now = sent(codebook)
     same = against is not None and protocol_for(against, name) == name
-    before = {
-        (one.role, one.title): one for one in (_messages(against, shown, name, own or {}) if against and same else now)
-    }
-    return tuple(
-        _role(one.role, one.title, before.get((one.role, one.title), one).messages, one.messages) for one in now
-    )
+    before = {(one.role, one.title): one for one in (sent(against) if against and same else now)}
+    return tuple(_compared(before.get((one.role, one.title), one), one) for one in now)
 
 
-def _messages(
-    codebook: Codebook, document: Document, protocol: str, own: Mapping[str, Template]
-) -> tuple[RequestPreview, ...]:
-    card = protocols.find(protocol)
-    params = card.parse_params()
-    settings = RunSettings(
-        protocol=protocol,
-        codebook=codebook,
-        role_models={role.name: planning.DEFAULT_ROLE_MODEL for role in card.roles(params)},
-        templates=prompts.replace_templates(card.load_templates(), own),
-        params=params,
-    )
-    return sent(settings, document)
-
-
-def _role(role: str, title: str, before: Sequence[Message], now: Sequence[Message]) -> RolePreview:
+def _compared(before: RequestPreview, now: RequestPreview) -> RolePreview:
     parts = []
-    for number, message in enumerate(now):
-        old = before[number].content if number < len(before) else ""
+    for number, message in enumerate(now.messages):
+        old = before.messages[number].content if number < len(before.messages) else ""
         parts.append(Part(message.role, lines(old, message.content)))
-    tokens, were = _tokens(now), _tokens(before)
-    return RolePreview(role, title, tuple(parts), tokens, tokens - were)
-
-
-def _definitions(codebook: Codebook, against: Codebook | None) -> RolePreview:
-    template = prompts.shipped_templates("ecj")[prompts.DEFINITIONS]
-    now, before = (
-        (Message("system", prompts.render_block(template, each)),) for each in (codebook, against or codebook)
-    )
-    return _role("", "Definitions", before, now)
-
-
-def _tokens(messages: Sequence[Message]) -> int:
-    return estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
+    return RolePreview(now.role, now.title, tuple(parts), now.tokens, now.tokens - before.tokens)

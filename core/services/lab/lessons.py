@@ -170,7 +170,7 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
     chosen = ([id for id in labelled if id in reviewed] or labelled)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook
     protocol = keyword_matches.protocol_for(after, planning.Plan().protocol)
-    if not chosen or protocol is None:
+    if not chosen:
         return None
     with suppress(MootError):  # accepting must not fail; the page says that there is no trial
         settings = planning.build_settings(planning.Plan(protocol), after, 0, session.models)

@@ -12,10 +12,10 @@ from core.documents import Document
 from core.formatting import format_count
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
-from core.llm.streaming import CHARACTERS_PER_TOKEN, estimate_usage
+from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings, total_cost
 from core.services.cache import cached_until_commit
-from core.services.request_preview import first_messages
+from core.services.request_preview import first_messages, prompt_tokens
 from core.services.session import ProjectSession
 from core.stats.intervals import Interval, ends, wilson
 from core.store.avoided_costs import FromStore as FromStore
@@ -167,9 +167,7 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[s
     totals: dict[str, int] = {}
     for document in sample:
         for position, (role, messages) in enumerate(first_messages(settings, document).items()):
-            characters = sum(len(message.content) for message in messages)
-            tokens = estimate_usage(characters, 0).prompt_tokens + position * REPLY_TOKENS
-            totals[role] = totals.get(role, 0) + tokens
+            totals[role] = totals.get(role, 0) + prompt_tokens(messages) + position * REPLY_TOKENS
     return {
         role: Usage(round(tokens / len(sample)), min(REPLY_TOKENS, settings.role_models[role].sampling.output_limit))
         for role, tokens in totals.items()

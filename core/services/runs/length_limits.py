@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from core.documents import Document
 from core.formatting import format_count
 from core.llm.models import ModelLibrary
-from core.llm.streaming import estimate_usage
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings
-from core.services.request_preview import first_messages
+from core.services.request_preview import first_messages, prompt_tokens
 
 CONTEXT_TOKENS_PER_ROLE = 250
 """Assumed tokens that each earlier role adds to a prompt."""
@@ -87,9 +86,8 @@ def context_overflows(
         known = models.capabilities.seen(models.place(role_model.connection), role_model.model)
         if known is None or known.context is None:
             continue
-        prompt = estimate_usage(sum(len(message.content) for message in messages), 0).prompt_tokens
         reply = known.limited(role_model.sampling.output_limit)
-        tokens = prompt + position * CONTEXT_TOKENS_PER_ROLE + reply
+        tokens = prompt_tokens(messages) + position * CONTEXT_TOKENS_PER_ROLE + reply
         if tokens > known.context and tokens > getattr(found.get(role_model.spec), "tokens", 0):
             found[role_model.spec] = ContextOverflow(role_model, role, document.id, tokens, known.context)
     return list(found.values())

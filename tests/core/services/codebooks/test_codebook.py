@@ -288,13 +288,6 @@ def test_preview_marks_edits_and_keeps_hostile_text_delimited() -> None:
     assert single[0].more == 0
 
 
-def test_preview_without_a_protocol_shows_definitions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keyword_matches, "protocol_for", lambda *_: None)
-    (only,) = keyword_matches.preview(BOOK, None)
-    assert only.title == "Definitions"
-    assert "#Price" in only.parts[0].pieces[0][1]
-
-
 def test_label_without_a_usable_word_gets_a_warning() -> None:
     book = Codebook(labels=(Label(name="Other"),))
     assert "has no word" in codebooks.warnings(book)[0]
