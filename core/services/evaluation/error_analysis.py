@@ -99,13 +99,8 @@ class _Judged:
 
 
 @cached_until_commit
-def of_label(
-    session: ProjectSession, run: RunRow, label_id: str, reference: Reference = "gold", *, words: bool = True
-) -> LabelErrors:
-    """Return the errors of one label.
-
-    ``words`` also searches the texts for cue words. Raises UsageError if the label does not exist.
-    """
+def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Reference = "gold") -> LabelErrors:
+    """Return the errors of one label. Raises UsageError if the label does not exist."""
     codebook = run.settings.codebook
     found = _judged(session, run, label_id, reference)
     wrong = found.sides["false_negative"] | found.sides["false_positive"]
@@ -114,9 +109,9 @@ def of_label(
     present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
     groups = run_data.group_codes(session, run)
     groups = None if groups is None else groups[found.judged]
+    wrong_documents = {found.documents[row] for row in np.flatnonzero(wrong)}
     tagged = session.store.evaluations.tags(run.run_id)
-    places = {document: row for row, document in enumerate(found.documents)}
-    tags = Counter(tag for document, tag in tagged if document in places and wrong[places[document]])
+    tags = Counter(tag for document, tag in tagged if document in wrong_documents)
     return LabelErrors(
         label_id=label_id,
         name=codebook.label(label_id).name,
@@ -127,7 +122,7 @@ def of_label(
                 side,
                 int(mask.sum()),
                 int((found.times[side] == found.iterations).sum()),
-                _cues(session, found, side) if words else (),
+                _cues(session, found, side),
             )
             for side, mask in found.sides.items()
         ),
@@ -147,14 +142,12 @@ def documents(
     side: Side | None = None,
     consistent: bool = False,
     word: str = "",
-    tag: str = "",
-    offset: int = 0,
     limit: int = 50,
 ) -> tuple[tuple[Mistake, ...], int]:
-    """Return a page of the documents with errors in a label, most frequent errors first, and their total number.
+    """Return the first documents with errors in a label, most frequent errors first, and their total number.
 
-    ``side`` limits the page to one kind of error, ``consistent`` to errors in every iteration. ``word`` limits the page
-    to texts that contain a cue word, ``tag`` to documents with this tag.
+    ``side`` limits them to one kind of error, ``consistent`` to errors in every iteration, ``word`` to texts that
+    contain a cue word.
     """
     found = _judged(session, run, label_id, reference)
     tagged: dict[str, tuple[str, ...]] = {}
@@ -166,14 +159,12 @@ def documents(
             rows += [(-int(found.times[name][row]), int(row), name) for row in np.flatnonzero(mask)]
     if consistent:
         rows = [row for row in rows if -row[0] == found.iterations]
-    if tag:
-        rows = [row for row in rows if tag in tagged.get(found.documents[row[1]], ())]
     if word:
         ids = [found.documents[row[1]] for row in rows]
         holding = set(session.store.evaluations.holding(ids, word))
         rows = [row for row in rows if found.documents[row[1]] in holding]
     rows.sort()
-    page = rows[offset : offset + limit]
+    page = rows[:limit]
     ids = [found.documents[row] for _, row, _ in page]
     texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
     return tuple(
@@ -190,19 +181,15 @@ def _judged(session: ProjectSession, run: RunRow, label_id: str, reference: Refe
     column = 0 if codebook.kind == "choice" else place
     rows = [run, *(row for row in repeated_runs.siblings(session, run) if row.run_id != run.run_id)]
     gold, predicted = repeated_runs.aligned([run_data.verdict_arrays(session, row, reference) for row in rows])
-    true, first = gold[:, column], predicted[0][:, column]
-    judged: Mask = ~np.isnan(true) & ~np.isnan(first)
+    true = gold[:, column]
     each = [_sides(codebook.kind, true, grid[:, column], place) for grid in predicted]
     return _Judged(
         documents=tuple(session.store.runs.document_ids(run.run_id)),
         reference=gold,
-        judged=judged,
+        judged=~np.isnan(true) & ~np.isnan(predicted[0][:, column]),
         positive=true == (1 if codebook.kind == "multilabel" else place),
-        sides={side: each[0][side] & judged for side in ("false_negative", "false_positive")},
-        times={
-            side: np.stack([one[side] for one in each]).sum(axis=0).astype(np.int64)
-            for side in ("false_negative", "false_positive")
-        },
+        sides=each[0],
+        times={side: np.sum([one[side] for one in each], axis=0, dtype=np.int64) for side in each[0]},
         iterations=len(each),
     )
 

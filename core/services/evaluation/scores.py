@@ -210,10 +210,7 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
     if report.median is not None:
         result["median"] = metrics.to_json(report.median)
     if report.overlap:
-        result["overlap"] = {
-            name: {"n": one.n, "mean": one.mean, "labels": {label: dict(own) for label, own in one.labels.items()}}
-            for name, one in report.overlap.items()
-        }
+        result["overlap"] = plain(report.overlap)
     return result
 
 

@@ -212,7 +212,6 @@ def test_error_analysis_of_a_label(world):
     assert total == 2
     assert [row.document_id for row in error_analysis.documents(session, run, "a", consistent=True)[0]] == ["d2"]
     assert [row.document_id for row in error_analysis.documents(session, run, "a", word="FEE")[0]] == ["d1"]
-    assert error_analysis.documents(session, run, "a", tag="edge case") == ((), 0)
     with pytest.raises(UsageError, match="no label 'z'"):
         error_analysis.of_label(session, run, "z")
 
