@@ -26,6 +26,7 @@ from core.services.review import focus, queue, review
 from core.services.review.document_view import document_view
 from core.services.review.focus import TONES
 from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 
 REVIEW = "/moot/review"
@@ -91,7 +92,7 @@ def _view(session: ProjectSession, message: Json, actor: str) -> Json:
 
 
 def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:
-    speakers, read = review.role_titles(run), time.time()
+    speakers, read = role_titles(run.settings), time.time()
     return [
         cells_of(row, run.settings.codebook, speakers, read)
         for row in queue.review_rows(session, run, ids, actor=actor)

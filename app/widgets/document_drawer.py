@@ -13,6 +13,7 @@ from app.widgets.live_board import label_data, role_data
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.review import review
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 
 _DRAWER = component("document_drawer")
@@ -47,7 +48,7 @@ def document_drawer(
                     "id": run.run_id,
                     "live": context.live_name(session, run.run_id),
                     "title": (titles or {}).get(run.run_id, run.title),
-                    "roles": role_data(review.role_titles(run)),
+                    "roles": role_data(role_titles(run.settings)),
                 }
                 for run in runs
             ],

@@ -21,7 +21,7 @@ from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
 from core.services.evaluation.compare import alike
-from core.services.review.review import role_titles
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Viewpoint
@@ -100,7 +100,7 @@ def column_meanings(session: ProjectSession, run_id: str, *, others: Sequence[st
 
 def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:
     """Return the roles of all runs, in speaking order."""
-    return tuple(dict.fromkeys(role for run in runs for role in role_titles(run)))
+    return tuple(dict.fromkeys(role for run in runs for role in role_titles(run.settings)))
 
 
 def _runs(session: ProjectSession, run_id: str, others: Sequence[str]) -> list[RunRow]:

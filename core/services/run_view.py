@@ -36,8 +36,3 @@ def replay(store: Store, run_id: str, document_id: str) -> StoredDebate | None:
     verdict = store.transcripts.verdict(run_id, document_id)
     text = document(store, document_id)
     return None if text is None or not (turns or verdict) else StoredDebate(text, turns, verdict)
-
-
-def finished(store: Store, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-    """Return finished debates of a run, newest first; ``query`` is searched for in ids and texts."""
-    return store.finished_debates.page(run_id, search=query, status=status, offset=offset, limit=limit)

@@ -226,7 +226,7 @@ class ProjectSession:
 
         ``query`` is searched for in ids and texts; an empty ``status`` matches all.
         """
-        return run_view.finished(self.store, run_id, query=query, status=status, offset=offset, limit=limit)
+        return self.store.finished_debates.page(run_id, search=query, status=status, offset=offset, limit=limit)
 
     # -- stored runs
 

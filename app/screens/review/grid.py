@@ -26,6 +26,7 @@ from core.formatting import format_count
 from core.runs import RunRow
 from core.services.review import queue, review
 from core.services.review.queue import ReviewRow
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 
 HEIGHT = 474  # of the grid in pixels; keeps the controls below it visible on a small screen
@@ -252,7 +253,7 @@ def _grid(session: ProjectSession, run: RunRow, actor: str, rows: Sequence[Revie
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
 
-    codebook, roles = run.settings.codebook, speakers(rows, review.role_titles(run))
+    codebook, roles = run.settings.codebook, speakers(rows, role_titles(run.settings))
     client = {"address": REVIEW, "head": {"run": context.live_name(session, run.run_id), "actor": actor}}
     AgGrid(
         pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),

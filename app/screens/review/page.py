@@ -22,6 +22,7 @@ from core.runs import RunRow
 from core.services.evaluation import drift
 from core.services.lab import lessons
 from core.services.review import queue, review
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 
 _FOCUS = component("review_focus")
@@ -96,7 +97,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
             "run": context.live_name(session, run.run_id),
             "actor": actor,
             "labels": label_data(codebook),
-            "roles": role_data(review.role_titles(run)),
+            "roles": role_data(role_titles(run.settings)),
             "kind": codebook.kind,
             "scales": scales,
             "filters": filters,

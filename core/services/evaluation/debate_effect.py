@@ -105,7 +105,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         flip_table=flip_table,
         on_all=on_all,
         noun=noun(run),
-        titles={**debate_steps.role_titles(run), **{name: title for name, title, _ in path}},
+        titles={**debate_steps.step_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, design, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),

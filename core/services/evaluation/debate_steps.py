@@ -17,6 +17,7 @@ from core.runs import RunRow
 from core.services.cache import cached
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
+from core.services.runs.configuration import pretty, role_titles
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes
 from core.stats.debate_rounds import is_right, vote_of
@@ -56,7 +57,7 @@ def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
         own = which == place
         grid[rows[own], columns[own]] = values[own]
         groups.setdefault((turns.family(speech.role), speech.round), {})[speech.role] = grid
-    titles = role_titles(run)
+    titles = step_titles(run)
     several = {family for family, round in groups if round}
     found = []
     for (family, round), members in groups.items():
@@ -81,13 +82,9 @@ def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:
     return last
 
 
-def role_titles(run: RunRow) -> dict[str, str]:
-    """Return the title of each role of a run, derived from the role name if the protocol no longer exists."""
-    try:
-        known = {role.name: role.title for role in protocols.roles_of(run.settings)}
-    except UsageError:
-        known = {}
-    return {role: pretty(role) for role in run.settings.role_models} | known | {VERDICT: "Verdict"}
+def step_titles(run: RunRow) -> dict[str, str]:
+    """Return the titles of the roles of a run and of its verdict."""
+    return role_titles(run.settings) | {VERDICT: "Verdict"}
 
 
 def decider(run: RunRow) -> str:
@@ -108,7 +105,7 @@ def steps(run: RunRow, found: tuple[Stage, ...], verdict: Grid) -> list[tuple[st
     decides = decider(run)
     is_last = last is not None and (decides in last.members or (decides == VERDICT and len(last.members) > 1))
     before = found[:-1] if is_last else found
-    name, title = (last.name, last.title) if is_last and last is not None else (decides, role_titles(run)[decides])
+    name, title = (last.name, last.title) if is_last and last is not None else (decides, step_titles(run)[decides])
     return [*((stage.name, stage.title, stage.predicted) for stage in before), (name, title, verdict)]
 
 
@@ -121,8 +118,3 @@ def coded(reference: Grid, *annotations: Grid, measured: bool) -> list[Codes]:
     grids = [reference, *annotations]
     codes = [is_right(reference, own, measured=True) for own in grids] if measured else grids
     return [np.where(np.isnan(own), -1, code).astype(np.int64) for own, code in zip(grids, codes, strict=True)]
-
-
-def pretty(role: str) -> str:
-    """Return the display name of a role or family."""
-    return role.replace("_", " ").capitalize()

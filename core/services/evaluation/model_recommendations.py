@@ -20,10 +20,10 @@ from core.formatting import format_count
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import debate_steps
 from core.services.evaluation.compare import alike, comparison
 from core.services.evaluation.run_data import all_runs
 from core.services.evaluation.scores import role_scores
+from core.services.runs.configuration import pretty
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.stats.counts import Counts, total
@@ -66,7 +66,7 @@ class Recommendation:
     @property
     def title(self) -> str:
         """The role in words, "All roles" for several."""
-        return debate_steps.pretty(self.roles[0]) if len(self.roles) == 1 else "All roles"
+        return pretty(self.roles[0]) if len(self.roles) == 1 else "All roles"
 
     @property
     def sentence(self) -> str:

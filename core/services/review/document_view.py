@@ -12,6 +12,7 @@ from core.runs import RunRow
 from core.services import run_view
 from core.services.live_run import debate_events
 from core.services.review import focus, review
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 from core.store.document_records import DocumentRecord
 
@@ -80,7 +81,7 @@ def _run_columns(records: Sequence[tuple[RunRow, DocumentRecord]]) -> list[Json]
     roles: list[Json] = []
     if len(records) == 1:
         run, record = records[0]
-        titles = review.role_titles(run)
+        titles = role_titles(run.settings)
         roles = [_column(titles.get(role, role), "role", values) for role, values in record.roles.items()]
     ended = ((run, record) for run, record in records if record.status is not None)
     return [*roles, *(_column(run.title, "verdict", record.values, run=run.run_id) for run, record in ended)]

@@ -13,7 +13,8 @@ from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.codebooks import staleness
 from core.services.review import plan, sampling_frames
-from core.services.review.review import RESOLVED, STATUSES, Status, role_titles
+from core.services.review.review import RESOLVED, STATUSES, Status
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 from core.stats.sampling import MIN_EVEN, SamplingRecord
 from core.store.document_records import DocumentRecord
@@ -257,7 +258,7 @@ def _rows(session: ProjectSession, run: RunRow, lines: Sequence[Line], actor: st
     """Return lines as grid rows, with the values that the reviewer sees."""
     by_id = {line.document_id: line for line in lines}
     records = session.store.document_records.load(run.run_id, list(by_id), actor=actor)
-    codebook, speakers = run.settings.codebook, tuple(role_titles(run))
+    codebook, speakers = run.settings.codebook, tuple(role_titles(run.settings))
     return tuple(_row(record, by_id[record.document.id], codebook, speakers) for record in records)
 
 

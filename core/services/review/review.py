@@ -10,7 +10,6 @@ from typing import Any, Literal, TypeAlias
 
 from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
-from core.debate import protocols
 from core.documents import Value
 from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, RunSettings
@@ -79,14 +78,6 @@ def default_reviewer() -> str:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # pragma: no cover - an account without a name
         return "reviewer"
-
-
-def role_titles(run: RunRow) -> dict[str, str]:
-    """Return the run's roles in speaking order with their titles."""
-    try:
-        return {role.name: role.title for role in protocols.roles_of(run.settings)}
-    except UsageError:
-        return {role: role.capitalize() for role in run.settings.role_models}
 
 
 def load_record(
