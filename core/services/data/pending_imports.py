@@ -8,6 +8,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -32,31 +34,24 @@ class ImportJob:
         self.preview = preview
         self.share = 0.0
         self.step = "Importing"
-        self._session: ProjectSession | None = None
-        self._stored: Import | None = None
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, args=(target,), name="moot-import", daemon=True)
-        self._thread.start()
+        self._future: Future[tuple[ProjectSession, Import]] = Future()
+        threading.Thread(target=self._run, args=(target,), name="moot-import", daemon=True).start()
 
     def wait(self, seconds: float) -> bool:
         """Wait at most ``seconds`` and return whether the job has ended."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+        futures.wait([self._future], seconds)
+        return self._future.done()
 
     def result(self) -> tuple[ProjectSession, Import]:
-        """Return the project and the stored import of a job that has ended. Raises its error."""
-        if self._error is not None:
-            raise self._error
-        assert self._session is not None
-        assert self._stored is not None
-        return self._session, self._stored
+        """Return the project and the stored import, waiting for them if necessary. Raises the error of the job."""
+        return self._future.result()
 
     def _run(self, target: Callable[[], ProjectSession]) -> None:
         try:
-            self._session = target()
-            self._stored = store_documents(self._session, self.preview, self._report)
+            session = target()
+            self._future.set_result((session, store_documents(session, self.preview, self._report)))
         except Exception as error:  # raised again by result()
-            self._error = error
+            self._future.set_exception(error)
 
     def _report(self, share: float, step: str) -> None:
         self.share, self.step = share, step

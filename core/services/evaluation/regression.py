@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -262,13 +263,10 @@ def _numeric(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:
 
 def _categories(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:
     """Return a column for each text but the most frequent one, which is the baseline; None for one or too many."""
-    counts: dict[str, int] = {}
-    for text in texts:
-        if text:
-            counts[text] = counts.get(text, 0) + 1
+    counts = Counter(filter(None, texts))
     if not 1 < len(counts) <= MAX_CATEGORIES:
         return None
-    baseline = max(counts, key=lambda text: counts[text])
+    ((baseline, _),) = counts.most_common(1)
     missing = np.array([not text for text in texts])
     return {
         f"{name}: {value}": np.where(missing, np.nan, np.array([text == value for text in texts], dtype=np.float64))

@@ -62,7 +62,7 @@ class AccuracyEstimate:
     right: Estimate
     f1: Estimate
     labels: tuple[LabelEstimate, ...]
-    sample: Sample | None
+    sample: Sample
 
     @property
     def known(self) -> bool:
@@ -79,7 +79,7 @@ class AccuracyEstimate:
 
         None while nothing is known.
         """
-        return sampling.more(self.sample, width, self.right) if self.sample is not None else None
+        return sampling.more(self.sample, width, self.right)
 
 
 @cached_until_commit
