@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import io
+import itertools
 import os
 import shutil
 
+import orjson
 import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
@@ -52,6 +56,7 @@ def pytest_runtest_makereport(item, call):
     return report
 
 
+_homes = itertools.count()
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME")
 
 
@@ -69,7 +74,7 @@ def _isolated_session(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _folders_per_test(_isolated_session, monkeypatch, tmp_path_factory):
     """Give each test its own settings and projects."""
-    home = tmp_path_factory.mktemp("home")
+    home = tmp_path_factory.getbasetemp() / "homes" / str(next(_homes))  # mktemp lists all earlier folders each time
     for name in FOLDERS:
         monkeypatch.setenv(name, str(home / name.lower()))
 
@@ -107,3 +112,31 @@ def _copied_projects(tmp_path_factory, _isolated_session):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection, "_connect", connect_copy)
         yield connect
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reads_without_child_processes():
+    """Read files in this process, because a child process per file takes most of the time of many tests."""
+    from core.ingest import child_process
+
+    def read(function, source, arguments, *, progress=None, writes=False):
+        if not isinstance(source, bytes):
+            source.seek(0)
+            source = source.read()
+        module, _, name = function.partition(":")
+        reports = {} if progress is None else {"progress": progress}
+        for value in getattr(importlib.import_module(module), name)(io.BytesIO(source), **arguments, **reports):
+            yield orjson.loads(orjson.dumps(value))
+
+    run = child_process.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child_process, "run", read)
+        yield run
+
+
+@pytest.fixture
+def child_processes(_reads_without_child_processes, monkeypatch):
+    """Read files in child processes as Moot does."""
+    from core.ingest import child_process
+
+    monkeypatch.setattr(child_process, "run", _reads_without_child_processes)

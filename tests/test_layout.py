@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 from graphlib import TopologicalSorter
@@ -47,15 +48,21 @@ def _modules(folder: str) -> list[Path]:
     return sorted(path for path in (ROOT / folder).rglob("*.py") if "_data" not in path.parts)
 
 
-def _imports(path: Path) -> set[str]:
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def _imports(path: Path) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return found
+    return frozenset(found)
 
 
 def _package(path: Path) -> str:
@@ -97,9 +104,7 @@ def test_app_imports_no_core_internals(path: Path) -> None:
 @pytest.mark.parametrize("path", _modules("app"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_app_uses_services_and_never_the_store_of_a_session(path: Path) -> None:
     reached = [
-        node.lineno
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Attribute) and node.attr == "store"
+        node.lineno for node in ast.walk(_tree(path)) if isinstance(node, ast.Attribute) and node.attr == "store"
     ]
     assert not reached, f"{path.name} reaches into the store in lines {reached}: offer a function in core/services"
 

@@ -12,12 +12,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import InputError, UsageError
+from core.ingest.read import parse_table, read_table
 from core.ingest.table import Table
-from tests.core.ingest.parsing import read_table
 
 
 def read(data: bytes | str, name: str = "data.csv", **options: object) -> Table:
-    return read_table(data.encode() if isinstance(data, str) else data, name=name, **options)  # type: ignore[arg-type]
+    return parse_table(io.BytesIO(data.encode() if isinstance(data, str) else data), name=name, **options)  # type: ignore[arg-type]
 
 
 def rejections(table: Table) -> list[str]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core.errors import InputError, UsageError
+from core.ingest.read import read_table
 from core.ingest.table import Table
-from tests.core.ingest.parsing import read_table
 
 GERMAN = "id;text\n1;Das Zimmer war schön, die Küche roch übel.\n2;Größe: ärgerlich klein\n"
 SPANISH = "id;text\n1;La habitación era pequeña pero el señor muy amable. ¿Volvería? ¡Sí!\n"

@@ -15,8 +15,8 @@ from core.errors import UsageError
 from core.ingest.document_builder import BuiltDocuments, build_documents, codebook_from_gold
 from core.ingest.gold import GoldSource, cell_reader
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
+from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables, rejected_csv
-from tests.core.ingest.parsing import read_table
 
 ASPECTS = parse_codebook({"labels": [{"name": "Price"}, {"name": "Staff, service"}, {"name": "Room"}]})
 PRICE, STAFF, ROOM = (label.id for label in ASPECTS.labels)

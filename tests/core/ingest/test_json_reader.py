@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from typing import Any
 
@@ -10,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
+from core.ingest.read import parse_table
 from core.ingest.table import Table
-from tests.core.ingest.parsing import read_table
 
 
 def read(data: str | bytes, name: str = "data.jsonl", **options: Any) -> Table:
-    return read_table(data.encode() if isinstance(data, str) else data, name=name, **options)
+    return parse_table(io.BytesIO(data.encode() if isinstance(data, str) else data), name=name, **options)
 
 
 def test_jsonl_keeps_types_and_nested_values() -> None:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, UsageError
 from core.ingest.read import SUFFIXES, read_table
-from tests.core.ingest.parsing import read_table as parse_table
 
 PIECES = st.sampled_from(
     [b"id,text\n", b'"', b'""', b"1,a\n", b"\r", b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xed\xa0\x80", b"=1+1", b"{",
@@ -30,7 +29,7 @@ TEXTS = sorted(suffix for suffix, format in SUFFIXES.items() if format in ("csv"
 @settings(max_examples=400)
 def test_any_text_file_gives_a_table_or_an_input_error(data: bytes, suffix: str) -> None:
     try:
-        table = parse_table(data, name=f"a{suffix}")
+        table = read_table(data, name=f"a{suffix}")
     except (InputError, UsageError):
         return
     assert table.read == len(table) + len(table.rejected)
@@ -45,7 +44,9 @@ def parquet() -> bytes:
 
 
 @pytest.mark.parametrize("name", ["a.xlsx", "a.parquet"])
-def test_damaged_binary_file_gives_a_table_or_an_input_error(name: str, xlsx: Callable[..., bytes]) -> None:
+def test_damaged_binary_file_gives_a_table_or_an_input_error(
+    name: str, child_processes: None, xlsx: Callable[..., bytes]
+) -> None:
     good = xlsx({"S": [["text"], ["a"]]}) if name == "a.xlsx" else parquet()
 
     @given(data=st.data())

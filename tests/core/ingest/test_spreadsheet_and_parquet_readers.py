@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import InputError, UsageError
 from core.ingest import spreadsheet_reader
-from tests.core.ingest.parsing import read_table
+from core.ingest.read import read_table
 
 Book = Callable[..., bytes]
 

@@ -170,7 +170,7 @@ def test_results_in_the_bundle_equal_the_export(session, run_id, packed, tmp_pat
         assert archive.read(f"results/{run_id}.parquet") == path.read_bytes()
 
 
-def test_bundle_over_the_memory_limit_leaves_no_file(packed, tmp_path, monkeypatch):
+def test_bundle_over_the_memory_limit_leaves_no_file(child_processes, packed, tmp_path, monkeypatch):
     monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
     path = tmp_path / "new" / "again.duckdb"
     path.parent.mkdir()

@@ -280,12 +280,12 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 @pytest.mark.parametrize("codebook", [STAY, TONE, SUMMARY], ids=["labels", "choice", "ratings"])
 def test_hostile_text_takes_linear_time(piece: str, codebook: Codebook) -> None:
-    text = piece * (50_000 // len(piece))
+    text = piece * (20_000 // len(piece))
     start = time.process_time()
     for finish_reason in ("stop", "length"):
         reading(text, codebook, finish_reason)
-    # A linear parser takes less than a second, a quadratic one minutes.
-    assert time.process_time() - start < 10
+    # A linear parser takes less than half a second, a quadratic one many.
+    assert time.process_time() - start < 5
 
 
 HOTEL = parse_codebook(
