@@ -9,6 +9,7 @@ An abstention of the author leaves the question out; one of an annotator is coun
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -211,7 +212,8 @@ def _strata(questions: Sequence[AskedQuestion], group: str, seed: int) -> tuple[
 def _divergence(reference: Sequence[object], given: Sequence[object]) -> float | None:
     categories = list(dict.fromkeys([*reference, *given]))
     first, second = Counter(reference), Counter(given)
-    return divergence([first[one] for one in categories], [second[one] for one in categories]).kl
+    found = float(divergence([first[one] for one in categories], [second[one] for one in categories]))
+    return None if math.isnan(found) else found
 
 
 def _share(cells: Sequence[AskedQuestion], hits: Sequence[AskedQuestion]) -> Estimate:

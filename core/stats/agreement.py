@@ -2,7 +2,7 @@
 
 Ratings are ``[unit, rater]`` arrays of any values: numbers, codes, strings. A unit is usually a document. None and NaN
 mean no rating. Negatives of an integer array also mean no rating (as in ``arrays``), except where the values are
-measured (alpha on ordinal and interval data, weighted kappa): there -1 is a rating.
+measured (alpha on ordinal data): there -1 is a rating.
 
 Observed agreement is computed on units with at least two ratings. Chance agreement may use all ratings, as each
 function states. Coefficients are 1 for full agreement, 0 for chance agreement and negative for less than that. Written
@@ -36,31 +36,18 @@ class Agreement:
     """agreement expected by chance (for alpha: expected disagreement D_e)"""
 
 
-def cohen_kappa(
-    first: npt.ArrayLike, second: npt.ArrayLike, weights: Literal["linear", "quadratic"] | None = None
-) -> Agreement:
+def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> Agreement:
     """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
-    p_e comes from each rater's own distribution. With ``weights`` the values must be numbers, and a disagreement is
-    weighted by their distance or its square, relative to the largest distance that occurs. Sources: Cohen 1960 (Educ.
-    Psychol. Meas. 20), Cohen 1968 (Psychol. Bull. 70).
+    p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20).
     """
-    pair = _columns(first, second)
-    if weights is None:
-        answers, values = _nominal(pair), None
-    else:
-        answers, values = _measured(pair)
+    answers = _nominal(_columns(first, second))
     both = (answers >= 0).all(axis=1)
     n, size = int(both.sum()), int(answers.max(initial=-1)) + 1
     if not n:
         return Agreement(None, 0, len(answers), None, None)
     table = np.bincount(answers[both, 0] * size + answers[both, 1], minlength=size * size).reshape(size, size) / n
-    credit = np.eye(size)
-    if values is not None:
-        distance = np.abs(values[:, None] - values[None, :]) ** (1 if weights == "linear" else 2)
-        credit = 1 - distance / max(distance.max(), 1e-300)
-    observed = float((table * credit).sum())
-    expected = float((np.outer(table.sum(axis=1), table.sum(axis=0)) * credit).sum())
+    observed, expected = float(np.trace(table)), float(table.sum(axis=1) @ table.sum(axis=0))
     return Agreement(_beyond_chance(observed, expected), n, len(answers) - n, observed, expected)
 
 
@@ -72,81 +59,75 @@ def fleiss_kappa(answers: npt.ArrayLike) -> Agreement:
     Gwet (Handbook of Inter-Rater Reliability, 4th ed. 2014): each unit's distribution has the same weight (with equal
     numbers: Fleiss').
     """
-    observed, shares, n, units = _pairs(answers)
-    if observed is None:
+    table = _table(_nominal(answers))
+    per_unit = table.sum(axis=1)
+    several, rated = per_unit >= 2, per_unit > 0
+    n, units = int(several.sum()), len(table)
+    if not n:
         return Agreement(None, 0, units, None, None)
+    m = per_unit[several]
+    observed = float((((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1))).mean())
+    shares = (table[rated] / per_unit[rated][:, None]).mean(axis=0)
     expected = float((shares**2).sum())
     return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
 
 
-def gwet_ac1(answers: npt.ArrayLike, categories: int | None = None) -> Agreement:
-    """Return Gwet's AC1 of any number of raters, ``[unit, rater]``.
-
-    It is computed as Fleiss' kappa, but with chance agreement sum p_k (1 - p_k) / (q - 1). This stays small if one
-    category is rare, where kappa collapses. ``categories`` is q, the number of categories that could be chosen (2 for a
-    present-or-absent label); by default the number that were. AC1 of a single category is undefined. Source: Gwet 2008
-    (Br. J. Math. Stat. Psychol. 61).
-    """
-    observed, shares, n, units = _pairs(answers)
-    if observed is None:
-        return Agreement(None, 0, units, None, None)
-    used = int((shares > 0).sum())
-    possible = used if categories is None else categories
-    if possible < used:
-        raise ValueError(f"{used} categories were used, but only {possible} are possible")
-    if possible < 2:
-        return Agreement(None, n, units - n, observed, None)
-    expected = float((shares * (1 - shares)).sum()) / (possible - 1)
-    return Agreement(_beyond_chance(observed, expected), n, units - n, observed, expected)
-
-
 def krippendorff_alpha(
-    answers: npt.ArrayLike, level: Literal["nominal", "ordinal", "interval"] = "nominal"
+    answers: npt.ArrayLike, level: Literal["nominal", "ordinal"] = "nominal", weights: Ratings | None = None
 ) -> Agreement:
     """Return Krippendorff's alpha, 1 - D_o / D_e, of any number of raters with gaps, ``[unit, rater]``.
 
-    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His interval difference is a squared
-    distance, so both disagreements are sums of squares. His ordinal difference is the squared distance of mid-ranks
-    among the pairable values. Neither needs the coincidence matrix. Nominal values may be anything, others must be
-    numbers.
+    Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His ordinal difference is the squared
+    distance of mid-ranks among the pairable values, so both disagreements are sums of squares and need no coincidence
+    matrix. Nominal values may be anything, ordinal ones must be numbers. ``weights`` is ``[unit]``: how many units each
+    one stands for, 1 by default.
     """
     if level == "nominal":
-        coded = _nominal(answers)
-        table = _table(coded)
+        table = _table(_nominal(answers))
         pairable = table.sum(axis=1) >= 2
         table = table[pairable]
-        per_unit, per_value = table.sum(axis=1), table.sum(axis=0)
-        total = float(per_unit.sum())
-        within = float(((per_unit**2 - (table**2).sum(axis=1)) / (per_unit - 1)).sum())
-        between = total**2 - float((per_value**2).sum())
+        per_unit = table.sum(axis=1)
+        times = np.ones(len(per_unit)) if weights is None else weights[pairable]
+        total = float(times @ per_unit)
+        within = float(times @ ((per_unit**2 - (table**2).sum(axis=1)) / (per_unit - 1)))
+        between = total**2 - float(((times @ table) ** 2).sum())
     else:
         numbers = ratings(answers)
         known = ~np.isnan(numbers)
         pairable = known.sum(axis=1) >= 2
         numbers, known = numbers[pairable], known[pairable]
-        if level == "ordinal":
-            numbers = _mid_ranks(numbers, known)
         per_unit = known.sum(axis=1).astype(np.float64)
-        total = float(per_unit.sum())
-        values = np.where(known, numbers, 0.0)
-        means = values.sum(axis=1) / per_unit
-        squares = (np.where(known, numbers - means[:, None], 0.0) ** 2).sum(axis=1)
+        times = np.ones(len(per_unit)) if weights is None else weights[pairable]
+        total = float(times @ per_unit)
+        each = np.broadcast_to(times[:, None], known.shape)[known]
+        ranks = np.zeros(known.shape)
+        ranks[known] = mid_ranks(numbers[known], each)
+        squares = (np.where(known, ranks - (ranks.sum(axis=1) / per_unit)[:, None], 0.0) ** 2).sum(axis=1)
         # The ordered pairs of m values differ by 2 m times their sum of squares, all squared distances summed.
-        within = float((2 * per_unit * squares / (per_unit - 1)).sum())
-        mean = values.sum() / total if total else 0.0
-        between = 2 * total * float((np.where(known, numbers - mean, 0.0) ** 2).sum())
+        within = float(times @ (2 * per_unit * squares / (per_unit - 1)))
+        middle = float(ranks[known] @ each) / total if total else 0.0
+        between = 2 * total * float(each @ (ranks[known] - middle) ** 2)
     n, units = int(pairable.sum()), len(pairable)
-    if not n:
+    if total <= 1:
         return Agreement(None, 0, units, None, None)
     observed, expected = within / total, between / (total * (total - 1))
-    return Agreement(1 - observed / expected if expected > 0 else None, n, units - n, observed, expected)
+    return Agreement(1 - observed / expected if between > 1e-9 else None, n, units - n, observed, expected)
+
+
+def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:
+    """Return the weight below each value and half of that at it."""
+    _, place = np.unique(values, return_inverse=True)
+    each = np.bincount(place, weights)
+    return np.asarray((each.cumsum() - each / 2)[place])
 
 
 def table_agreement(tables: npt.ArrayLike, name: Literal["kappa", "ac1", "alpha"]) -> Ratings:
     """Return a coefficient of two annotators from their confusion matrices ``[..., first, second]``, NaN where 0/0.
 
-    A matrix has a row for every category that could be chosen (q of AC1). Counts may be weighted. The results equal
-    those of ``cohen_kappa``, ``gwet_ac1`` and ``krippendorff_alpha``, which name the sources.
+    A matrix has a row for every category that could be chosen (q). Counts may be weighted. Kappa and alpha equal those
+    of ``cohen_kappa`` and ``krippendorff_alpha``, which name the sources. AC1 is (p_o - p_e) / (1 - p_e) with chance
+    agreement p_e = sum p_k (1 - p_k) / (q - 1), which stays small if one category is rare, where kappa collapses.
+    Source: Gwet 2008 (Br. J. Math. Stat. Psychol. 61).
     """
     counts = np.asarray(tables, dtype=np.float64)
     if counts.ndim < 2 or counts.shape[-1] != counts.shape[-2]:
@@ -200,42 +181,9 @@ def _nominal(answers: npt.ArrayLike) -> Codes:
     return result
 
 
-def _measured(answers: npt.ArrayLike) -> tuple[Codes, Ratings]:
-    """Return numbers ``[unit, rater]`` as codes in ascending order, and the number of each code."""
-    numbers = ratings(answers)
-    known = ~np.isnan(numbers).any(axis=1)
-    values, inverse = np.unique(numbers[known], return_inverse=True)
-    result = np.full(numbers.shape, -1, dtype=np.int64)
-    result[known] = inverse.reshape(-1, numbers.shape[1])
-    return result, values
-
-
 def _table(coded: Codes) -> Ratings:
     """Return the number of times each value was given to each unit, ``[unit, value]``."""
     size = int(coded.max(initial=-1)) + 1
     rows, columns = np.nonzero(coded >= 0)
     flat = np.bincount(rows * size + coded[rows, columns], minlength=len(coded) * size)
     return flat.reshape(len(coded), size).astype(np.float64)
-
-
-def _pairs(answers: npt.ArrayLike) -> tuple[float | None, Ratings, int, int]:
-    """Return mean pairwise agreement, the categories' mean shares, the units with two ratings or more, all units."""
-    table = _table(_nominal(answers))
-    per_unit = table.sum(axis=1)
-    several = per_unit >= 2
-    n, units = int(several.sum()), len(table)
-    if not n:
-        return None, np.zeros(0), 0, units
-    m = per_unit[several]
-    agree = ((table[several] ** 2).sum(axis=1) - m) / (m * (m - 1))
-    rated = per_unit > 0
-    shares = (table[rated] / per_unit[rated][:, None]).mean(axis=0)
-    return float(agree.mean()), shares, n, units
-
-
-def _mid_ranks(numbers: Ratings, known: npt.NDArray[np.bool_]) -> Ratings:
-    _, inverse, frequency = np.unique(numbers[known], return_inverse=True, return_counts=True)
-    middle = np.cumsum(frequency) - frequency / 2
-    result = np.full(numbers.shape, np.nan)
-    result[known] = middle[inverse]
-    return result

@@ -11,7 +11,6 @@ and the annotator lacks a value. Without gold it is neither.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -60,21 +59,6 @@ def ratings(values: npt.ArrayLike) -> Ratings:
     if np.isinf(array).any():
         raise ValueError("a rating cannot be infinite")
     return array
-
-
-def label_codes(values: Iterable[str | None], labels: Sequence[str]) -> Codes:
-    """Return labels (None for no value) as their index in ``labels``, shape ``[document]``.
-
-    Raises ValueError for an unknown label: it is never mapped to a similar one.
-    """
-    index = {label: position for position, label in enumerate(labels)}
-    if len(index) != len(labels):
-        raise ValueError("the labels are not unique")
-    try:
-        found = [-1 if value is None else index[value] for value in values]
-    except KeyError as error:
-        raise ValueError(f"{error.args[0]!r} is not among the labels") from None
-    return np.array(found, dtype=np.int64)
 
 
 def one_hot(chosen: Codes, labels: int) -> BinaryGrid:

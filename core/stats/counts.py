@@ -79,11 +79,6 @@ class Counts:
         """
         return 2 * self.tp / (2 * self.tp + self.wrong) if self.positives else None
 
-    @property
-    def table(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the confusion matrix ``[gold][predicted]``, absent first."""
-        return (self.tn, self.fp), (self.fn, self.tp)
-
 
 def total(counts: Iterable[Counts]) -> Counts:
     """Return the sum of counts; all zero without counts."""

@@ -100,19 +100,15 @@ def vote_of(predicted: Sequence[npt.ArrayLike], *, measured: bool) -> Ratings:
     stack = np.stack([ratings(one) for one in predicted])
     if len(stack) == 1:
         return ratings(predicted[0])
-    known = ~np.isnan(stack)
-    there: Mask = np.any(known, axis=0)
+    there: Mask = np.any(~np.isnan(stack), axis=0)
     result = np.full(stack.shape[1:], np.nan)
     if measured:
         result[there] = np.nanmedian(stack[:, there], axis=0)
         return result
-    values = np.unique(stack[known])
+    values, votes = _votes(stack)
     if not len(values):
         return result
-    votes = np.stack([(stack == value).sum(axis=0) for value in values])
-    most = votes.max(axis=0)
-    alone = (votes == most).sum(axis=0) == 1
-    chosen = there & alone
+    chosen = there & ((votes == votes.max(axis=0)).sum(axis=0) == 1)
     result[chosen] = values[votes.argmax(axis=0)[chosen]]
     return result
 
@@ -137,7 +133,7 @@ def rounds(
             table = {}
             tables.append(table)
         before = dict(table)
-        table |= {agent: _consistency(grid, before.get(agent)) for agent, grid in predicted.items()}
+        table |= {agent: _latest(grid, before.get(agent)) for agent, grid in predicted.items()}
         found.append(_round(name, gold, dict(table), predicted, before, measured))
     return tuple(found)
 
@@ -152,21 +148,16 @@ def bound(
     """Return the upper bound of a debate: ``steps`` are the values of the agents of each step."""
     gold, ended = ratings(reference), ratings(verdict)
     counted = ~np.isnan(gold) & ~np.isnan(ended)
-    cells = int(counted.sum())
+    cells, reached = int(counted.sum()), _share(is_right(gold, ended, measured=measured), counted)
     if not cells or not steps:
-        return Bound(cells, None, None, _share(is_right(gold, ended, measured=measured), counted))
+        return Bound(cells, None, None, reached)
     each = [
         np.any(np.stack([is_right(gold, ratings(one), measured=measured) for one in step]), axis=0) for step in steps
     ]
-    return Bound(
-        cells,
-        _share(each[0], counted),
-        _share(np.any(np.stack(each), axis=0), counted),
-        _share(is_right(gold, ended, measured=measured), counted),
-    )
+    return Bound(cells, _share(each[0], counted), _share(np.any(np.stack(each), axis=0), counted), reached)
 
 
-def _consistency(now: Ratings, before: Ratings | None) -> Ratings:
+def _latest(now: Ratings, before: Ratings | None) -> Ratings:
     """Return the last values that an agent gave for each document."""
     return now if before is None else np.where(_spoken(now)[:, None], now, before)
 
@@ -199,7 +190,7 @@ def _round(
     cells = stack.reshape(len(stack), -1).T
     with_vote = is_right(together[None, ...], stack, measured=measured).sum(axis=0)
     # On a tie count the agents that gave one of the leading values: at least one.
-    leading = with_vote if measured else _most(stack)
+    leading = with_vote if measured else _votes(stack)[1].max(axis=0, initial=0)
     per_cell = leading[several] / known.sum(axis=0)[several]
     agents = tuple(
         _agent(agent, gold, grid, now.get(agent), before.get(agent), measured) for agent, grid in predicted.items()
@@ -251,13 +242,11 @@ def _agent(
     )
 
 
-def _most(stack: Ratings) -> npt.NDArray[np.int64]:
-    """Return for each cell the number of agents that gave the most common value."""
+def _votes(stack: Ratings) -> tuple[Ratings, npt.NDArray[np.int64]]:
+    """Return the values that agents gave, and how many gave each to each cell, ``[value, document, item]``."""
     values = np.unique(stack[~np.isnan(stack)])
-    if not len(values):
-        return np.zeros(stack.shape[1:], dtype=np.int64)
-    most: npt.NDArray[np.int64] = np.stack([(stack == value).sum(axis=0) for value in values]).max(axis=0)
-    return most
+    votes = np.array([(stack == value).sum(axis=0) for value in values], dtype=np.int64)
+    return values, votes.reshape(len(values), *stack.shape[1:])
 
 
 def _share(mask: Mask, among: Mask) -> float | None:

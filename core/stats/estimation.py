@@ -24,13 +24,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import atanh, sqrt, tanh
-from statistics import NormalDist
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.intervals import Estimate, Interval, wilson
+from core.stats.intervals import Estimate, Interval, normal_quantile, wilson
 from core.stats.sampling import LEAST, Sample
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
@@ -136,10 +135,9 @@ class Design:
         """Return the quantile of the two-sided interval; None if there are too few units."""
         from scipy.special import stdtrit
 
-        if not 0 < level < 1:
-            raise ValueError(f"a confidence level is between 0 and 1, not {level}")
+        normal = normal_quantile(level)
         if self.plain:
-            return NormalDist().inv_cdf(0.5 + level / 2) if units else None
+            return normal if units else None
         if self.sample is not None and self.sample.complete:
             return 0.0
         if self.by_hand or units < 2:
@@ -234,28 +232,6 @@ def ratio(
     half = quantile * sqrt(variance)
     found = Interval(max(value - half, -1.0), min(value + half, 1.0), level) if half > _NOTHING else None
     return Estimate(value, found)
-
-
-def combine(values: Numbers, lows: Numbers, highs: Numbers, correlation: Numbers, level: float) -> Interval:
-    """Return the interval of a sum of terms from their values, intervals and correlations (MOVER)."""
-    below, above = values - lows, highs - values
-    total = float(values.sum())
-    low = total - sqrt(max(0.0, float(below @ correlation @ below)))
-    high = total + sqrt(max(0.0, float(above @ correlation @ above)))
-    return Interval(low, high, level)
-
-
-def difference(
-    first: tuple[float, Interval], second: tuple[float, Interval], correlation: float, level: float
-) -> Interval:
-    """Return the interval of ``second`` minus ``first``, each a value with its interval (MOVER)."""
-    signs = np.array([[1.0, -correlation], [-correlation, 1.0]])
-    (before, one), (after, two) = first, second
-    below = np.array([after - two.low, one.high - before])
-    above = np.array([two.high - after, before - one.low])
-    value = after - before
-    low = value - sqrt(max(0.0, float(below @ signs @ below)))
-    return Interval(low, value + sqrt(max(0.0, float(above @ signs @ above))), level)
 
 
 def correlations(roots: Numbers) -> Numbers:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
 
+import numpy as np
+import numpy.typing as npt
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -46,7 +49,7 @@ def wilson(successes: float, n: float, level: float = 0.95, *, quantile: float |
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")
-    z = _z(level) if quantile is None else quantile
+    z = normal_quantile(level) if quantile is None else quantile
     if not n:
         return None
     middle = (successes + z * z / 2) / (n + z * z)
@@ -67,27 +70,40 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: floa
     after, before = wilson(both + gained, n, level), wilson(both + lost, n, level)
     if after is None or before is None:
         return None
-    p_after, p_before = (both + gained) / n, (both + lost) / n
     spread = (both + gained) * (lost + neither) * (both + lost) * (gained + neither)
     surplus: float = both * neither - gained * lost
     if surplus > 0:
         surplus = max(surplus - n / 2, 0.0)  # his continuity correction of the correlation
     phi = surplus / sqrt(spread) if spread else 0.0
-
-    def combined(one: float, other: float) -> float:
-        return sqrt(max(one * one - 2 * phi * one * other + other * other, 0.0))
-
-    difference = p_after - p_before
-    below = combined(p_after - after.low, before.high - p_before)
-    above = combined(after.high - p_after, p_before - before.low)
-    return Interval(max(difference - below, -1.0), min(difference + above, 1.0), level)
+    found = difference(((both + lost) / n, before), ((both + gained) / n, after), phi, level)
+    return Interval(max(found.low, -1.0), min(found.high, 1.0), level)
 
 
-def _checked(level: float) -> float:
+def combine(
+    values: npt.ArrayLike, lows: npt.ArrayLike, highs: npt.ArrayLike, correlation: npt.ArrayLike, level: float
+) -> Interval:
+    """Return the interval of a sum of terms from their values, intervals and correlations.
+
+    Source: MOVER (Zou and Donner 2008, Stat. Med. 27).
+    """
+    terms, low, high = (np.asarray(side, dtype=np.float64) for side in (values, lows, highs))
+    related = np.asarray(correlation, dtype=np.float64)
+    below, above = (sqrt(max(0.0, float(gap @ related @ gap))) for gap in (terms - low, high - terms))
+    total = float(terms.sum())
+    return Interval(total - below, total + above, level)
+
+
+def difference(
+    first: tuple[float, Interval], second: tuple[float, Interval], correlation: float, level: float
+) -> Interval:
+    """Return the interval of ``second`` minus ``first``, each a value with its interval, by ``combine``."""
+    (before, one), (after, two) = first, second
+    signs = [[1.0, -correlation], [-correlation, 1.0]]
+    return combine([after, -before], [two.low, -one.high], [two.high, -one.low], signs, level)
+
+
+def normal_quantile(level: float) -> float:
+    """Return the quantile of the normal distribution for a two-sided interval; ValueError for an impossible level."""
     if not 0 < level < 1:
         raise ValueError(f"a confidence level is between 0 and 1, not {level}")
-    return level
-
-
-def _z(level: float) -> float:
-    return NormalDist().inv_cdf(0.5 + _checked(level) / 2)
+    return NormalDist().inv_cdf(0.5 + level / 2)

@@ -25,12 +25,13 @@ import numpy.typing as npt
 from core.annotations import NEAR
 from core.formatting import format_number
 from core.stats import estimation
-from core.stats.agreement import table_agreement
+from core.stats.agreement import krippendorff_alpha, table_agreement
 from core.stats.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
 from core.stats.counts import Counts
 from core.stats.estimation import Design, Part, Shape
-from core.stats.intervals import Estimate, Interval
-from core.stats.similarity import PRIOR, weighted_alpha, weighted_kendall, weighted_pearson, weighted_spearman
+from core.stats.intervals import Estimate, Interval, combine, ends
+from core.stats.intervals import difference as mover_difference
+from core.stats.similarity import divergence, kendall, pearson, spearman
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
@@ -263,7 +264,7 @@ def difference(
 ) -> Scores:
     """Return every score of ``second`` minus that of ``first`` on the documents that both have a verdict for.
 
-    Intervals combine those of both annotators by their correlation over documents (``estimation.difference``), so that
+    Intervals combine those of both annotators by their correlation over documents (``intervals.difference``), so that
     they are within the possible range and as wide as few positives require. A positive difference means that the second
     value is higher. Annotators with the same values on a label differ by exactly 0.
     """
@@ -399,8 +400,8 @@ def to_json(scores: Scores) -> dict[str, Any]:
     if overall or each:
         result["intervals"] = {
             "level": 0.95,
-            **nested({metric.key: _ends(scores[metric.key]) for metric in overall}, scores.kind),
-            "labels": {name: {m.key: _ends(one[m.key]) for m in each} for name, one in scores.labels.items()},
+            **nested({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
+            "labels": {name: {m.key: ends(one[m.key].interval) for m in each} for name, one in scores.labels.items()},
         }
     return result
 
@@ -421,10 +422,6 @@ LABEL_CONTRACT = ("accuracy", "precision", "recall", "f1")
 
 def _counts_json(counts: Counts | None) -> dict[str, int]:
     return {} if counts is None else {"tp": counts.tp, "fp": counts.fp, "fn": counts.fn, "tn": counts.tn}
-
-
-def _ends(estimate: Estimate) -> list[float] | None:
-    return [estimate.interval.low, estimate.interval.high] if estimate.interval else None
 
 
 # --- Computing -------------------------------------------------------------------------------------------------------
@@ -530,14 +527,6 @@ def _matthews(tables: Ratings) -> Ratings:
     return _share(together, np.where(spread > 1e-9 * n**4, np.sqrt(np.maximum(spread, 0.0)), 0.0))
 
 
-def _divergence(tables: Ratings) -> Ratings:
-    """Return the Kullback-Leibler divergence of the frequencies of labels, as ``similarity.divergence``."""
-    p, q = (tables.sum(axis=axis) + PRIOR for axis in (-1, -2))
-    p, q = p / p.sum(axis=-1, keepdims=True), q / q.sum(axis=-1, keepdims=True)
-    found = np.maximum((p * np.log(p / q)).sum(axis=-1), 0.0)
-    return np.where(tables.sum(axis=(-1, -2)) > 0, found, np.nan)
-
-
 def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
     """Return the mean of a metric over labels.
 
@@ -550,9 +539,7 @@ def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
             summed = s.pooled()
             return np.where(summed.tp + summed.fn > 0, metric.compute(summed), np.nan)[:, 0]
         values = metric.compute(s)
-        weight = (~np.isnan(values)).astype(np.float64) if metric.kinds == ("rating",) else s.tp + s.fn
-        if average == "macro":
-            weight = (weight > 0).astype(np.float64)
+        weight = _label_weights(metric.kinds, average, s, values)
         return _share((np.where(weight > 0, values, 0.0) * weight).sum(axis=1), weight.sum(axis=1))
 
     return compute
@@ -597,7 +584,7 @@ _ALL: tuple[Average, ...] = ("macro", "micro", "weighted")
 _KAPPA = _both(lambda tables: table_agreement(tables, "kappa"))
 _AC1 = _both(lambda tables: table_agreement(tables, "ac1"))
 _ALPHA = _both(lambda tables: table_agreement(tables, "alpha"))
-_MCC, _KL = _both(_matthews), _both(_divergence)
+_MCC, _KL = _both(_matthews), _both(lambda tables: divergence(tables.sum(axis=-1), tables.sum(axis=-2)))
 
 METRICS: tuple[Metric, ...] = _registry(
     # A label against the rest
@@ -657,15 +644,15 @@ METRICS: tuple[Metric, ...] = _registry(
     # Ratings
     Metric("near", "Within one point", ("rating",), _near_of_all, interval="share", cases=_all_ratings),
     Metric(
-        "pearson", "Pearson", ("rating",), _of_ratings(weighted_pearson),
+        "pearson", "Pearson", ("rating",), _of_ratings(pearson),
         per_label=True, interval="correlation", averages=("macro",),
     ),
     Metric(
-        "spearman", "Spearman", ("rating",), _of_ratings(weighted_spearman),
+        "spearman", "Spearman", ("rating",), _of_ratings(spearman),
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
     Metric(
-        "kendall", "Kendall", ("rating",), _of_ratings(weighted_kendall),
+        "kendall", "Kendall", ("rating",), _of_ratings(kendall),
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
     Metric(
@@ -684,7 +671,9 @@ METRICS: tuple[Metric, ...] = _registry(
         "near", "Within one point", ("rating",), _mean_of_cells(_near), per_label=True, interval="share", cases=_rated
     ),
     Metric(
-        "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(weighted_alpha),
+        "alpha", "Krippendorff's alpha", ("rating",), _of_ratings(
+            lambda gold, given, weights: krippendorff_alpha(np.column_stack([gold, given]), "ordinal", weights).value
+        ),
         per_label=True, interval="correlation", averages=("macro",), headline=True,
     ),
 )  # fmt: skip
@@ -887,7 +876,8 @@ class _Data:
     def _mean(self, metric: Metric, base: Samples, labels: _Estimated) -> _Estimated:
         """Return a mean over labels from the estimates of the labels."""
         value = _number(metric.compute(base)[0])
-        weight = _label_weights(metric, base)[0]
+        known = np.array([[np.nan if own is None else own for own in labels.values]])
+        weight = _label_weights(metric.kinds, metric.average, base, known)[0]
         over = [place for place, own in enumerate(labels.values) if weight[place] > 0 and own is not None]
         share = weight / weight.sum() if weight.sum() > 0 else weight
         roots = labels.roots @ share[:, None]
@@ -900,7 +890,7 @@ class _Data:
             assert self.quantile is not None
             return _Estimated([value], [estimation.interval(part, self.quantile, self.level)], roots)
         ends = [_range(metric, labels.values[place], labels.intervals[place]) for place in over]
-        interval = estimation.combine(
+        interval = combine(
             np.array([labels.values[place] or 0.0 for place in over]) * share[over],
             np.array([one.low for one in ends]) * share[over],
             np.array([one.high for one in ends]) * share[over],
@@ -914,9 +904,8 @@ class _Data:
         gold, *sides = self.sides
         fewest = float(self.n)
         for side in sides if self.kind != "rating" else ():
-            given = _given(Samples(self.frequency[None, :], gold, side))[0]
-            positives = Samples(self.frequency[None, :], gold, side)
-            present = (positives.tp + positives.fn)[0] > 0
+            counts = Samples(self.frequency[None, :], gold, side)
+            given, present = _given(counts)[0], (counts.tp + counts.fn)[0] > 0
             if metric.per_label:
                 fewest = min(fewest, float(given[place]))
             elif metric.average in ("macro", "weighted") and present.any():
@@ -940,13 +929,11 @@ class _Data:
             value = (second.values[place] or 0.0) - (first.values[place] or 0.0)
             variance = float(((second.roots[:, place] - first.roots[:, place]) ** 2).sum())
             half = (self.quantile or 0.0) * sqrt(variance * (1 + 1 / max(1, self.design.units(rows))))
-            limit = (
-                np.inf if metric.interval in ("mean", "signed") else 2.0 if metric.interval == "correlation" else 1.0
-            )
+            limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, value - half), min(limit, value + half), self.level)
         before, after = first.values[place] or 0.0, second.values[place] or 0.0
         related = estimation.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
-        return estimation.difference(
+        return mover_difference(
             (before, _range(metric, before, first.intervals[place])),
             (after, _range(metric, after, second.intervals[place])),
             float(related),
@@ -989,13 +976,12 @@ def _without_unknown(metric: Metric, found: _Estimated) -> _Estimated:
     return _Estimated(values, found.intervals, found.roots)
 
 
-def _label_weights(metric: Metric, s: Samples) -> Ratings:
-    """Return the weight of each label in a mean over labels, ``[sample, label]``; 0 for one that is left out."""
-    if metric.kinds == ("rating",):
-        base = next(one for one in METRICS if one.key == metric.base and one.kinds == metric.kinds and one.per_label)
-        return np.asarray((~np.isnan(base.compute(s))).astype(np.float64))
+def _label_weights(kinds: tuple[Kind, ...], average: Average | None, s: Samples, values: Ratings) -> Ratings:
+    """Return the weight of each label in a mean of values over labels, ``[sample, label]``; 0 if it is left out."""
+    if kinds == ("rating",):
+        return (~np.isnan(values)).astype(np.float64)
     positives = s.tp + s.fn
-    return np.asarray((positives > 0).astype(np.float64) if metric.average == "macro" else positives)
+    return (positives > 0).astype(np.float64) if average == "macro" else positives
 
 
 def _binomial(shape: Shape, value: float, cases: float) -> float:

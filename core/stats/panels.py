@@ -89,11 +89,9 @@ def before_after(
 
 
 def _following(reference: Ratings, members: Sequence[Ratings]) -> Following:
-    stack = np.stack(members)
-    there = ~np.isnan(stack)
-    sums, counts = np.where(there, stack, 0).sum(axis=0), there.sum(axis=0)
-    known = (counts > 0) & ~np.isnan(reference)
-    gold, mean = reference[known], sums[known] / counts[known]
+    mean = mean_of(np.stack(members))
+    known = ~np.isnan(mean) & ~np.isnan(reference)
+    gold, mean = reference[known], mean[known]
     n = len(gold)
     return Following(
         n,
@@ -155,16 +153,10 @@ def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: 
     gold, stack = ratings(reference), np.stack([ratings(one) for one in members])
     mean = mean_of(stack)
     known = ~np.isnan(gold) & ~np.isnan(mean)
-    found = dict(
-        zip(
-            MEASURES,
-            [*_correlations(gold[known], mean[known], weights[:, known]), _alphas(stack, weights)],
-            strict=True,
-        )
+    found = zip(
+        MEASURES, [*_correlations(gold[known], mean[known], weights[:, known]), _alphas(stack, weights)], strict=True
     )
-    return {
-        name: Drawn(None if np.isnan(values[0]) else float(values[0]), values[1:]) for name, values in found.items()
-    }
+    return {name: Drawn(None if np.isnan(values[0]) else float(values[0]), values[1:]) for name, values in found}
 
 
 def mean_of(stack: Ratings) -> Ratings:

@@ -30,14 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
-from statistics import NormalDist
+from math import ceil
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import Estimate, Interval, normal_quantile, wilson
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -191,17 +190,20 @@ def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
 def powered(
     sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float, *, level: float = 0.95
 ) -> Estimate:
-    """Return the prediction-powered estimate (``ppi``) of the share of a label over all documents.
+    """Return the prediction-powered estimate of the share of a label over all documents.
 
     ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
-    documents, which is known exactly. The draws' estimates replace the paper's single cases. None without a draw.
+    documents, which is known exactly. The draws' estimates y and f replace the paper's single cases. Predictions
+    have the weight lambda with the narrowest interval, Cov(y, f) / Var(f), limited to 0 to 1. Source: Angelopoulos,
+    Duchi and Zrnic 2023, *PPI++: Efficient prediction-powered inference*, section 6. None without a draw.
     """
     if sample.silent:
         return Estimate(None, None)
     y, f = sample.estimates(reference), sample.estimates(predicted)
-    tuning = power(y, f, Predicted(over_all))
-    value = mean(y, f, Predicted(over_all), tuning=tuning).value
-    assert value is not None
+    spread = float(f.var())
+    covariance = float(((y - y.mean()) * (f - f.mean())).mean())
+    tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 0 else 0.0
+    value = float((y - tuning * f).mean()) + tuning * over_all
     return _interval(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample, level)
 
 
@@ -225,103 +227,17 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
     return min(rest, ceil(1 / wanted) - drawn)
 
 
-def _interval(value: float, found: Numbers, sample: Sample, level: float, *, unit: float = 1.0) -> Estimate:
-    """Return Wilson's interval with as many cases as give this variance. ``unit`` is the weight of one error."""
+def _interval(value: float, found: Numbers, sample: Sample, level: float) -> Estimate:
+    """Return Wilson's interval with as many cases as give this variance."""
+    from scipy.special import stdtrit
+
     count = len(found)
     if count < LEAST:
         return Estimate(value, None)
-    squares = float(((found - found.mean()) ** 2).sum()) + 0.5 * (unit * sample.reach) ** 2
-    error = sqrt(squares / (count - 1) / count)
     if sample.complete:
         return Estimate(value, Interval(value, value, level))
-    return Estimate(value, _wilson(value, error, level, count))
-
-
-def _wilson(value: float, error: float, level: float, count: int) -> Interval:
-    from scipy.special import stdtrit
-
-    z = float(stdtrit(count - 1, 0.5 + level / 2)) if count < 1000 else NormalDist().inv_cdf(0.5 + level / 2)
+    squares = float(((found - found.mean()) ** 2).sum()) + 0.5 * sample.reach**2
+    quantile = float(stdtrit(count - 1, 0.5 + level / 2)) if count < 1000 else normal_quantile(level)
     inner = min(max(value, 0.5 / count), 1 - 0.5 / count)  # at 0 and 1 there would be no cases
-    cases = inner * (1 - inner) / error**2
-    middle = (value + z * z / (2 * cases)) / (1 + z * z / cases)
-    half = z / (1 + z * z / cases) * sqrt(value * (1 - value) / cases + z * z / (4 * cases * cases))
-    return Interval(max(0.0, middle - half), min(1.0, middle + half), level)
-
-
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """Predictions on undecided cases: their mean, variance (divisor N) and number.
-
-    ``n`` is infinite if the mean is known exactly: that of a finite collection that was predicted completely.
-    """
-
-    mean: float
-    variance: float = 0.0
-    n: float = inf
-
-    @classmethod
-    def of(cls, predictions: npt.ArrayLike) -> Self:
-        """Return the summary of the predictions. ValueError without predictions."""
-        values = np.asarray(predictions, dtype=np.float64)
-        if not values.size:
-            raise ValueError("no predictions")
-        return cls(float(values.mean()), float(values.var()), values.size)
-
-
-def power(reference: npt.ArrayLike, predicted: npt.ArrayLike, others: Predicted) -> float:
-    """Return the lambda with the narrowest interval: Cov(y, f) / ((1 + n/N) Var(f)), limited to 0 to 1.
-
-    0 if predictions do not vary. The variance is over decided and other cases together, as in the authors' code.
-    """
-    y, f = _pair(reference, predicted)
-    n = len(y)
-    covariance = float(((y - y.mean()) * (f - f.mean())).mean())
-    variance = _pooled(f, others)
-    if variance <= 0:
-        return 0.0
-    return float(np.clip(covariance / ((1 + n / others.n) * variance), 0.0, 1.0))
-
-
-def mean(
-    reference: npt.ArrayLike,
-    predicted: npt.ArrayLike,
-    others: Predicted,
-    *,
-    tuning: float | None = None,
-    level: float = 0.95,
-) -> Estimate:
-    """Return the mean of the reference over all cases with its normal interval.
-
-    ``tuning`` is lambda, None for ``power``. The result is not limited to any range. ValueError without decided cases
-    or for sides of different length. The interval is None for a single case.
-    """
-    y, f = _pair(reference, predicted)
-    n = len(y)
-    weight = power(y, f, others) if tuning is None else tuning
-    rectified = y - weight * f
-    value = float(rectified.mean()) + weight * others.mean
-    if n < 2:
-        return Estimate(value, None)
-    error = sqrt(float(rectified.var()) / n + weight**2 * others.variance / others.n)
-    half = NormalDist().inv_cdf(0.5 + level / 2) * error
-    return Estimate(value, Interval(value - half, value + half, level))
-
-
-def _pair(
-    reference: npt.ArrayLike, predicted: npt.ArrayLike
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
-    if y.shape != f.shape or y.ndim != 1 or not y.size:
-        raise ValueError(f"decisions of shape {y.shape} and predictions of shape {f.shape}")
-    return y, f
-
-
-def _pooled(f: npt.NDArray[np.float64], others: Predicted) -> float:
-    """Return the sample variance (divisor count - 1) over decided and other predictions together."""
-    n = len(f)
-    if others.n == inf:  # only the decided cases are available to measure it
-        return float(f.var())
-    total = n + others.n
-    middle = (float(f.sum()) + others.n * others.mean) / total
-    squares = float(((f - middle) ** 2).sum()) + others.n * (others.variance + (others.mean - middle) ** 2)
-    return squares / (total - 1)
+    cases = inner * (1 - inner) * (count - 1) * count / squares
+    return Estimate(value, wilson(min(value * cases, cases), cases, level, quantile=quantile))

@@ -271,19 +271,12 @@ def independent_d(first: npt.ArrayLike, second: npt.ArrayLike) -> float | None:
     one, two = (values[~np.isnan(values)] for values in (ratings(first), ratings(second)))
     if len(one) < 2 or len(two) < 2:
         return None
-    spread = sqrt((_sd(one) ** 2 + _sd(two) ** 2) / 2)
-    return _standardised(two.mean() - one.mean(), spread, len(one) + len(two) - 2)
-
-
-def _standardised(difference: float, spread: float, df: int) -> float | None:
+    difference = two.mean() - one.mean()
+    spread = sqrt((_variance(one) + _variance(two)) / 2)
     # Equal scores leave a spread of rounding errors only.
     if spread <= 1e-12 * max(1.0, abs(difference)):
         return None
-    return float(difference / spread * (1 - 3 / (4 * df - 1)))
-
-
-def _sd(values: Ratings) -> float:
-    return float(values.std(ddof=1))
+    return float(difference / spread * (1 - 3 / (4 * (len(one) + len(two) - 2) - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +306,7 @@ class CochranQ:
             return "Cochran's Q: not defined, no case has gold and a value from all."
         if self.statistic is None:
             return f"All {len(self.names)} are right on the same {self.n:,} cases, so there is no difference."
-        shown = "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
-        test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {shown}, {self.n:,} cases"
+        test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {format_p_value(self.p)}, {self.n:,} cases"
         if not self.significant(alpha):
             return f"No significant difference ({test})."
         best = self.names[max(range(len(self.names)), key=lambda place: self.right[place])]

@@ -26,14 +26,8 @@ def test_rating_can_be_negative() -> None:
         arrays.ratings([float("inf")])
 
 
-def test_labels_are_coded_and_unknown_labels_refused() -> None:
-    chosen = arrays.label_codes(["b", None, "a"], ["a", "b"])
-    assert chosen.tolist() == [1, -1, 0]
-    assert arrays.one_hot(chosen, 2).tolist() == [[0, 1], [-1, -1], [1, 0]]
-    with pytest.raises(ValueError, match="'c' is not among"):
-        arrays.label_codes(["c"], ["a", "b"])
-    with pytest.raises(ValueError, match="unique"):
-        arrays.label_codes([], ["a", "a"])
+def test_codes_become_one_column_for_each_label() -> None:
+    assert arrays.one_hot(np.array([1, -1, 0]), 2).tolist() == [[0, 1], [-1, -1], [1, 0]]
 
 
 def test_document_counts_with_any_gold_and_a_complete_verdict() -> None:

@@ -114,6 +114,24 @@ def test_no_estimate_from_too_few_audits() -> None:
         Sample.of_audits(np.ones(3, dtype=bool), 2)
 
 
+def test_predictions_have_the_weight_that_they_earn() -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.3).astype(float)
+    sample = Sample.of_audits(np.ones(60, dtype=bool), 200)
+    perfect = sampling.powered(sample, y[:60], y[:60], float(y.mean()))
+    assert perfect.value == pytest.approx(y.mean())
+    plain = sampling.share(sample, y[:60])
+    for useless in (np.zeros(60), 1 - y[:60]):  # without variation, and wrong throughout
+        found = sampling.powered(sample, y[:60], useless, 0.5)
+        assert found.value == pytest.approx(plain.value)
+    noisy = np.where(rng.random(200) < 0.8, y, 1 - y)
+    estimates, predicted = sample.estimates(y[:60]), sample.estimates(noisy[:60])
+    tuning = np.cov(estimates, predicted, ddof=0)[0, 1] / predicted.var()
+    assert 0 < tuning < 1
+    found = sampling.powered(sample, y[:60], noisy[:60], float(noisy.mean()))
+    assert found.value == pytest.approx(estimates.mean() + tuning * (noisy.mean() - predicted.mean()))
+
+
 def test_sample_without_errors_has_an_interval_below_one() -> None:
     found = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 1000), np.ones(30))
     assert found.value == pytest.approx(1.0)
