@@ -21,6 +21,7 @@ from core.export.export_row import (
     named_values,
     peek_text_fields,
     text_fields,
+    write_lines,
 )
 from core.export.guide import Summary
 from core.ingest.table import unique_names
@@ -68,33 +69,32 @@ def write_argilla(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
     is answered with ``none``. The ids of reviewers are those in the settings. Ratings are rounded to whole numbers,
     because Argilla has no others. Returns the number of records.
     """
-    count = 0
     fields, rows = peek_text_fields(rows)
     questions = _questions(codebook, fields)
-    for row in rows:
-        count += 1
-        record = {
-            "id": row.document.id,
-            "fields": text_fields(row),
-            "metadata": {
-                "run": row.run_id,
-                "protocol": row.protocol,
-                "codebook_version": row.codebook_version,
-                "status": row.status,
-                "people": ", ".join(annotator.name for annotator in row.reviewers),
-            },
-            "vectors": {},
-            "suggestions": [
-                {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{annotator.name}"}
-                for annotator in row.models[:1]
-                for name, value in _answers(annotator, codebook, questions)
-            ],
-            "responses": [
-                response for annotator in row.reviewers for response in _responses(annotator, codebook, questions)
-            ],
-        }
-        file.write(dump_json(record) + b"\n")
-    return count
+    return write_lines((_record(row, codebook, questions) for row in rows), file)
+
+
+def _record(row: ExportRow, codebook: Codebook, questions: Sequence[_Question]) -> dict[str, Any]:
+    return {
+        "id": row.document.id,
+        "fields": text_fields(row),
+        "metadata": {
+            "run": row.run_id,
+            "protocol": row.protocol,
+            "codebook_version": row.codebook_version,
+            "status": row.status,
+            "people": ", ".join(annotator.name for annotator in row.reviewers),
+        },
+        "vectors": {},
+        "suggestions": [
+            {"question_name": name, "value": value, "score": None, "agent": f"{row.run_id}/{annotator.name}"}
+            for annotator in row.models[:1]
+            for name, value in _answers(annotator, codebook, questions)
+        ],
+        "responses": [
+            response for annotator in row.reviewers for response in _responses(annotator, codebook, questions)
+        ],
+    }
 
 
 def dataset_settings(codebook: Codebook, summary: Summary) -> bytes:

@@ -12,6 +12,7 @@ from core.csv_text import escape_formula, is_number
 from core.documents import Value
 from core.errors import ExportError
 from core.export.export_row import (
+    ABOUT,
     ExportRow,
     ValueNames,
     dump_json,
@@ -36,7 +37,7 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
     header = [*plan.source, plan.document]
     for each in plan.items:
         header += (*each.values, each.evidence)
-    header += (plan.run, plan.protocol, plan.version, plan.status)
+    header += plan.about
     writer.writerow([escape_formula(name) for name in header])
     count = 0
     for row in rows:
@@ -47,12 +48,7 @@ def write_csv(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -> 
         for item, given in values.cells(row, items, plan.roles).items():
             quotes = evidence.get(item)
             line += (*map(_value, given), dump_json(quotes).decode() if quotes else "")
-        line += (
-            escape_formula(row.run_id),
-            escape_formula(row.protocol),
-            str(row.codebook_version),
-            escape_formula(row.status),
-        )
+        line += (escape_formula(str(getattr(row, name))) for name in ABOUT)
         writer.writerow(line)
         count += 1
     return count

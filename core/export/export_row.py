@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import orjson
 
@@ -84,23 +84,25 @@ class ResultColumns:
     document: str
     items: tuple[ItemColumns, ...]
     roles: tuple[str, ...]
-    run: str
-    protocol: str
-    version: str
-    status: str
+    about: tuple[str, ...]
+    """One for each of ``ABOUT``."""
 
 
 ANNOTATORS = ("gold", "pred", "reviewed")
 """Annotators with a column per item, before the roles."""
 
+ABOUT = ("run_id", "protocol", "codebook_version", "status")
+"""Fields of a row that have a column after those of the items."""
+
 
 def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[str] = ()) -> ResultColumns:
     """Return the columns for documents with these source columns under this codebook, with a column for each role."""
     columns, items = tuple(source), item_names(codebook)
-    wanted = ["document_id", "run_id", "protocol", "codebook_version", "status"]
+    wanted = ["document_id", *ABOUT]
     annotators = [*ANNOTATORS, *roles, "evidence"]
     wanted += [f"{annotator}_{name}" for _, name in items for annotator in annotators]
-    document, run, protocol, version, status, *parts = unique_names(wanted, columns)
+    document, *parts = unique_names(wanted, columns)
+    about, parts = parts[: len(ABOUT)], parts[len(ABOUT) :]
     size = len(annotators)
     return ResultColumns(
         source=columns,
@@ -110,10 +112,7 @@ def result_columns(source: Iterable[str], codebook: Codebook, roles: Sequence[st
             for place, (item, _) in enumerate(items)
         ),
         roles=tuple(roles),
-        run=run,
-        protocol=protocol,
-        version=version,
-        status=status,
+        about=tuple(about),
     )
 
 
@@ -162,14 +161,19 @@ def evidence_by_item(row: ExportRow) -> dict[str, list[dict[str, Any]]]:
     return result
 
 
+def _peek(rows: Iterable[ExportRow]) -> tuple[ExportRow | None, Iterator[ExportRow]]:
+    """Return the first row, None without rows, and all rows."""
+    iterator = iter(rows)
+    ahead = list(itertools.islice(iterator, 1))
+    return next(iter(ahead), None), itertools.chain(ahead, iterator)
+
+
 def peek_columns(rows: Iterable[ExportRow], codebook: Codebook) -> tuple[ResultColumns, Iterator[ExportRow]]:
     """Return the columns for rows like the first one (no source columns and roles without rows), and all rows."""
-    iterator = iter(rows)
-    first = next(iterator, None)
+    first, rows = _peek(rows)
     if first is None:
-        return result_columns((), codebook), iter(())
-    plan = result_columns(source_columns(first.document), codebook, first.role_columns)
-    return plan, itertools.chain([first], iterator)
+        return result_columns((), codebook), rows
+    return result_columns(source_columns(first.document), codebook, first.role_columns), rows
 
 
 TEXT = "text"
@@ -187,11 +191,8 @@ def text_fields(row: ExportRow) -> dict[str, str]:
 
 def peek_text_fields(rows: Iterable[ExportRow]) -> tuple[tuple[str, ...], Iterator[ExportRow]]:
     """Return the names of the text fields of the first row (``text`` without rows), and all rows."""
-    iterator = iter(rows)
-    first = next(iterator, None)
-    if first is None:
-        return (TEXT,), iter(())
-    return tuple(text_fields(first)), itertools.chain([first], iterator)
+    first, rows = _peek(rows)
+    return (TEXT,) if first is None else tuple(text_fields(first)), rows
 
 
 def named_values(values: Mapping[str, Value | None], codebook: Codebook) -> NamedValues | None:
@@ -247,3 +248,12 @@ def dump_json(value: Any) -> bytes:
         return orjson.dumps(value, default=str, option=_OPTIONS)
     except (TypeError, orjson.JSONEncodeError):
         return orjson.dumps(clean_value(value), default=str, option=_OPTIONS)
+
+
+def write_lines(records: Iterable[Any], file: BinaryIO) -> int:
+    """Write each record as JSON on one line and return their number."""
+    count = 0
+    for record in records:
+        file.write(dump_json(record) + b"\n")
+        count += 1
+    return count

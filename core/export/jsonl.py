@@ -9,10 +9,10 @@ from core.codebook import Codebook
 from core.export.export_row import (
     ExportRow,
     ValueNames,
-    dump_json,
     evidence_by_item,
     item_names,
     source_columns,
+    write_lines,
 )
 from core.ingest.table import unique_names
 
@@ -32,8 +32,8 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
     """
     values, items = ValueNames(codebook), item_names(codebook)
     names: dict[tuple[str, ...], list[str]] = {}
-    count = 0
-    for row in rows:
+
+    def record(row: ExportRow) -> dict[str, Any]:
         source = dict(source_columns(row.document))
         columns = tuple(source)
         own = names.get(columns)
@@ -42,9 +42,9 @@ def write_jsonl(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO) -
         evidence = evidence_by_item(row)
         labels = {name: _label(row, item, values, evidence.get(item, [])) for item, name in items}
         about = (dict(row.roles), row.run_id, row.protocol, row.codebook_version, row.status)
-        file.write(dump_json(source | dict(zip(own, (row.document.id, labels, *about), strict=True))) + b"\n")
-        count += 1
-    return count
+        return source | dict(zip(own, (row.document.id, labels, *about), strict=True))
+
+    return write_lines(map(record, rows), file)
 
 
 def _label(row: ExportRow, item: str, values: ValueNames, evidence: list[dict[str, Any]]) -> dict[str, Any]:
@@ -61,8 +61,4 @@ def write_transcript(turns: Iterable[Mapping[str, Any]], codebook: Codebook, fil
     The codebook is not used: all writers have the same parameters. Returns the number of turns.
     """
     del codebook
-    count = 0
-    for turn in turns:
-        file.write(dump_json({**dict.fromkeys(TURN_KEYS), **turn}) + b"\n")
-        count += 1
-    return count
+    return write_lines(({**dict.fromkeys(TURN_KEYS), **turn} for turn in turns), file)

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 from core.codebook import Codebook
 from core.export.csv_writer import source_cells
 from core.export.export_row import (
+    ABOUT,
     ExportRow,
     ResultColumns,
     ValueNames,
@@ -56,16 +57,11 @@ def _columns(rows: Sequence[ExportRow], plan: ResultColumns, values: ValueNames)
     source = zip(*(source_cells(row, plan.source) for row in rows), strict=True)
     columns: list[Sequence[Any]] = [*source, [row.document.id for row in rows]]
     evidence = [evidence_by_item(row) for row in rows]
-    none: list[Any] = []
     cells = [values.cells(row, [each.item for each in plan.items], plan.roles) for row in rows]
     for each in plan.items:
         columns += zip(*(own[each.item] for own in cells), strict=True)
-        columns.append([quotes.get(each.item, none) for quotes in evidence])
-    columns.append([row.run_id for row in rows])
-    columns.append([row.protocol for row in rows])
-    columns.append([row.codebook_version for row in rows])
-    columns.append([row.status for row in rows])
-    return columns
+        columns.append([quotes.get(each.item, []) for quotes in evidence])
+    return columns + [[getattr(row, name) for row in rows] for name in ABOUT]
 
 
 def kind_of(cells: Iterable[Any]) -> Kind:
@@ -80,11 +76,10 @@ def kind_of(cells: Iterable[Any]) -> Kind:
 
 def widen(one: Kind, other: Kind) -> Kind:
     """Return the narrowest kind for both."""
-    if one == other or other == "null":
-        return one
-    if one == "null":
-        return other
-    return "double" if {one, other} == {"int64", "double"} else "string"
+    kinds = {one, other} - {"null"}
+    if len(kinds) < 2:
+        return next(iter(kinds), "null")
+    return "double" if kinds == {"int64", "double"} else "string"
 
 
 class _WideningWriter:
@@ -160,8 +155,7 @@ class _WideningWriter:
         for each in self._plan.items:
             fields += [(name, types[self._value]) for name in each.values]
             fields.append((each.evidence, pa.list_(quote)))
-        fields += [(self._plan.run, text), (self._plan.protocol, text)]
-        fields += [(self._plan.version, pa.int64()), (self._plan.status, text)]
+        fields += zip(self._plan.about, (text, text, pa.int64(), text), strict=True)
         return pa.schema(fields)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 from core.codebook import Codebook
-from core.export.export_row import ExportRow, dump_json, evidence_spans, named_values, text_fields
+from core.export.export_row import ExportRow, evidence_spans, named_values, text_fields, write_lines
 from core.hashing import digest
 
 
@@ -18,31 +18,31 @@ def write_prodigy(rows: Iterable[ExportRow], codebook: Codebook, file: BinaryIO)
     reviewer, otherwise the run. Hashes are the same in every export. Returns the number of tasks.
     """
     options = _options(codebook)
-    count = 0
-    for row in rows:
-        count += 1
-        fields = text_fields(row)
-        last = max(row.reviewers, key=lambda annotator: annotator.at or 0.0, default=None)
-        by = last.name if last is not None else row.run_id
-        kept = evidence_spans(row.models[0], row, codebook) if row.models else []
-        task = {
-            **fields,
-            "options": options,
-            "accept": _accepted(row, codebook),
-            "answer": _answer(row, codebook, discarded=last is not None and last.status == "Discarded"),
-            "spans": [{key: span[key] for key in ("start", "end", "label")} for span in kept],
-            "meta": {"id": row.document.id, "run": row.run_id, "protocol": row.protocol, "status": row.status},
-            "_input_hash": _number(fields),
-            "_task_hash": _number([fields, options]),
-            "_view_id": "choice",
-            "_annotator_id": by,
-            "_session_id": f"moot-{by}",
-            "config": {"choice_style": "single" if codebook.kind == "choice" else "multiple"},
-        }
-        if last is not None and last.at is not None:
-            task["_timestamp"] = int(last.at)
-        file.write(dump_json(task) + b"\n")
-    return count
+    return write_lines((_task(row, codebook, options) for row in rows), file)
+
+
+def _task(row: ExportRow, codebook: Codebook, options: list[dict[str, str]]) -> dict[str, Any]:
+    fields = text_fields(row)
+    last = max(row.reviewers, key=lambda annotator: annotator.at or 0.0, default=None)
+    by = last.name if last is not None else row.run_id
+    kept = evidence_spans(row.models[0], row, codebook) if row.models else []
+    task = {
+        **fields,
+        "options": options,
+        "accept": _accepted(row, codebook),
+        "answer": _answer(row, codebook, discarded=last is not None and last.status == "Discarded"),
+        "spans": [{key: span[key] for key in ("start", "end", "label")} for span in kept],
+        "meta": {"id": row.document.id, "run": row.run_id, "protocol": row.protocol, "status": row.status},
+        "_input_hash": _number(fields),
+        "_task_hash": _number([fields, options]),
+        "_view_id": "choice",
+        "_annotator_id": by,
+        "_session_id": f"moot-{by}",
+        "config": {"choice_style": "single" if codebook.kind == "choice" else "multiple"},
+    }
+    if last is not None and last.at is not None:
+        task["_timestamp"] = int(last.at)
+    return task
 
 
 def _options(codebook: Codebook) -> list[dict[str, str]]:
