@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ import click
 from click.core import ParameterSource
 
 from core.cli.console import (
-    DOLLARS,
     INCOMPLETE,
     OK,
     PROJECT_PATH,
     SOME_FAILED,
     ProgressLines,
+    budget_option,
+    connection_option,
     help_examples,
     json_option,
     open_workspace,
@@ -306,7 +307,7 @@ SEED = click.IntRange(-(2**53), 2**53)
         "moot annotate reviews.csv --text text --codebook aspects.yaml --gold-same-names --role judge=ollama/llama3.2",
     ),
 )
-@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("inputs", metavar="INPUT...", nargs=-1, required=True, type=PROJECT_PATH)
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
 @click.option("--codebook", "codebook_file", required=True, type=PROJECT_PATH, help="Codebook file (YAML or .qdc).")
 @click.option("--id", "id_column", metavar="COL", help="Column with document ids. Default: row numbers.")
@@ -339,9 +340,7 @@ SEED = click.IntRange(-(2**53), 2**53)
     help="Default model as connection/model.",
 )
 @click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="Model for one role. Repeatable.")
-@click.option(
-    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
-)
+@connection_option
 @click.option(
     "--param", "params", multiple=True, metavar="KEY=VALUE", help="Parameter, e.g. max_tokens=512. Repeatable."
 )
@@ -364,7 +363,7 @@ SEED = click.IntRange(-(2**53), 2**53)
     help="Maximum number of calls in flight.",
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
-@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars.")
+@budget_option
 @click.option("--seed", type=SEED, help="Random seed, also sent to servers that accept one. Default: 0.")
 @click.option(
     "--engine",
@@ -392,19 +391,8 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
             print_message(f"moot: the project is {path}")
         for spec, price in headless.parse_pairs(options["prices"], "--price").items():
             workspace.models.prices.own[spec] = Price.parse(price)
-        source = ImportOptions(
-            paths=options["inputs"],
-            text=options["text"],
-            id_column=options["id_column"],
-            contexts=options["contexts"],
-            gold=options["gold"],
-            gold_same_names=options["gold_same_names"],
-            gold_values=options["gold_values"],
-            group=options["group"],
-            order=options["order"],
-            neighbours=options["neighbours"],
-            limit=options["limit"],
-        )
+        given = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
+        source = ImportOptions(options["inputs"], **given)
         if resume and options["extend"]:
             extend_run(workspace, path, resume, source, options["limit"])
         if resume:
@@ -445,16 +433,12 @@ def _given_options() -> set[str]:
     epilog=help_examples("moot rerun r0001 --project reviews.duckdb --role judge=openai/gpt-4.1 --budget 2"),
 )
 @click.argument("run")
-@click.option(
-    "--project", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Project file (.duckdb)."
-)
+@project_option(required=True)
 @click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="New model for a role. Repeatable.")
 @click.option(
     "--prompt", "prompts", multiple=True, metavar="ROLE=FILE", help="New prompt template for a role. Repeatable."
 )
-@click.option(
-    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
-)
+@connection_option
 @click.option(
     "--param",
     "params",
@@ -464,11 +448,11 @@ def _given_options() -> set[str]:
 )
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Rerun only the first N documents.")
-@click.option("--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars.")
+@budget_option
 @click.option(
     "--engine", type=click.Choice(["live", "batch", "ray"]), help="Engine that runs the debates. Default: that of RUN."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object as the last line of stdout.")
+@json_option
 def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> None:
     """Rerun RUN on the same documents with some settings changed, as a new run.
 

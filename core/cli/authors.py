@@ -9,6 +9,7 @@ import click
 
 from core.cli.console import (
     PROJECT_PATH,
+    connection_option,
     help_examples,
     json_option,
     open_workspace,
@@ -38,7 +39,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--copies", type=click.IntRange(1, 20), default=3, show_default=True, help="Annotations per question.")
 @click.option("--predictivity", "predictor", metavar="SPEC", help="Test with a model which labels predict best.")
 @click.option("--export", "output", type=PROJECT_PATH, help="Write all answers with their provenance (.csv, .jsonl).")
-@click.option("--connection", "connections", multiple=True, metavar="NAME=URL", help="A server of models. Repeatable.")
+@connection_option
 @json_option
 def authors_command(
     project: Path,

@@ -95,10 +95,17 @@ def project_option(required: bool) -> Callable[[Any], Any]:
     return click.option("--project", type=PROJECT_PATH, required=required, help="Project file (.duckdb).")
 
 
-def json_option(command: Any) -> Any:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line of stdout.")(
-        command
-    )
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line of stdout.")
+connection_option = click.option(
+    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
+)
+reference_option = click.option(
+    "--reference", default="gold", show_default=True,
+    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
+)  # fmt: skip
+budget_option = click.option(
+    "--budget", type=DOLLARS, metavar="USD", help="Pause before a run costs more than this, in dollars."
+)
 
 
 class ErrorReportingGroup(click.Group):

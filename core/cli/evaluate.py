@@ -18,6 +18,7 @@ from core.cli.console import (
     print_message,
     print_table,
     project_option,
+    reference_option,
 )
 from core.formatting import plural
 
@@ -37,12 +38,7 @@ SHOWN_CUES = 5
 @click.option(
     "--run", "runs", multiple=True, metavar="RUN", help="Evaluate only this run. Repeatable. Default: all runs."
 )
-@click.option(
-    "--reference",
-    default="gold",
-    show_default=True,
-    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
-)
+@reference_option
 @click.option(
     "--annotator",
     default="verdict",
@@ -143,12 +139,7 @@ def _format_errors(label: Mapping[str, Any]) -> str:
 )
 @project_option(required=True)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN RUN...")
-@click.option(
-    "--reference",
-    default="gold",
-    show_default=True,
-    help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
-)
+@reference_option
 @click.option(
     "--margin",
     type=click.FloatRange(0, 100, min_open=True),

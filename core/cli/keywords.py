@@ -17,7 +17,7 @@ from core.formatting import format_count, join_names
         "moot keywords reviews.csv --text text --codebook aspects.yaml --output aspects_with_keywords.yaml",
     ),
 )
-@click.argument("input", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("input", type=PROJECT_PATH)
 @click.option("--text", required=True, metavar="COL", help="Column with the text.")
 @click.option("--codebook", "codebook_file", required=True, type=PROJECT_PATH, help="Codebook file (YAML).")
 @click.option("--label", "names", multiple=True, metavar="NAME", help="Only keywords of this label. Repeatable.")

@@ -8,6 +8,7 @@ import click
 
 from core.cli.console import (
     PROJECT_PATH,
+    connection_option,
     help_examples,
     json_option,
     open_session,
@@ -91,9 +92,7 @@ def import_command(file: Path, project: Path) -> None:
 @click.command(
     "models", epilog=help_examples("moot models", "moot models --connection local=http://127.0.0.1:8081/v1 --probe")
 )
-@click.option(
-    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
-)
+@connection_option
 @click.option("--probe", is_flag=True, help="Test the first model of each connection.")
 @json_option
 def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> None:
