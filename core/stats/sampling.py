@@ -202,7 +202,7 @@ def powered(
     y, f = sample.estimates(reference), sample.estimates(predicted)
     spread = float(f.var())
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
-    tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 0 else 0.0
+    tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 1e-12 else 0.0
     value = float((y - tuning * f).mean()) + tuning * over_all
     return _interval(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample, level)
 

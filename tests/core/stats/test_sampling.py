@@ -121,7 +121,7 @@ def test_predictions_have_the_weight_that_they_earn() -> None:
     perfect = sampling.powered(sample, y[:60], y[:60], float(y.mean()))
     assert perfect.value == pytest.approx(y.mean())
     plain = sampling.share(sample, y[:60])
-    for useless in (np.zeros(60), 1 - y[:60]):  # without variation, and wrong throughout
+    for useless in (np.zeros(60), np.ones(60), 1 - y[:60]):  # without variation, and wrong throughout
         found = sampling.powered(sample, y[:60], useless, 0.5)
         assert found.value == pytest.approx(plain.value)
     noisy = np.where(rng.random(200) < 0.8, y, 1 - y)
