@@ -47,6 +47,18 @@ class Document:
         return "\n".join(f"{name}: {text}" for name, text in self.fields.items())
 
 
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row of a file that was rejected. ``line`` is its first line in the file, ``raw`` its text (clipped)."""
+
+    line: int
+    reason: str
+    raw: str = ""
+
+    def __str__(self) -> str:
+        return f"row {self.line}: {self.reason}"
+
+
 def storable(text: str) -> str:
     """Return ``text`` without NUL characters and with U+FFFD for lone surrogates; the store refuses both."""
     if text.isascii():  # the usual case, several times as fast

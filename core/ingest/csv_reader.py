@@ -23,9 +23,10 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from core.csv_text import unescape_formula
+from core.documents import Rejected
 from core.errors import InputError, UsageError
 from core.ingest.decode import END, ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
-from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clip
+from core.ingest.table import Format, Table, check_width, clean_columns, clip
 
 DELIMITERS = (",", ";", "\t", "|")
 NO_DELIMITER = "\x00"

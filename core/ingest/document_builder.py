@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from core.codebook import RESERVED_NAMES, Codebook, Label, normalise, parse_codebook
-from core.documents import GOLD_RATER, Document, Value
+from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
 from core.ingest.gold import CellReader, cell_reader, parse_rating, split_list
 from core.ingest.mapping import Mapping, check_mapping
-from core.ingest.table import Rejected, Table, as_text, clip
+from core.ingest.table import Table, as_text, clip
 
 MAX_LABELS = 200
 """A column with more distinct values than this holds no labels."""

@@ -9,10 +9,11 @@ from typing import Any, BinaryIO, TypeAlias
 
 import orjson
 
+from core.documents import Rejected
 from core.errors import InputError
 from core.ingest.decode import ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
 from core.ingest.label_studio import is_task, task_rows
-from core.ingest.table import Format, Rejected, Table, check_width, clean_columns, clean_value, clip
+from core.ingest.table import Format, Table, check_width, clean_columns, clean_value, clip
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
 Element: TypeAlias = tuple[int, Any, str, str]

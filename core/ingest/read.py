@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
+from core.documents import Rejected
 from core.errors import InputError
 from core.formatting import one_line
 from core.ingest import child_process
@@ -18,7 +19,7 @@ from core.ingest.decode import ROW_LIMIT, Progress, detect_encoding, detect_utf1
 from core.ingest.json_reader import NotJson, read_json, read_jsonl
 from core.ingest.parquet_reader import read_parquet
 from core.ingest.spreadsheet_reader import read_sheet
-from core.ingest.table import Format, Rejected, Table
+from core.ingest.table import Format, Table
 
 SUFFIXES: dict[str, Format] = {
     ".csv": "csv",

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 import orjson
 
 from core.csv_text import to_csv
-from core.documents import storable
+from core.documents import Rejected, storable
 from core.errors import InputError
 from core.formatting import join_names
 
@@ -25,18 +25,6 @@ RAW_LIMIT = 10_000
 """Characters of a rejected row that are kept, so that the user can fix it."""
 
 _SPACE = re.compile(r"\s+")
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that was rejected. ``line`` is its first line in the file, ``raw`` its text (clipped)."""
-
-    line: int
-    reason: str
-    raw: str = ""
-
-    def __str__(self) -> str:
-        return f"row {self.line}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-from core.documents import Document, Value
+from core.documents import Document, Rejected, Value
 from core.store.connection import Cursor
 from core.store.conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
 from core.store.writer import Repository
@@ -48,15 +48,6 @@ class Import:
     counts: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedRow:
-    """A rejected row of a file: its line (from 1), the reason, and its text."""
-
-    line: int
-    reason: str
-    raw: str
-
-
 class Documents(Repository):
     """Documents of a project. Reads work in any thread; writes return after the commit."""
 
@@ -66,7 +57,7 @@ class Documents(Repository):
         *,
         file_name: str = "",
         options: Mapping[str, Any] | None = None,
-        rejected: Sequence[RejectedRow] = (),
+        rejected: Sequence[Rejected] = (),
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Import:
@@ -223,13 +214,13 @@ class Documents(Repository):
         rows = self._connection.rows("SELECT id, file_name, unix_time, options, counts FROM imports ORDER BY id")
         return [Import(id, name, at, load(options), load(counts)) for id, name, at, options, counts in rows]
 
-    def rejected(self, import_id: int, limit: int | None = None) -> list[RejectedRow]:
+    def rejected(self, import_id: int, limit: int | None = None) -> list[Rejected]:
         """Return the rejected rows of an import in file order, at most ``limit``."""
         rows = self._connection.rows(
             "SELECT line, reason, raw FROM rejected_rows WHERE import_id = $id ORDER BY line LIMIT $limit",
             {"id": import_id, "limit": limit},
         )
-        return [RejectedRow(*row) for row in rows]
+        return [Rejected(*row) for row in rows]
 
     def _select(
         self, tail: str, params: list[Any] | dict[str, Any] | None = None, *, gold: bool = False

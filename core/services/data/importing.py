@@ -30,7 +30,7 @@ from core.ingest.table import Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.codebooks.codebook import prefill
 from core.services.session import ProjectSession
-from core.store.documents import Import, RejectedRow
+from core.store.documents import Import
 
 Duplicates: TypeAlias = Literal["keep", "first"]
 Empties: TypeAlias = Literal["keep", "drop"]
@@ -327,7 +327,7 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
         documents,
         file_name=draft.name,
         options=_options_record(draft),
-        rejected=[RejectedRow(row.line, row.reason, row.raw) for row in preview.built.rejected],
+        rejected=preview.built.rejected,
         replace=draft.destination == "replace",
         progress=prepared,
     )

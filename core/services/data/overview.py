@@ -11,7 +11,7 @@ from statistics import mean
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.ingest.profiling import Profile
-from core.ingest.table import Rejected, as_text, rejected_csv
+from core.ingest.table import as_text, rejected_csv
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
 from core.store.documents import Import
@@ -104,7 +104,7 @@ def _summarise(session: ProjectSession, one: Import) -> ImportSummary:
 
 def rejected_rows_csv(session: ProjectSession, import_id: int) -> bytes:
     """Return the rejected rows of an import as a csv file."""
-    return rejected_csv(Rejected(row.line, row.reason, row.raw) for row in session.store.documents.rejected(import_id))
+    return rejected_csv(session.store.documents.rejected(import_id))
 
 
 def count_documents(session: ProjectSession) -> int:
@@ -128,13 +128,7 @@ def document_page(
 
 def gold_counts(found: Profile, codebook: Codebook | None) -> tuple[GoldCount, ...]:
     """Return the distribution of gold labels of documents that are not imported yet."""
-    counts: dict[tuple[str, str], dict[Value, int]] = {}
-    for share in found.gold:
-        values = dict(share.values)
-        if share.present or share.absent:
-            values |= {True: share.present, False: share.absent}
-        counts[share.item, share.rater] = values
-    return _gold_counts(counts, codebook)
+    return _gold_counts(found.gold, codebook)
 
 
 def _gold_counts(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.documents import Document
-from core.store.documents import RejectedRow
+from core.documents import Document, Rejected
 from tests.core.store.helpers import fill_randomly, make_documents
 
 
@@ -33,14 +32,14 @@ def test_characters_that_cannot_be_stored_are_replaced(project):
             )
         ],
         file_name=bad,
-        rejected=[RejectedRow(3, bad, bad)],
+        rejected=[Rejected(3, bad, bad)],
     )
     (found,) = project.store.documents.page()
     assert found.fields == {"text": "caf\ufffde \U0001f600", "more": "caf\ufffde \U0001f600"}
     assert found.id == "icaf\ufffde \U0001f600"
     assert found.gold == {"gold": {"a": "caf\ufffde \U0001f600"}}
     assert found.source["big"] == str(2**80)
-    assert project.store.documents.rejected(1) == [RejectedRow(3, "caf\ufffde \U0001f600", "caf\ufffde \U0001f600")]
+    assert project.store.documents.rejected(1) == [Rejected(3, "caf\ufffde \U0001f600", "caf\ufffde \U0001f600")]
 
 
 def test_documents_without_any_text_are_kept(project):
@@ -61,7 +60,7 @@ def test_later_gold_is_added_and_never_overwrites_earlier_gold(project):
 def test_import_records_rejected_and_repeated_rows(project):
     first = project.store.documents.add(make_documents(3), file_name="a.csv", options={"text": "review"})
     assert first.counts == {"documents": 3, "repeated": 0, "gold_conflicts": 0, "rejected": 0}
-    rejected = [RejectedRow(9, "2 fields, expected 3", "x,y"), RejectedRow(4, "empty", "")]
+    rejected = [Rejected(9, "2 fields, expected 3", "x,y"), Rejected(4, "empty", "")]
     again = project.store.documents.add(
         [*make_documents(4), Document("d3", {"text": "a second d3"}, gold={"gold": {"a": True}})],
         file_name="b.csv",
