@@ -5,9 +5,10 @@ All functions are pure. A negative number has a real minus sign, and an undefine
 
 from __future__ import annotations
 
+import difflib
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from core.documents import storable
@@ -53,6 +54,13 @@ def join_names(names: Sequence[str], conjunction: str = "and") -> str:
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
+
+
+def did_you_mean(name: str, names: Iterable[str], normalise: Callable[[str], str] = str.casefold) -> str:
+    """Return a question that suggests the most similar of these names, with a space at its end; empty without one."""
+    known = {normalise(each): each for each in names}
+    near = difflib.get_close_matches(normalise(name.strip()), known, 1)
+    return f"Did you mean '{known[near[0]]}'? " if near else ""
 
 
 def format_number(value: float | None, digits: int = 3) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import os
 import secrets
@@ -22,6 +21,7 @@ from core.export.jsonl import write_jsonl, write_transcript
 from core.export.label_studio import labelling_config, write_label_studio
 from core.export.parquet import write_parquet
 from core.export.prodigy import write_prodigy
+from core.formatting import did_you_mean
 
 Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
 Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
@@ -121,11 +121,9 @@ def find_format(name: str) -> Format:
     """Return the format of this name. UsageError lists all formats if there is none."""
     found = FORMATS.get(name.strip().lower())
     if found is None:
-        near = difflib.get_close_matches(name.lower(), FORMATS, 1)
-        hint = f"Did you mean {near[0]}? " if near else ""
         raise UsageError(
             f"Export format '{name}' does not exist.",
-            f"{hint}Formats: {', '.join(FORMATS)}, bundle, codebook and classifier.",
+            f"{did_you_mean(name, FORMATS)}Formats: {', '.join(FORMATS)}, bundle, codebook and classifier.",
         )
     return found
 

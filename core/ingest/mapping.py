@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import random
 import re
 from collections import Counter, abc
@@ -13,7 +12,7 @@ from typing import Any
 from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
-from core.formatting import format_count, format_percent
+from core.formatting import did_you_mean, format_count, format_percent
 from core.ingest.gold import GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating, split_list
 from core.ingest.table import Table, as_text
 
@@ -54,11 +53,10 @@ def require_column(table: Table, name: str, what: str) -> str:
     """
     if name in table.columns:
         return name
-    folded = {column.casefold(): column for column in table.columns}
-    near = difflib.get_close_matches(name.strip().casefold(), folded, 1)
-    hint = f"Did you mean '{folded[near[0]]}'? " if near else ""
     shown = ", ".join(table.columns[:50]) + (", ..." if len(table.columns) > 50 else "")
-    raise UsageError(f"{table.name} has no column '{name}' for {what}.", f"{hint}It has: {shown}.")
+    raise UsageError(
+        f"{table.name} has no column '{name}' for {what}.", f"{did_you_mean(name, table.columns)}It has: {shown}."
+    )
 
 
 def check_mapping(table: Table, mapping: Mapping, codebook: Codebook | None) -> None:
@@ -124,9 +122,7 @@ def require_label(codebook: Codebook, name: str) -> str:
     label = codebook.find(name)
     if label is not None:
         return label.name
-    folded = {normalise(each): each for each in codebook.names}
-    near = difflib.get_close_matches(normalise(name), folded, 1)
-    hint = f"Did you mean '{folded[near[0]]}'? " if near else ""
+    hint = did_you_mean(name, codebook.names, normalise)
     raise UsageError(f"The codebook has no label '{name}'.", f"{hint}It has: {', '.join(codebook.names) or 'none'}.")
 
 

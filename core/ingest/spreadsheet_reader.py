@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 import zipfile
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, NoReturn
 
 from core.errors import InputError, UsageError
+from core.formatting import did_you_mean
 from core.ingest.child_process import memory_limit
 from core.ingest.decode import Progress
 from core.ingest.table import Format, Table, check_width, clean_columns, clean_value
@@ -122,8 +122,7 @@ def _open(
         book = CalamineWorkbook.from_filelike(stream)
         names = tuple(book.sheet_names)
         if sheet is not None and sheet not in names:
-            near = difflib.get_close_matches(sheet, names, 1)
-            hint = f"Did you mean '{near[0]}'? " if near else ""
+            hint = did_you_mean(sheet, names)
             raise UsageError(f"{name} has no sheet '{sheet}'.", f"{hint}It has: {', '.join(names)}.")
         shown = [each.name for each in book.sheets_metadata if each.visible == SheetVisibleEnum.Visible]
         chosen = None

@@ -237,7 +237,7 @@ def test_transcript_has_the_documented_layout(tmp_path: Path) -> None:
 
 def test_error_of_an_unknown_format_lists_all_formats(tmp_path: Path) -> None:
     with pytest.raises(
-        UsageError, match=r"Export format 'jsnl' does not exist\. Did you mean jsonl\? Formats: csv, parquet, jsonl"
+        UsageError, match=r"Export format 'jsnl' does not exist\. Did you mean 'jsonl'\? Formats: csv, parquet, jsonl"
     ):
         write("jsnl", [], ASPECTS, tmp_path / "x")
 
