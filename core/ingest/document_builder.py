@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as AnyMapping
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, Literal
 
-from core.codebook import RESERVED_NAMES, Codebook, Label, normalise, parse_codebook
+from core.codebook import RESERVED_NAMES, Codebook, normalise, parse_codebook
 from core.documents import GOLD_RATER, Document, Rejected, Value
 from core.errors import UsageError
 from core.ingest.gold import CellReader, cell_reader, parse_rating, split_list
@@ -154,7 +155,7 @@ def _ids(table: Table, mapping: Mapping, fields: Sequence[tuple[str, ...]]) -> t
     """Return the id of each row, and True if files have the same documents: ids in common, with the same texts."""
     if mapping.id is None:
         return list(map(str, table.row_numbers)), False
-    ids = _texts(table.column(mapping.id))
+    ids = [as_text(cell).strip() for cell in table.column(mapping.id)]
     if not table.file_column:
         return ids, False
     files = table.column(table.file_column)
@@ -186,6 +187,7 @@ def _parts(table: Table, mapping: Mapping) -> Iterator[tuple[str, float | None]]
 
 
 def _number(cell: Any) -> float | None:
+    """Return the number in a cell, None for any other text."""
     try:
         number = float(as_text(cell))
     except ValueError:
@@ -237,7 +239,7 @@ class _Gold:
         if not mapping.gold:
             return
         labels = codebook if codebook is not None else codebook_from_gold(table, mapping)
-        key = _id if codebook is not None else _name
+        key = attrgetter("name" if codebook is None else "id")
         for source in mapping.gold:
             read = cell_reader(source, labels, mapping.value_map, key)
             self._sources.append((source.rater, source.column, table.column(source.column), read))
@@ -261,18 +263,6 @@ class _Gold:
             UnknownGold(column, value, count, self._lines[column, value])
             for (column, value), count in self._counts.most_common()
         )
-
-
-def _id(label: Label) -> str:
-    return label.id
-
-
-def _name(label: Label) -> str:
-    return label.name
-
-
-def _texts(cells: tuple[Any, ...]) -> list[str]:
-    return [as_text(cell).strip() for cell in cells]
 
 
 def _raw(row: tuple[Any, ...]) -> str:
@@ -354,15 +344,11 @@ def _labels(table: Table, mapping: Mapping) -> list[dict[str, Any]]:
             raise UsageError(
                 f"Column '{source.column}' has more than {MAX_LABELS} different values.", "Choose a column of labels."
             )
-    codes = {folded: number for folded in counts if (number := parse_rating(folded)) is not None and _plain(folded)}
+    codes = {
+        folded: number
+        for folded in counts
+        if (number := parse_rating(folded)) is not None and _number(folded) is not None
+    }
     if counts and len(codes) == len(counts):
         return [{"name": spelling[each], "code": codes[each]} for each in sorted(counts, key=codes.__getitem__)]
     return [{"name": spelling[each]} for each in sorted(counts, key=lambda each: (-counts[each], each))]
-
-
-def _plain(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

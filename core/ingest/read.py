@@ -108,8 +108,8 @@ def parse_table(
     elif format in _SPREADSHEETS:
         table = read_sheet(stream, name=name, format=format, sheet=sheet, progress=progress, max_rows=max_rows)
     else:
-        bounds = (row_limit, max_rows)
-        table = _read_text(stream, head, size, name, format, promised, encoding, delimiter, progress, *bounds)
+        bounds = {"size": size, "limit": row_limit, "max_rows": max_rows, "progress": progress}
+        table = _read_text(stream, head, format, promised, name, encoding, delimiter, bounds)
     if max_rows is not None and table.read >= max_rows:
         table = replace(table, notes=(*table.notes, f"Only the first {max_rows:,} rows were read."))
     if progress is not None:
@@ -152,53 +152,34 @@ def _format(promised: Format | None, found: FileType | None, name: str) -> Forma
 def _read_text(
     stream: BinaryIO,
     head: bytes,
-    size: int,
-    name: str,
     format: Format,
     promised: Format | None,
+    name: str,
     encoding: str | None,
     delimiter: str | None,
-    progress: Progress | None,
-    limit: int,
-    max_rows: int | None,
+    bounds: dict[str, Any],
 ) -> Table:
-    _check_text(head, name)
+    """Return the table in a text file. ``bounds`` are the size, the limits and the progress that line readers take."""
+    wide = detect_utf16_or_32(head)
+    if is_binary(head if wide is None else head.decode(wide, "ignore").encode("utf-8", "ignore")):
+        raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
     decoding = detect_encoding(stream, encoding, name)
     start = head.decode(decoding.encoding, "ignore").lstrip("\ufeff \t\r\n")[:1]
     if promised is None and start in ("{", "["):
         format = "json"
     if format not in ("json", "jsonl"):
-        return read_delimited(
-            stream,
-            name=name,
-            format=format,
-            size=size,
-            decoding=decoding,
-            delimiter=delimiter,
-            limit=limit,
-            max_rows=max_rows,
-            progress=progress,
-        )
+        return read_delimited(stream, name=name, format=format, decoding=decoding, delimiter=delimiter, **bounds)
     whole: NotJson | None = None
     if format == "json" or start == "[":
         try:
+            progress, max_rows = bounds["progress"], bounds["max_rows"]
             return read_json(stream, name=name, decoding=decoding, progress=progress, max_rows=max_rows)
         except NotJson as error:
             whole = error
-    table = read_jsonl(
-        stream, name=name, size=size, decoding=decoding, limit=limit, max_rows=max_rows, progress=progress
-    )
+    table = read_jsonl(stream, name=name, decoding=decoding, **bounds)
     if whole is not None and not len(table):
         raise whole
     return table
-
-
-def _check_text(head: bytes, name: str) -> None:
-    encoding = detect_utf16_or_32(head)
-    if encoding is not None:
-        head = head.decode(encoding, "ignore").encode("utf-8", "ignore")
-    if is_binary(head):
-        raise InputError(f"{name} is not text: it holds binary data.", "Save the table as csv, xlsx, jsonl or parquet.")
 
 
 Container: TypeAlias = Literal["spreadsheet", "parquet", "other"]

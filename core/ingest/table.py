@@ -128,12 +128,8 @@ def unique_names(wanted: Iterable[str], columns: Iterable[str]) -> list[str]:
     """Return the wanted names, with ``_2``, ``_3`` ... if a column or an earlier name is the same."""
     taken, names = set(columns), []
     for name in wanted:
-        candidate, number = name, 1
-        while candidate in taken:
-            number += 1
-            candidate = f"{name}_{number}"
-        taken.add(candidate)
-        names.append(candidate)
+        names.append(_free(name, taken))
+        taken.add(names[-1])
     return names
 
 
