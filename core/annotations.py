@@ -1,4 +1,4 @@
-"""Annotations of documents. One model for every kind of label."""
+"""Values shared by all annotations: evidence, references, examples, and comparison of values."""
 
 from __future__ import annotations
 
@@ -17,21 +17,6 @@ VERDICT = "verdict"
 Reference: TypeAlias = str
 """Name of the annotations to compare with: ``gold``, ``gold@RATER``, ``author``, ``reviewed``, ``reviewed@PERSON``,
 ``run:ID`` or ``run:ID/ROLE`` (see ``core.store.annotators``)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """A value of one item of one document by one annotator.
-
-    ``item`` is a label id (multilabel, rating); a choice has the one item ``"label"`` whose value is a label id. A
-    ``value`` of None was unreadable, for the given ``reason``; it never becomes False.
-    """
-
-    document_id: str
-    item: str
-    value: Value | None
-    annotator: str
-    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
