@@ -130,7 +130,7 @@ def restore_bundle(file: BinaryIO, path: Path) -> Path:
             unpacked = _SizeLimit(size, UNPACKED_RATIO, tempfile.gettempdir())
             rows = _SizeLimit(size, ROWS_RATIO, path.parent)
             tables = {str(name): _batches(archive, str(name), stack, unpacked, rows) for name in manifest["tables"]}
-            restore(path, int(manifest["schema"]), tables)
+            restore(path, int(manifest["schema"]), tables.items())
     except (*_DAMAGE, KeyError, ValueError, TypeError, AttributeError, RuntimeError) as error:
         raise InputError(
             "This file is not a Moot bundle, or it is damaged.", "Export it again, or choose another file."

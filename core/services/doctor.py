@@ -89,8 +89,8 @@ def _connection(workspace: Workspace, name: str) -> Check:
 def _integrity(workspace: Workspace, project: Path) -> Check:
     """Open the project, which checks its schema, and read every table to its end."""
     try:
-        tables = workspace.open(project, create=False).store.dump.each_table()
-        rows = sum(batch.num_rows for batches in tables.values() for batch in batches)
+        tables = workspace.open(project, create=False).store.dump.tables()
+        rows = [sum(batch.num_rows for batch in batches) for _, batches in tables]
     except MootError as error:
         return Check("Project", error.message, error.remedy)
-    return Check("Project", f"{format_count(len(tables), 'table')}, {format_count(rows, 'row')}, all readable")
+    return Check("Project", f"{format_count(len(rows), 'table')}, {format_count(sum(rows), 'row')}, all readable")

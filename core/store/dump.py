@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -21,7 +21,7 @@ ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it becomes the name of files and folders
 
-Tables: TypeAlias = Mapping[str, Iterator[pa.RecordBatch]]
+Tables: TypeAlias = Iterable[tuple[str, Iterable[pa.RecordBatch]]]
 
 
 class Dump(Reader):
@@ -41,22 +41,6 @@ class Dump(Reader):
                 yield name, cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
         except duckdb.Error as error:
             raise translate_error(error, self._connection.path) from error
-        finally:
-            cursor.close()
-
-    def each_table(self) -> Tables:
-        """Return every table by name. Each is read when it is needed, so a write in between is in later tables only."""
-
-        def rows(name: str) -> Iterator[pa.RecordBatch]:
-            cursor = self._connection.cursor()
-            try:
-                yield from cursor.sql(f'SELECT * FROM "{name}"').to_arrow_reader(ROWS_AT_ONCE)
-            finally:
-                cursor.close()
-
-        cursor = self._connection.cursor()
-        try:
-            return {name: rows(name) for name in _tables(cursor)}
         finally:
             cursor.close()
 
@@ -109,13 +93,10 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
     try:
         migrations.migrate(root, path=str(part), upto=schema)
         known = set(_tables(root))
-        unknown_tables = sorted(tables.keys() - known)
-        if unknown_tables:
-            raise InputError(
-                f"A project has no table '{unknown_tables[0]}'.", "The bundle was not made by Moot, or edited."
-            )
         root.execute("BEGIN")
-        for name, batches in tables.items():
+        for name, batches in tables:
+            if name not in known:
+                raise InputError(f"A project has no table '{name}'.", "The bundle was not made by Moot, or edited.")
             for batch in batches:
                 _append(root, name, batch)
         for (run_id,) in root.execute("SELECT run_id FROM runs").fetchall():

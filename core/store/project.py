@@ -80,7 +80,7 @@ class Project:
         for folder in (self.path.parent, Path.home()):
             copy = self._free_name(folder)
             try:
-                dump.restore(copy, self.store.dump.schema, self.store.dump.each_table())
+                dump.restore(copy, self.store.dump.schema, self.store.dump.tables())
             except (ProjectError, OSError) as error:
                 failed = error
             else:
