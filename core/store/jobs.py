@@ -55,7 +55,4 @@ class BatchJobStore(Repository):
         await self._set("UPDATE batches SET outcome = ? WHERE name = ?", [clean(outcome), name])
 
     async def _set(self, sql: str, params: list[str]) -> None:
-        def run(cursor: Cursor) -> None:
-            cursor.execute(sql, params)
-
-        await asyncio.wrap_future(self._writer.call(run))
+        await asyncio.wrap_future(self._writer.call(lambda cursor: cursor.execute(sql, params)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -82,7 +82,7 @@ class Lab(Repository):
             return number
 
         number = self._writer.do(run)
-        return _trial(self._connection.rows(f"SELECT {_TRIAL} FROM trials WHERE trial = ?", [number])[0])
+        return next(each for each in self.trials() if each.trial == number)
 
     def trials(self, subject: str | None = None) -> list[Trial]:
         """Return trials (of one subject), oldest first."""
@@ -90,7 +90,7 @@ class Lab(Repository):
             f"SELECT {_TRIAL} FROM trials WHERE $subject IS NULL OR subject = $subject ORDER BY trial",
             {"subject": subject},
         )
-        return [_trial(row) for row in rows]
+        return [Trial(*(*row[:9], load(row[9]), row[10])) for row in rows]
 
     def looks(self) -> int:
         """Return the number of looks at the held-out split."""
@@ -202,13 +202,6 @@ class Lab(Repository):
 _KNOWN = """(SELECT id, position FROM documents
     SEMI JOIN (SELECT document_id AS id FROM gold UNION ALL SELECT document_id FROM reviewed_labels) USING (id))"""
 _HELD_OUT = "(substr(md5($seed || id), 1, 8) < $limit)"
-
-
-def _trial(row: Sequence[Any]) -> Trial:
-    trial, at, subject, before, after, before_run, after_run, before_asks, after_asks, sample, held_out = row
-    return Trial(
-        trial, at, subject, before, after, before_run, after_run, before_asks, after_asks, load(sample), held_out
-    )
 
 
 def text_mark(text: str) -> str:
