@@ -137,12 +137,13 @@ class ProgressLines:
         self._terminal = sys.stderr.isatty()
         self._last = 0.0
         self._guard = threading.Lock()
-
-    def __call__(self, event: Event) -> None:
-        """Print an event's progress. Called from the engine's thread."""
         from core.debate.events import RunStatus
 
-        if not isinstance(event, RunStatus):
+        self._wanted = RunStatus
+
+    def __call__(self, event: Event) -> None:
+        """Print an event's progress. Called from the engine's thread, some times for each reply."""
+        if not isinstance(event, self._wanted):
             return
         with self._guard:
             now = time.monotonic()

@@ -330,5 +330,7 @@ def parse_reply(request: Request, reply: Reply, codebook: Codebook, document: Do
         reading = replace(reading, problem=f"{parse.CUT} ({limit:,} tokens; --param max_tokens=N raises it)")
     if certainty := certainties(reply, reading, codebook):
         reading = replace(reading, certainty=certainty)
-    quotes = quote_location.locate_evidence(reply.text, codebook, document.fields) if request.document is None else ()
-    return replace(reply, reading=reading, evidence=quotes)
+    if request.document is not None:
+        return replace(reply, reading=reading)
+    evidence = quote_location.locate_evidence(reply.text, codebook, document.fields, reading.values.get(CHOICE_ITEM))
+    return replace(reply, reading=reading, evidence=evidence)

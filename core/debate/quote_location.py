@@ -18,9 +18,8 @@ from core.debate.reading.decision_markers import MarkedReply, parse_markers
 from core.debate.reading.json_blocks import Block, entry_name, lookup
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import INVISIBLE, Folded, fold, joined
-from core.debate.reading.parse import read
 from core.debate.reading.quotation_marks import Span, outermost, single_quoted
-from core.documents import storable
+from core.documents import Value, storable
 
 MAX_QUOTES = 200
 MAX_QUOTE_CHARACTERS = 4_000
@@ -49,7 +48,7 @@ class _Name:
 
 
 @dataclass(frozen=True, slots=True)
-class _Quotation:
+class Quotation:
     """Words that are offered for a label. ``start`` is their position in what was said aloud, or -1."""
 
     item: str
@@ -57,37 +56,35 @@ class _Quotation:
     start: int
 
 
-def quotations(text: str, codebook: Codebook) -> tuple[tuple[str, str], ...]:
-    """Return (item, quote) for every quote that a reply offers for a label, in the order of the reply.
+def quotations(page: MarkedReply, codebook: Codebook, chosen: Value | None = None) -> list[Quotation]:
+    """Return every quote that a reply offers for a label, in the order of the reply, at most ``MAX_QUOTES``.
 
     A quote belongs to the label named last before it on its line, else in the lines above in its paragraph, else in
     the heading above. Quotes in a decision line, quotes of a label's name, and those without a label are left out, as
     is the reasoning at the start of a reply. In JSON they are the ``quotes`` or ``evidence`` of an entry. In a choice
-    the item is ``"label"``; if the reply decides, only quotes for the chosen label count. Empty text has none.
+    the item is ``"label"``; if the reply decides, only quotes for the ``chosen`` label count. Empty text has none.
     """
-    return tuple((found.item, found.quote) for found in _quotations(text, codebook, parse_markers(text, codebook)))
-
-
-def _quotations(text: str, codebook: Codebook, page: MarkedReply) -> list[_Quotation]:
     names = names_of(codebook)
     found = sorted((*_from_blocks(page, names), *_from_lines(page, names)), key=lambda entry: entry[0])
     offered = [quotation for _, quotation in found]
     if codebook.kind == "choice":
-        chosen = read(text, codebook).values.get(CHOICE_ITEM)
         offered = [replace(one, item=CHOICE_ITEM) for one in offered if chosen in (None, one.item)]
     return offered[:MAX_QUOTES]
 
 
-def locate_evidence(text: str, codebook: Codebook, fields: Mapping[str, str]) -> tuple[Evidence, ...]:
+def locate_evidence(
+    text: str, codebook: Codebook, fields: Mapping[str, str], chosen: Value | None = None
+) -> tuple[Evidence, ...]:
     """Return the quotations of a reply, each located in the document's ``fields`` and in the reply, in its order.
 
-    The same passage for the same label counts once, however it was quoted.
+    ``chosen`` is the label that the reply chooses, if it does. The same passage for the same label counts once, however
+    it was quoted.
     """
     page = parse_markers(text, codebook)
     skipped = len(text) - len(page.text)  # the thinking at the start of the reply
     haystack = Haystack(fields)
     found: dict[tuple[object, ...], Evidence] = {}
-    for each in _quotations(text, codebook, page):
+    for each in quotations(page, codebook, chosen):
         item, quote = each.item, each.quote
         field, start, end, match = haystack.locate(quote)
         key = (item, field, start, end) if match != "missing" else (item, normalise(quote))
@@ -96,7 +93,7 @@ def locate_evidence(text: str, codebook: Codebook, fields: Mapping[str, str]) ->
     return tuple(found.values())
 
 
-def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], _Quotation]]:
+def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
     kept = 0
     for block in page.blocks:
         position = block.start
@@ -108,7 +105,7 @@ def _from_blocks(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, i
                 start = page.text.find(quote, position, block.end)
                 if start >= 0:
                     position = start + len(quote)
-                yield (block.start, number), _Quotation(item, quote, start)
+                yield (block.start, number), Quotation(item, quote, start)
                 kept += 1
                 if kept == MAX_QUOTES:
                     return
@@ -158,7 +155,7 @@ class _CurrentLabel:
         self.above, self.meant, self.word = self.meant or self.above or self.word, None, None
 
 
-def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], _Quotation]]:
+def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, int], Quotation]]:
     decided = sorted((m.start, m.limit) for m in (*page.markers, *page.undecided))
     spans = [(s.start, s.end) for s in _spans(page) if not _within(s.start, decided)]
     if not spans:
@@ -186,16 +183,12 @@ def _from_lines(page: MarkedReply, names: Names) -> Iterator[tuple[tuple[int, in
                 current.note(name)
                 name = next(ahead)
             quote = _tidy(page.text[start + 1 : stop - 1])
-            own = names.find(quote)
-            if (
-                own is not None
-                and own not in (current.meant, current.word)
-                and names.written(own) == quote.strip("#* ")
-            ):
+            own = names.spelt(quote.strip("#* "))
+            if own is not None and own not in (current.meant, current.word):
                 current.meant = own  # "Service": "friendly staff"
             elif quote and current.item is not None:
                 kept += 1
-                yield (start, 0), _Quotation(current.item, quote, page.text.find(quote, start + 1, stop - 1))
+                yield (start, 0), Quotation(current.item, quote, page.text.find(quote, start + 1, stop - 1))
         while name is not None:
             current.note(name)
             name = next(ahead)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from core.annotations import Evidence
@@ -16,6 +17,7 @@ from core.runs import RoleModel
 _FAMILY_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")
 
 
+@lru_cache(maxsize=256)
 def family(role: str) -> str:
     """Return the family of a role: ``annotator`` for ``annotator_b``, ``judge`` for ``judge_2``, else the role itself.
 

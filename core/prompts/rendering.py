@@ -100,7 +100,8 @@ class _Part:
         used = [values.get(name, _ABSENT) for name in self._names]
         last, text = self._last
         if len(used) != len(last) or not all(map(is_, used, last)):
-            text = _render_within(self._template, values)
+            given = {name: value for name, value in zip(self._names, used, strict=True) if value is not _ABSENT}
+            text = _render_within(self._template, given)
             if not any(isinstance(value, list | dict) for value in used):
                 self._last = used, text
         return text

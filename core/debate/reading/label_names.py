@@ -37,6 +37,7 @@ class Names:
         for item, name, _ in labels:
             self._loose.setdefault(_visible(normalise(name)), item)
         self._written = {item: name for item, name, _ in labels}
+        self._spelt = {name: item for item, name, _ in labels}
         self._codes = {float(code): item for item, _, code in reversed(labels) if code is not None}
         keys = sorted(self._loose, key=lambda key: (-len(key), key))
         self._anywhere = re.compile("|".join(_bounded(keys))) if keys else None
@@ -44,6 +45,10 @@ class Names:
     def written(self, item: str) -> str:
         """Return the label's name as in the codebook. Raises KeyError for an unknown item."""
         return self._written[item]
+
+    def spelt(self, name: str) -> str | None:
+        """Return the item whose name is exactly this one in the codebook, or None."""
+        return self._spelt.get(name)
 
     def find(self, name: str) -> str | None:
         """Return the item with this name, or None; similar names do not match."""

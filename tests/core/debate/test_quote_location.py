@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from core.codebook import Codebook, parse_codebook
 from core.debate.quote_location import Haystack, locate_evidence, quotations
+from core.debate.reading.decision_markers import parse_markers
 from core.debate.reading.normalise import fold
+from core.debate.reading.parse import read
 from core.debate.reading.quotation_marks import double_quoted, single_quoted
 
 NAMES = ("Cleanliness", "Service", "Price", "Location", "Food", "Food and drinks")
@@ -23,7 +25,11 @@ CLAUSES = parse_codebook(
 
 def quotes_by_label(text: str, codebook: Codebook = HOTEL) -> list[tuple[str, str]]:
     names = {label.id: label.name for label in codebook.labels}
-    return [(names.get(item, item), quote) for item, quote in quotations(text, codebook)]
+    chosen = read(text, codebook).values.get("label")
+    return [
+        (names.get(one.item, one.item), one.quote)
+        for one in quotations(parse_markers(text, codebook), codebook, chosen)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -125,8 +131,8 @@ def test_evidence_of_a_choice_is_for_the_chosen_label() -> None:
 
 def test_quotations_are_storable_and_bounded() -> None:
     assert quotes_by_label('#Food: "egg\ud800s"') == [("Food", "egg\ufffds")]
-    assert len(quotations("#Food: " + '"egg", ' * 1000, HOTEL)) == 200
-    assert len(quotations(f'#Food: "{"egg " * 3000}"', HOTEL)[0][1]) <= 4000
+    assert len(quotes_by_label("#Food: " + '"egg", ' * 1000)) == 200
+    assert len(quotes_by_label(f'#Food: "{"egg " * 3000}"')[0][1]) <= 4000
 
 
 REVIEW = {
