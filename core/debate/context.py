@@ -97,26 +97,13 @@ class DebateContext:
         found = self.precedents.get((item, value), ())
         return tuple(precedent for precedent in found if precedent.document_id != self.document.id)[: max(0, count)]
 
-    def ask(
-        self,
-        role: str,
-        *,
-        template: str = "",
-        form: ReplyForm = "text",
-        round: int = 0,
-        replies_to: Sequence[str] = (),
-        extra: Mapping[str, Any] | None = None,
-        **replies: Replies,
-    ) -> Step[Reply]:
-        """Ask one role and return its reply; the parameters are those of ``request``.
+    def ask(self, role: str, **given: Any) -> Step[Reply]:
+        """Ask one role and return its reply; the arguments are those of ``request``.
 
         A reply without a required decision is asked for once more. ``reading.problem`` of the returned reply says
         whether it is readable. A provider error ends the debate.
         """
-        request = self.request(
-            role, template=template, form=form, round=round, replies_to=replies_to, extra=extra, **replies
-        )
-        (reply,) = yield from self.ask_all((request,))
+        (reply,) = yield from self.ask_all((self.request(role, **given),))
         return self.require(reply)
 
     def ask_all(self, requests: Iterable[Request]) -> Step[tuple[Reply, ...]]:

@@ -197,11 +197,6 @@ class Reply:
     evidence: tuple[Evidence, ...] = ()
 
     @property
-    def failed(self) -> bool:
-        """True if there is no text because the provider failed."""
-        return self.error is not None
-
-    @property
     def readable(self) -> bool:
         """True if there is text and it contains a decision."""
         return self.error is None and self.reading.readable

@@ -146,7 +146,7 @@ class Engine(ABC):
         self.budget = Budget(self.settings.budget_usd, work.run.cost_usd or 0.0)
         self.note = ""
         """Reason for a wait, shown with the status of the run."""
-        self._run_id = work.run.run_id
+        self.run_id = work.run.run_id
         self._resumed = work.run.calls > 0
         self._todo = deque(work.todo)
         self._loaded: deque[Document] = deque()
@@ -157,19 +157,9 @@ class Engine(ABC):
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
-    def run_id(self) -> str:
-        """The id of the run."""
-        return self._run_id
-
-    @property
     def pending_state(self) -> State | None:
         """The state in which the run was requested to end, None without a request."""
         return self._pending[0] if self._pending else None
-
-    @property
-    def remaining(self) -> int:
-        """Number of documents whose debates have not started."""
-        return len(self._todo) + len(self._loaded)
 
     def pause(self, reason: StopReason) -> None:
         """Start no further call; calls in flight end and are kept."""

@@ -32,7 +32,7 @@ class LiveEngine(Engine):
         count = self.settings.concurrency * DEBATES_PER_SLOT
         if not self.settings.pace and all(each.connection == BUILTIN for each in self.settings.role_models.values()):
             count = max(count, BUILTIN_DEBATES)
-        count = min(count, max(1, self.remaining))
+        count = min(count, max(1, len(self._todo)))
         self._tasks = [asyncio.create_task(self._debate_documents()) for _ in range(count)]
         done, pending = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_EXCEPTION)
         failure = next((task.exception() for task in done if not task.cancelled() and task.exception()), None)

@@ -58,8 +58,7 @@ class StreamBuffer:
         self._run_id = run_id
         self._pending = pending
         self._batcher = batcher
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._pieces: tuple[list[str], list[str]] = ([], [])  # of the text and of the reasoning
         self._sent = [0, 0]
         self._received: list[str] = []
         self.length = 0
@@ -74,14 +73,14 @@ class StreamBuffer:
         """Add one piece."""
         self._received.append(text)
         self.length += len(text)
-        pieces = self._reasoning if is_reasoning else self._text
+        pieces = self._pieces[is_reasoning]
         if not pieces:
             self._batcher.schedule(self)
         pieces.append(text)
 
     def flush(self) -> None:
         """Publish the buffered text."""
-        for index, pieces in enumerate((self._text, self._reasoning)):
+        for index, pieces in enumerate(self._pieces):
             if pieces:
                 text = "".join(pieces)
                 pieces.clear()
@@ -93,7 +92,7 @@ class StreamBuffer:
 
     def end(self) -> None:
         """Finish the attempt: the reply is complete, and the end of the turn publishes all of its text."""
-        for pieces in (self._text, self._reasoning, self._received):
+        for pieces in (*self._pieces, self._received):
             pieces.clear()
 
     def restart(self) -> None:

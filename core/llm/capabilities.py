@@ -174,6 +174,10 @@ class ModelCapabilities:
         return False
 
 
+_OF_MODELS = {"context", "reasons", "seed", "logprobs", "in_format", "at"}
+"""Capabilities of a model, whatever its server refuses."""
+
+
 class Capabilities:
     """``ModelCapabilities`` for each (address, model). Safe to read from other threads than the engine's."""
 
@@ -216,16 +220,8 @@ class Capabilities:
         for row in rows:
             if time.time() - row["at"] > REMEMBERED_SECONDS:
                 continue
-            known = ModelCapabilities(**{name: value for name, value in row.items() if name in names})
+            local = Connection(name="any", base_url=row["base_url"]).local
+            known = ModelCapabilities(**{name: row[name] for name in (_OF_MODELS if local else names) & row.keys()})
             known.refused_params = set(known.refused_params)
-            if Connection(name="any", base_url=row["base_url"]).local:
-                known = ModelCapabilities(
-                    context=known.context,
-                    reasons=known.reasons,
-                    seed=known.seed,
-                    logprobs=known.logprobs,
-                    in_format=known.in_format,
-                    at=known.at,
-                )
             with self._guard:
                 self._known.setdefault((row["base_url"], row["model"]), known)
