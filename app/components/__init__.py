@@ -20,6 +20,8 @@ import streamlit as st
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from core.codebook import COLOURS
+
 if TYPE_CHECKING:
     from starlette.requests import Request
     from streamlit.components.v2.bidi_component import ComponentResult
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 APP = FOLDER.parent
 ADDRESS = "/moot/components"
+ROLES = ("extractor", "critic", "judge", "advocate", "panelist", "person")
+"""Roles with a colour of their own in the design tokens."""
 _LOADER = """
 const address = new URL({address!r}, location.origin).href;
 export default async (component) => (await import(address)).default({{ ...component, data: component.data?.[0] }});
@@ -44,6 +48,16 @@ def tokens() -> str:
     return read(APP / "static" / "tokens.css")
 
 
+def colour_classes(prefix: str = "") -> str:
+    """Return, as CSS, the classes that set the colours of labels (``l1`` to ``l8``) and of roles (``critic``)."""
+    labels = (
+        f".{prefix}l{n} {{ --label: var(--l{n}); --label-bg: var(--l{n}-bg); --label-text: var(--l{n}-tx); }}"
+        for n in range(1, COLOURS + 1)
+    )
+    roles = (f".{prefix}{role} {{ --role: var(--r-{role}); --role-bg: var(--r-{role}-bg); }}" for role in ROLES)
+    return "\n".join([*labels, *roles])
+
+
 def component(name: str) -> Callable[..., ComponentResult]:
     """Declare the component ``name``, which consists of ``NAME.js`` and, if it has a style, ``NAME.css``.
 
@@ -54,7 +68,7 @@ def component(name: str) -> Callable[..., ComponentResult]:
     mount = st.components.v2.component(
         f"moot_{name}",
         html=f'<div class="moot {name.replace("_", "-")}"></div>',
-        css="\n".join([tokens(), read(FOLDER / "common.css"), read(css) if css.exists() else ""]),
+        css="\n".join([tokens(), colour_classes(), read(FOLDER / "common.css"), read(css) if css.exists() else ""]),
         js=_LOADER.format(address=module_address(name)),
     )
 

@@ -38,7 +38,7 @@ export default function (component) {
   ];
   const listing = { ids: data.rows.map(({ id }) => id), title: data.listing };
   const rows = data.rows.map((row) => {
-    const text = el("button", "text", ...badges(row), row.excerpt);
+    const text = el("button", "excerpt ellipsis", ...badges(row), row.excerpt);
     text.type = "button";
     text.title = row.excerpt;
     text.dataset.id = row.id;

@@ -87,7 +87,7 @@ export function documentNodes(fields, evidence, labels, disputed, argued = "") {
     const own = names.length > 1 ? found.filter(({ field }) => field === name) : found;
     const unkerned = LONG_WORD.test(fields[name]) ? " unkerned" : "";
     const body = el("div", `document${unkerned}`, ...fieldNodes(fields[name], own, labels, disputed, argued));
-    return names.length > 1 ? [el("h3", "", name), body] : [body];
+    return names.length > 1 ? [el("h3", "field-name", name), body] : [body];
   });
 }
 

@@ -746,6 +746,7 @@ class FocusView {
       return;
     }
     const { id, note, hidden, error, reasons } = document;
+    const name = el("span", "mono bold ellipsis", id);
     const badges = el("span", "row push badges", ...reasonBadges(reasons));
     const blind = document.second_reading
       ? "Second review: another reviewer has submitted this document. You see the verdict and other labels after you submit yours."
@@ -761,7 +762,7 @@ class FocusView {
     );
     makeScrollable(content, "Document");
     this.middle.replaceChildren(
-      el("div", "panel-head", el("span", "mono bold", id), el("span", "secondary small ellipsis", note), badges),
+      el("div", "panel-head", name, el("span", "secondary small ellipsis", note), badges),
       content,
       this.sideButtons,
     );

@@ -92,8 +92,8 @@ export function queueRow({ id, text_start: text, status, changed_at: changedAt, 
   const node = button(
     "queue-row",
     onClick,
-    el("span", "row", el("span", "id", id), el("span", "status", status + time)),
-    el("span", "excerpt", text),
+    el("span", "row", el("span", "id ellipsis", id), el("span", "status", status + time)),
+    el("span", "excerpt ellipsis", text),
     badges.length ? el("span", "badges", ...badges) : null,
   );
   node.classList.toggle("selected", selected);

@@ -128,10 +128,10 @@ function documentList(data, onPick) {
 function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, labels, onClick) {
   const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
-  const text = el("span", "excerpt", excerpt);
+  const text = el("span", "excerpt ellipsis", excerpt);
   text.title = excerpt;
   const moves = el("span", "changes", ...shown, more > 0 ? el("span", "muted tiny", `and ${more} more`) : null);
-  const row = button("document-row", onClick, el("span", "mono", id), text, moves);
+  const row = button("document-row", onClick, el("span", "mono ellipsis", id), text, moves);
   row.dataset.id = id;
   return row;
 }

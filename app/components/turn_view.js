@@ -103,10 +103,10 @@ export class TurnView {
     const inputs = describeInputs(turn, roles);
     this.head.replaceChildren(
       el("span", "role-name", findRole(roles, turn.role).name),
-      el("span", "model", turn.model),
+      el("span", "ellipsis", turn.model),
       ...(turn.replay
         ? [el("span", "numbers", "replay")]
-        : [inputs ? el("span", "inputs", icon("reply"), ` ${inputs}`) : "", ...progressNodes(turn)]),
+        : [inputs ? el("span", "inputs ellipsis", icon("reply"), ` ${inputs}`) : "", ...progressNodes(turn)]),
     );
     this.node.classList.toggle("active", !turn.done);
     this.caret.classList.toggle("hidden", turn.done || Boolean(turn.waiting));

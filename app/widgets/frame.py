@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from app import context
-from app.components import APP, component, tokens
+from app.components import APP, colour_classes, component, read, tokens
 from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, notice
@@ -35,7 +35,8 @@ MAX_NAMED, MAX_NAME = 8, 80
 def styles() -> None:
     """Add the design tokens, the style sheets and the logo."""
     static = APP / "static"
-    css = "\n".join([tokens(), *((static / name).read_text("utf-8") for name in ("streamlit.css", "app.css"))])
+    sheets = (read(static / name) for name in ("streamlit.css", "app.css"))
+    css = "\n".join([tokens(), colour_classes("moot-"), *sheets])
     st.html(f"<style>{css}</style>")
     # The SVG adapts to the theme itself: a script would notice a switch only at the next rerun.
     st.logo(str(static / "logo-wordmark.svg"), size="large", icon_image=str(static / "logo-icon.svg"))

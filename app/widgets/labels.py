@@ -49,10 +49,9 @@ def pick(codebook: Codebook, *, key: str) -> str:
 
 def tile_html(role: str, title: str, *, small: bool = False) -> str:
     """Return the tile with the first letter of a role's title as HTML."""
-    token = role_token(role)
     return (
-        f'<span class="moot-tile{" s" if small else ""}" title="{escape(title, quote=True)}" '
-        f'style="background:var(--r-{token}-bg);color:var(--r-{token})">{escape(title[:1].upper())}</span>'
+        f'<span class="moot-tile moot-{role_token(role)}{" s" if small else ""}" '
+        f'title="{escape(title, quote=True)}">{escape(title[:1].upper())}</span>'
     )
 
 

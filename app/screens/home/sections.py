@@ -30,7 +30,7 @@ def example() -> None:
         return f'<span class="{classes}">{words}{"" if quote else f"<sup>{number}</sup>"}</span>'
 
     def says(role: str, title: str, words: str) -> str:
-        name = f'<span class="moot-rn" style="color:var(--r-{role_token(role)})">{title}</span>'
+        name = f'<span class="moot-rn moot-{role_token(role)}">{title}</span>'
         return f"{tile_html(role, title)}<div>{name} {words}</div>"
 
     fee = "forty euros for parking"
