@@ -13,7 +13,7 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
 from starlette.routing import BaseRoute, WebSocketRoute
@@ -21,16 +21,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.middleware import POLICY_VIOLATION
 from core.errors import MootError
-from core.services.live_run import (
-    ClientCursor,
-    Cursor,
-    DocumentText,
-    Json,
-    LiveRunState,
-    StoredDebate,
-    debate_events,
-)
-from core.services.run_view import FinishedPage
+from core.services.live_run import ClientCursor, Cursor, DocumentText, Json, LiveRunState, debate_events
+from core.services.session import ProjectSession
 
 LIVE = "/moot/live"
 TICK = 0.05
@@ -43,29 +35,7 @@ LONGEST_MESSAGE = 65_536
 PAGE = 50
 
 
-class LiveSource(Protocol):
-    """Interface of an open project for the live route.
-
-    The methods may read the store and are called in a thread.
-    """
-
-    def live_run(self, run_id: str) -> LiveRunState | None:
-        """Return the live state of a run, None for an unknown run."""
-
-    def document(self, run_id: str, document_id: str) -> DocumentText | None:
-        """Return a document's text, or None."""
-
-    def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
-        """Return the stored debate, or None."""
-
-    def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
-        """Return finished debates, newest first.
-
-        ``query`` searches ids and texts. An empty ``status`` matches all.
-        """
-
-
-FindRun: TypeAlias = Callable[[str], tuple[LiveSource | None, str]]
+FindRun: TypeAlias = Callable[[str], tuple[ProjectSession | None, str]]
 """Function from the browser's name of a run to the open project and the run id.
 
 The project is None if it is not open.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from starlette.concurrency import run_in_threadpool
@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from app.api.live_socket import FindRun
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
@@ -36,11 +37,9 @@ SHOWN = 60
 """Maximum number of documents whose grid cells are returned at once."""
 
 Json: TypeAlias = dict[str, Any]
-Find: TypeAlias = Callable[[str], tuple[ProjectSession | None, str]]
-"""Function from the browser's name of a run to the open project and the run id."""
 
 
-def routes(find: Find) -> list[BaseRoute]:
+def routes(find: FindRun) -> list[BaseRoute]:
     """Return the route for ``st.App(routes=...)``."""
 
     async def answer(request: Request) -> Response:
@@ -69,7 +68,7 @@ async def _read(request: Request) -> Json:
     return message
 
 
-def _answer(find: Find, message: Json) -> Json:
+def _answer(find: FindRun, message: Json) -> Json:
     session, run_id = find(_text(message["run"]))
     actor = _text(message["actor"]).strip()[:200] or review.default_reviewer()
     if session is not None and message.get("query") == "view":

@@ -13,10 +13,7 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
  * @property {Record<string, string>} fields
  * @property {LabelData[]} labels
  * @property {Evidence[]} evidence
- * @property {string[]} disputed
- * @property {number | null} height
- * @property {boolean} small
- * @property {boolean} missing True to list the quotes that are not in the text.
+ * @property {number} height
  */
 
 /** @param {Component<HighlightedTextData>} component */
@@ -24,10 +21,9 @@ export default function (component) {
   const { data } = component;
   const root = rootOf(component);
   if (isUnchanged(root, data)) return;
-  root.classList.toggle("small", data.small);
-  root.style.setProperty("--max-height", data.height ? `${data.height}px` : "none");
+  root.style.setProperty("--max-height", `${data.height}px`);
   const labels = createLabels(data.labels);
-  const unsupported = data.missing ? unsupportedQuotes(data.evidence, labels) : null;
-  const nodes = documentNodes(data.fields, data.evidence, labels, new Set(data.disputed));
+  const unsupported = unsupportedQuotes(data.evidence, labels);
+  const nodes = documentNodes(data.fields, data.evidence, labels, new Set());
   root.replaceChildren(...nodes, ...(unsupported ? [unsupported] : []));
 }

@@ -181,18 +181,16 @@ def svg(spec: Spec, dark: bool) -> str:
     return out.getvalue()
 
 
-def forest(rows: Rows, *, key: str, unit: str, select: bool = False) -> str:
-    """Draw differences with their intervals, one row each, and return the selected name.
+def forest(rows: Rows, *, key: str, unit: str) -> str:
+    """Draw differences with their intervals, one row each, and return the selected name, empty without a selection.
 
-    Rows are ``{name, value, low, high, words, tone}``. ``tone`` is right, wrong or empty. The name is empty without a
-    selection, or if ``select`` is False.
+    Rows are ``{name, value, low, high, words, tone}``. ``tone`` is right, wrong or empty.
     """
-    spec = _forest(rows, unit, select)
-    return draw(spec, rows, key=key, select="label" if select else "").get("name", "")
+    return draw(_forest(rows, unit), rows, key=key, select="label").get("name", "")
 
 
 @cached
-def _forest(rows: Rows, unit: str, select: bool) -> Spec:
+def _forest(rows: Rows, unit: str) -> Spec:
     import altair as alt
 
     shade = palette.colours()
@@ -223,24 +221,23 @@ def _forest(rows: Rows, unit: str, select: bool) -> Spec:
     spans = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
         x=alt.X("low:Q", scale=across), x2="high:Q", y=y, color=colour, tooltip=tip
     )
-    dots = base.mark_point(filled=True, size=95, cursor="pointer" if select else "default").encode(
-        x=x, y=y, color=colour, tooltip=tip, opacity=faint if select else alt.value(1.0)
+    dots = base.mark_point(filled=True, size=95, cursor="pointer").encode(
+        x=x, y=y, color=colour, tooltip=tip, opacity=faint
     )
-    if select:
-        dots = dots.add_params(chosen)
+    dots = dots.add_params(chosen)
     return styled(alt.layer(zero, spans, dots, text_layer(base, room, y=y)), ROW * len(rows) + 46)
 
 
-def lines(rows: Rows, series: Mapping[str, str], *, key: str, title: str = "share") -> None:
+def lines(rows: Rows, series: Mapping[str, str], *, key: str) -> None:
     """Draw shares over ordered steps as lines.
 
     Rows are ``{step, series, value}``. ``series`` maps each name to its colour token.
     """
-    draw(_lines(rows, series, title), rows, key=key)
+    draw(_lines(rows, series), rows, key=key)
 
 
 @cached
-def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
+def _lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
@@ -249,7 +246,7 @@ def _lines(rows: Rows, series: Mapping[str, str], title: str) -> Spec:
     known = [name for name in series if any(row["series"] == name for row in rows)]
     axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
     x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
-    y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title=title, format=".0%", tickCount=5))
+    y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share", format=".0%", tickCount=5))
     colour = alt.Color(
         "series:N",
         scale=alt.Scale(domain=known, range=[shade[series[name]] for name in known]),

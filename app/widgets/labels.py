@@ -22,14 +22,14 @@ def swatch_html(number: int) -> str:
     return f'<span class="moot-swatch moot-l{number}"></span>'
 
 
-def tag_html(name: str, number: int = 0, *, absent: bool = False) -> str:
-    """Return a label's tag as HTML. ``absent`` draws the outline of a removed label."""
-    return f'<span class="moot-tag moot-l{number}{" no" if absent else ""}"><i></i>{escape(name)}</span>'
+def tag_html(name: str, number: int) -> str:
+    """Return a label's tag as HTML."""
+    return f'<span class="moot-tag moot-l{number}"><i></i>{escape(name)}</span>'
 
 
-def tags(labels: Iterable[Label], *, absent: bool = False) -> None:
+def tags(labels: Iterable[Label]) -> None:
     """Draw a row of label tags."""
-    st.html(f'<div class="moot-tags">{"".join(tag_html(x.name, x.colour, absent=absent) for x in labels)}</div>')
+    st.html(f'<div class="moot-tags">{"".join(tag_html(label.name, label.colour) for label in labels)}</div>')
 
 
 def pick(codebook: Codebook, *, key: str) -> str:
@@ -55,7 +55,6 @@ def tile_html(role: str, title: str, *, small: bool = False) -> str:
     )
 
 
-def role_html(role: str, title: str, does: str = "") -> str:
-    """Return the tile, the title and the description of a role as HTML."""
-    more = f"<small>{escape(does)}</small>" if does else ""
-    return f'<div class="moot-role">{tile_html(role, title)}<span>{escape(title)}{more}</span></div>'
+def role_html(role: str, title: str) -> str:
+    """Return the tile and the title of a role as HTML."""
+    return f'<div class="moot-role">{tile_html(role, title)}<span>{escape(title)}</span></div>'

@@ -183,7 +183,7 @@ def test_chart_is_downloadable_as_svg():
 
 SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
 CHARTS = {
-    "forest": ([{**SPAN, "tone": "right"}], {"unit": "u", "select": True}),
+    "forest": ([{**SPAN, "tone": "right"}], {"unit": "u"}),
     "lines": ([{"step": "1", "series": "vote", "value": 0.5}], {"series": {"vote": "bar"}}),
     "reliability": ([{"certainty": 0.9, "right": 0.8, "low": 0.7, "high": 0.9, "n": 3}], {"certainty": "c"}),
     "bars": ([{**SPAN, "colour": "bar"}], {"unit": "u", "select": True}),

@@ -37,11 +37,10 @@ def other() -> None:
             debate.text.fields,
             CODEBOOK,
             [row for turn in replay.turns for row in turn.reply.evidence],
-            disputed=[CODEBOOK.labels[1].id],
+            height=600,
             key="marked",
         )
         tags(CODEBOOK.labels)
-        tags(CODEBOOK.labels[:2], absent=True)
         empty("No verdicts yet", "84 documents, 5 labels and 3 roles are ready.", ["Start with 10", "All"], key="a")
         with st.container(horizontal=True):
             empty("Nothing waits for you", "All 120 in the queue are decided.", sign="check", key="b")

@@ -140,7 +140,7 @@ def labels(pair: Pair, kind: str, on: str, title: str) -> str:
         if not drawn:
             st.caption("No label is present in the reference of the shared documents.")
             return ""
-        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}", select=True)
+        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}")
         st.caption(
             "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
             f"correction over the labels. Labels with fewer than {MIN_POSITIVES} positives have neither."

@@ -149,9 +149,7 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
             quotes = review.all_quotes(known)
             if codebook.kind != "choice":
                 quotes = tuple(quote for quote in quotes if quote.item == disagreement.item)
-            highlighted_text.highlighted_text(
-                known.document.fields, codebook, quotes, small=True, height=220, key=f"{key}-text"
-            )
+            highlighted_text.highlighted_text(known.document.fields, codebook, quotes, height=220, key=f"{key}-text")
 
 
 def _decide(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, value: object, actor: str) -> None:
