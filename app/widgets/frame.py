@@ -17,7 +17,7 @@ from app import context
 from app.components import APP, colour_classes, component, read, tokens
 from app.state import SessionState, state
 from app.widgets import layout
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_box, error_boxes, notice
 from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_eta, format_money, join_names, one_line
 from core.services.session import ProjectSession
@@ -106,14 +106,11 @@ def file_problem(session: ProjectSession) -> None:
         return
     error_box(problem)
     if st.button("Save a copy and continue with it", key="save-copy", type="primary"):
-        try:
+        with error_boxes():
             copy = context.workspace().rescue(session).path
-        except ProjectError as error:
-            error_box(error)
-            return
-        state.select_project(copy)
-        state.set_notice("ok", f"The project was saved as {copy}", "Resume its runs on the Run page.")
-        st.rerun()
+            state.select_project(copy)
+            state.set_notice("ok", f"The project was saved as {copy}", "Resume its runs on the Run page.")
+            st.rerun()
 
 
 def _turn() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 import streamlit as st
 
@@ -44,6 +45,16 @@ def pick(codebook: Codebook, *, key: str) -> str:
         label_visibility="collapsed",
         key=key,
     )
+    return chosen
+
+
+def select_label(codebook: Codebook, *, key: str, **widget: Any) -> str:
+    """Draw a select box of all labels and return the id of the selected label, initially the first.
+
+    ``widget`` are further arguments of ``st.selectbox``.
+    """
+    names = {label.id: label.name for label in codebook.labels}
+    chosen: str = st.selectbox("Label", list(names), format_func=names.__getitem__, key=key, **widget)
     return chosen
 
 

@@ -101,13 +101,10 @@ def compare(session: ProjectSession) -> None:
     status = codebooks.codebook_status(session)
 
     def restore(number: int) -> None:
-        try:
+        with error_boxes():
             made = codebooks.restore(session, number)
-        except MootError as error:
-            error_box(error)
-            return
-        state.set_notice("ok", f"v{number} is the newest again, as v{made}")
-        st.rerun()
+            state.set_notice("ok", f"v{number} is the newest again, as v{made}")
+            st.rerun()
 
     codebook_versions.comparison(codebooks.history(session), status.codebook if status.dirty else None, restore)
 
@@ -132,16 +129,13 @@ def bring(session: ProjectSession, book: Codebook | None) -> None:
     )
     if upload is None:
         return
-    try:
+    with error_boxes():
         codebooks.save_draft(session, codebooks.import_file(upload.getvalue(), upload.name, book))
-    except MootError as error:
-        error_box(error)
-        return
-    state.codebook.note_draft_saved()
-    state.data.clear_uploaders()
-    state.codebook.select_label(None)
-    state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
-    st.rerun()
+        state.codebook.note_draft_saved()
+        state.data.clear_uploaders()
+        state.codebook.select_label(None)
+        state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
+        st.rerun()
 
 
 # -- the left column

@@ -13,7 +13,7 @@ from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import changes, pieces
 from app.widgets.common import heading, literal, saved, segments
 from app.widgets.label_editor import Fields
-from app.widgets.labels import swatch_html
+from app.widgets.labels import select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.lessons import accepted_lessons
 from app.widgets.run_picker import run_words
@@ -197,13 +197,12 @@ def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: s
             "The built-in model cannot write them.</div>"
         )
         return
-    names = {label.id: label.name for label in now.codebook.labels}
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        label_id = st.selectbox("Label", list(names), format_func=names.__getitem__, key="lab-rewrite-label", width=220)
+        label_id = select_label(now.codebook, key="lab-rewrite-label", width=220)
         asked = st.button(
             "Propose a rewrite", icon=":material/edit_note:", key="lab-rewrite", help=f"Asks {literal(role_model.spec)}"
         )
-    if asked and label_id is not None:
+    if asked:
         state.lab.proposal = None
         with error_boxes(), st.spinner(f"{literal(role_model.spec)} is writing"):
             try:

@@ -7,8 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from app.widgets.alerts import error_box
-from core.errors import MootError
+from app.widgets.alerts import error_boxes
 from core.runs import RunRow
 from core.services import paper
 from core.services.evaluation import regression
@@ -36,11 +35,8 @@ def dialog(session: ProjectSession, run: RunRow) -> None:
     formula = Formula(outcome, tuple(predictors), family)
     kept = regression.kept(session, run)
     keep = partial(regression.keep, session, run)
-    try:
+    with error_boxes():
         found = regression.analyse(session, run, formula)
-    except MootError as error:
-        error_box(error)
-    else:
         st.html(paper.html_table(Table(*regression.table(found), caption=str(formula)), css="moot-estimate"))
         st.html(
             f'<div class="moot-remark q">{escape(found.sentence)}. Errors of the model do not bias the estimates; '

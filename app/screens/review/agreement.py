@@ -6,12 +6,12 @@ from html import escape
 
 import streamlit as st
 
-from app.state import state
 from app.widgets import highlighted_text, layout
+from app.widgets.alerts import error_notices
 from app.widgets.common import literal, segments, table
 from app.widgets.empty_state import empty
+from app.widgets.labels import select_label
 from core.codebook import Codebook
-from core.errors import MootError
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
 from core.services.review import agreement as use
@@ -93,11 +93,7 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
         item = codebook.items[0]
         with head:
             if len(codebook.items) > 1:
-                names = {label.id: label.name for label in codebook.labels}
-                item = st.selectbox(
-                    "Label", list(names), format_func=lambda id: names[id], label_visibility="collapsed",
-                    key="agreement-latent-item", width=200,
-                )  # fmt: skip
+                item = select_label(codebook, key="agreement-latent-item", label_visibility="collapsed", width=200)
         rows = use.rater_quality(session, run, item)
         values = list(rows[0].recalls) if rows else []
         table(
@@ -153,7 +149,5 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
 
 
 def _decide(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, value: object, actor: str) -> None:
-    try:
+    with error_notices():
         use.adjudicate(session, run, disagreement.document_id, disagreement.item, value, actor=actor)  # type: ignore[arg-type]
-    except MootError as error:
-        state.set_notice("error", error.message, error.remedy)

@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from app.widgets import codebook_versions
-from app.widgets.labels import swatch_html
+from app.widgets.labels import select_label, swatch_html
 from core.codebook import Codebook
 from core.formatting import format_count, plural
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
@@ -22,13 +22,10 @@ _WHERE: Mapping[Part, str] = {
 
 def form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
     """Draw the choice of label, part and words, and return the resulting example."""
-    names = {label.id: label.name for label in codebook.labels}
     left, right = st.columns(2)
-    labels = list(names)
-    label_id = left.selectbox(
-        "Label", labels, index=labels.index(example.label_id) if example.label_id in names else 0,
-        format_func=names.__getitem__, key="teach-form-label",
-    )  # fmt: skip
+    place = next((place for place, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
+    with left:
+        label_id = select_label(codebook, key="teach-form-label", index=place)
     parts = list(PART_NAMES)
     part = right.selectbox(
         "Add as", parts, index=parts.index(example.part), format_func=PART_NAMES.__getitem__, key="teach-form-part"

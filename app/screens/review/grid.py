@@ -19,6 +19,7 @@ from app.widgets import layout
 from app.widgets.alerts import notice
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
+from app.widgets.labels import select_label
 from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
@@ -191,12 +192,9 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
 
 
 def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
-    names = {label.id: label.name for label in codebook.labels}
     choice = codebook.kind == "choice"
-    label = st.selectbox(
-        "Label", list(names), format_func=names.__getitem__, label_visibility="collapsed", width=170,
-        key="review-bulk-label" if choice else "review-bulk-item",
-    )  # fmt: skip
+    key = "review-bulk-label" if choice else "review-bulk-item"
+    label = select_label(codebook, key=key, label_visibility="collapsed", width=170)
     if choice:
         return codebook.items[0], label
     values: Sequence[Value] = (True, False)

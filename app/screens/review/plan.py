@@ -9,6 +9,7 @@ from html import escape
 import streamlit as st
 
 from app.widgets.alerts import error_box
+from app.widgets.labels import select_label
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.evaluation import compare
@@ -61,8 +62,8 @@ def dialog(session: ProjectSession, run: RunRow, actor: str) -> None:
     claim: Claim = left.selectbox("Claim", known, format_func=lambda name: CLAIMS[name], key="plan-claim")
     label = ""
     if claim in ("share", "f1"):
-        names = {one.id: one.name for one in codebook.labels}
-        label = right.selectbox("Label", list(names), format_func=lambda id: names[id], key="plan-label")
+        with right:
+            label = select_label(codebook, key="plan-label")
     other = ""
     if claim == "better":
         runs = {one.run_id: one.title for one in others}

@@ -11,7 +11,7 @@ from app.screens.review import accuracy_estimate as proof_view
 from app.screens.review import codebook_examples
 from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
-from app.widgets.alerts import error_box
+from app.widgets.alerts import error_boxes
 from app.widgets.common import download
 from app.widgets.lessons import accepted_lessons
 from core.errors import MootError
@@ -118,19 +118,15 @@ def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExamp
     if not chosen.text.strip():
         st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
         return
-    try:
-        found = teaching.preview_example(session, run, chosen)
-    except MootError as error:
-        error_box(error)
-        return
-    codebook_examples.effect(found)
-    st.html(
-        '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains these '
-        "words.</div>"
-    )
-    if st.button("Add example", type="primary", key="teach-keep"):
-        _keep(session, run, chosen, actor)
-        st.rerun()
+    with error_boxes():
+        codebook_examples.effect(teaching.preview_example(session, run, chosen))
+        st.html(
+            '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
+            "these words.</div>"
+        )
+        if st.button("Add example", type="primary", key="teach-keep"):
+            _keep(session, run, chosen, actor)
+            st.rerun()
 
 
 @st.dialog("Accuracy and classifier", width="large")
@@ -156,7 +152,7 @@ def imported_classifier(session: ProjectSession) -> None:
     upload = st.file_uploader("A .skops file that Moot exported", type=["skops"], key="classifier-import")
     if upload is None:
         return
-    try:
+    with error_boxes():
         with st.spinner("Reading the classifier"):
             found = classifier.import_classifier(session, upload.getvalue(), upload.name)
         known, unknown = ", ".join(found.known), ", ".join(found.unknown)
@@ -168,8 +164,6 @@ def imported_classifier(session: ProjectSession) -> None:
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
             state.select_run(classifier.annotate_with_imported(session, found).run_id)
             open_page("run")
-    except MootError as error:
-        error_box(error)
 
 
 def _classifier_buttons(session: ProjectSession) -> None:
