@@ -13,7 +13,7 @@ import { lastListing, noteShown, onOpenRequest } from "./open_document.js";
 import { ReviewClient } from "./review_client.js";
 import { guidelineNode, historyNode } from "./review_panels.js";
 import { createRoles } from "./roles.js";
-import { mountView } from "./streamlit_bridge.js";
+import { mountView, setParameters } from "./streamlit_bridge.js";
 
 /** @import { DocumentData, RunInfo, TurnEvent, VerdictEvent } from "./debate.js" */
 /** @import { Evidence } from "./evidence.js" */
@@ -122,7 +122,7 @@ class DrawerView {
     this.document = id;
     this.listing = listing;
     if (!this.data.inline) {
-      setAddress(id);
+      setParameters({ [PARAMETER]: id });
       setOpen(this.root, id !== null);
       noteShown(id);
     }
@@ -483,14 +483,6 @@ export function isWrong(value, reference) {
 function setOpen(root, on) {
   if (root.isConnected && on !== root.matches(":popover-open")) root.togglePopover(on);
   document.documentElement.classList.toggle("moot-drawer-open", on);
-}
-
-/** @param {string | null} id */
-function setAddress(id) {
-  const url = new URL(location.href);
-  if (id === null) url.searchParams.delete(PARAMETER);
-  else url.searchParams.set(PARAMETER, id);
-  if (url.href !== location.href) history.replaceState(history.state, "", url);
 }
 
 /** @param {Component<DrawerData>} component */

@@ -1,6 +1,6 @@
 // List of the documents that a number counts. A click opens a document in the drawer.
 
-import { el } from "./dom.js";
+import { button, el, focusedIn } from "./dom.js";
 import { announceListing, markShownRow, openDocument } from "./open_document.js";
 import { avatar, createRoles, findRole } from "./roles.js";
 import { rootOf } from "./streamlit_bridge.js";
@@ -38,8 +38,7 @@ export default function (component) {
   ];
   const listing = { ids: data.rows.map(({ id }) => id), title: data.listing };
   const rows = data.rows.map((row) => {
-    const text = el("button", "excerpt ellipsis", ...badges(row), row.excerpt);
-    text.type = "button";
+    const text = button("excerpt ellipsis", () => {}, ...badges(row), row.excerpt);
     text.title = row.excerpt;
     text.dataset.id = row.id;
     const id = el("td", "mono", row.id);
@@ -50,7 +49,7 @@ export default function (component) {
     return line;
   });
   const { scrollTop } = root;
-  const focused = focusedId(root);
+  const focused = focusedIn(root)?.dataset.id;
   root.replaceChildren(el("table", "", columns, el("tr", "", ...headings), ...rows));
   root.scrollTop = scrollTop;
   const again = [...root.querySelectorAll("button")].find(({ dataset }) => focused && dataset.id === focused);
@@ -65,12 +64,6 @@ export default function (component) {
  */
 function idWidth({ rows, title }) {
   return Math.min(180, 20 + 7.4 * Math.max(title.length, ...rows.map(({ id }) => id.length)));
-}
-
-/** @param {HTMLElement} root */
-function focusedId(root) {
-  const { activeElement } = /** @type {Document | ShadowRoot} */ (root.getRootNode());
-  return activeElement instanceof HTMLElement && root.contains(activeElement) ? activeElement.dataset.id : undefined;
 }
 
 /** @param {Row} row */

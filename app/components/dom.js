@@ -84,6 +84,16 @@ export function makeScrollable(node, name) {
 }
 
 /**
+ * Return the focused element in a root, or null.
+ *
+ * @param {HTMLElement} root
+ */
+export function focusedIn(root) {
+  const { activeElement } = /** @type {Document | ShadowRoot} */ (root.getRootNode());
+  return activeElement instanceof HTMLElement && root.contains(activeElement) ? activeElement : null;
+}
+
+/**
  * Create an icon. Screen readers skip it.
  *
  * @param {IconName} name

@@ -1,7 +1,7 @@
 // The labels of a codebook. Click or use the arrow keys to select one; drag its grip, or use Alt with an arrow key, to
 // move it.
 
-import { button, el } from "./dom.js";
+import { button, el, focusedIn } from "./dom.js";
 import { isUnchanged, markChanged, rootOf } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
@@ -38,9 +38,9 @@ export default function (component) {
  * @param {HTMLElement} root
  */
 function focusedPart(root) {
-  const { activeElement } = /** @type {Document | ShadowRoot} */ (root.getRootNode());
-  const row = activeElement && root.contains(activeElement) ? activeElement.closest(".row") : null;
-  return row instanceof HTMLElement ? { id: row.dataset.id, part: activeElement?.classList[0] } : null;
+  const focused = focusedIn(root);
+  const row = focused?.closest(".row");
+  return row instanceof HTMLElement ? { id: row.dataset.id, part: focused?.classList[0] } : null;
 }
 
 /**

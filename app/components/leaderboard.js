@@ -1,6 +1,6 @@
 // The table of runs, which can be sorted, selected, pinned and renamed with the mouse or the keyboard.
 
-import { button, el, icon } from "./dom.js";
+import { button, el, focusedIn, icon } from "./dom.js";
 import { mountView } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
@@ -285,8 +285,8 @@ class LeaderboardView {
 
   /** @returns {HTMLElement | undefined} */
   focusedRow() {
-    const { activeElement } = /** @type {Document | ShadowRoot} */ (this.root.getRootNode());
-    return this.rows().find((row) => row.contains(activeElement));
+    const focused = focusedIn(this.root);
+    return this.rows().find((row) => row.contains(focused));
   }
 
   /** @param {string} id */

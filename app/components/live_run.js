@@ -196,8 +196,7 @@ class LiveRunView {
   }
 
   documentPanel() {
-    this.document.tabIndex = 0;
-    this.document.setAttribute("aria-label", "Document");
+    makeScrollable(this.document, "Document");
     const head = el("div", "panel-head", this.documentId, this.documentNote, this.documentLength);
     return panel("Document and current labels", head, this.document, this.labelTable);
   }
@@ -213,8 +212,7 @@ class LiveRunView {
     const buttons = el("div", "row push", this.replayButton, this.pinButton, this.popover);
     const head = el("div", "panel-head", el("h2", "", "Debate"), order, this.connection, buttons);
     this.diagram.setAttribute("aria-label", "Structure of the debate");
-    this.turns.tabIndex = 0;
-    this.turns.setAttribute("aria-label", "Turns");
+    makeScrollable(this.turns, "Turns");
     this.turns.onscroll = () => {
       this.followsEnd = this.isAtEnd();
     };

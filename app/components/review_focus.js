@@ -2,7 +2,7 @@
 // press is saved and shown without a rerun of the page.
 
 import { ActionQueue } from "./action_queue.js";
-import { el, icon, keyHint, makeScrollable, setText } from "./dom.js";
+import { button, el, focusedIn, icon, keyHint, makeScrollable, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount, formatDuration, formatPlural } from "./format.js";
 import { Debate } from "./debate.js";
@@ -15,7 +15,6 @@ import {
   guidelineNode,
   historyNode,
   isSettled,
-  keyButton,
   queueRow,
   reasonBadges,
 } from "./review_panels.js";
@@ -142,23 +141,13 @@ class FocusView {
     this.timer = undefined;
 
     this.queueCount = el("span", "badge");
-    this.blindButton = keyButton(
-      "push",
-      "Blind",
-      "B",
-      this.press(() => this.toggleBlind()),
-    );
+    this.blindButton = this.keyButton("push", "Blind", "B", () => this.toggleBlind());
     this.blindButton.title = "Decide first, then see the verdict";
     this.queueRows = el("div", "queue-rows");
     this.queueRows.onscroll = () => this.loadOnScroll();
     const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queueCount, this.blindButton);
     this.queue = el("section", "panel queue", queueHead, this.queueRows);
-    this.queueButton = keyButton(
-      "ghost",
-      "Queue",
-      "Q",
-      this.press(() => this.toggleQueue()),
-    );
+    this.queueButton = this.keyButton("ghost", "Queue", "Q", () => this.toggleQueue());
     this.middle = el("section", "panel middle", el("div", "empty", el("p", "", "Loading the queue …")));
     this.text = el("div", "text");
     this.form = el("section", "panel form");
@@ -588,11 +577,6 @@ class FocusView {
     else note.value += event.key === "Enter" ? "\n" : event.key.length === 1 ? event.key : "";
   }
 
-  /** @param {Element} node */
-  isFocused(node) {
-    return /** @type {Document | ShadowRoot} */ (this.root.getRootNode()).activeElement === node;
-  }
-
   /**
    * Return the action of a key, or null if it has none here.
    *
@@ -681,6 +665,18 @@ class FocusView {
       this.actions.add(action);
       this.root.focus();
     };
+  }
+
+  /**
+   * Create a button that shows its key and moves the focus back.
+   *
+   * @param {string} className
+   * @param {string} text
+   * @param {string} key
+   * @param {() => unknown} action
+   */
+  keyButton(className, text, key, action) {
+    return button(`button ${className}`, this.press(action), text, keyHint(key));
   }
 
   enterNote() {
@@ -794,12 +790,11 @@ class FocusView {
    * @returns {SidePart}
    */
   sidePart(name, title, key) {
-    const toggle = this.press(() => this.togglePart(name));
     const note = el("span", "muted tiny");
     const content = el("div", "scroll");
     makeScrollable(content, title);
     const section = el("div", "side-part", el("div", "panel-head", el("h2", "", title), note), content);
-    return { button: keyButton("ghost", title, key, toggle), note, section, content };
+    return { button: this.keyButton("ghost", title, key, () => this.togglePart(name)), note, section, content };
   }
 
   /** @param {SideName} name */
@@ -824,10 +819,10 @@ class FocusView {
 
   drawSide() {
     const { document } = this;
-    for (const [name, { button, section }] of this.sideParts) {
+    for (const [name, { button: toggle, section }] of this.sideParts) {
       const isOpenPart = this.openParts.has(name);
-      button.setAttribute("aria-expanded", String(isOpenPart));
-      button.classList.toggle("active", isOpenPart);
+      toggle.setAttribute("aria-expanded", String(isOpenPart));
+      toggle.classList.toggle("active", isOpenPart);
       section.classList.toggle("hidden", !isOpenPart);
       if (isOpenPart) this.fillPart(name);
     }
@@ -884,7 +879,7 @@ class FocusView {
     }
     if (this.drawnPosition !== this.position) this.drawText(document);
     const scrollTop = this.form.querySelector(".scroll")?.scrollTop ?? 0;
-    const wasFocused = this.note !== null && this.isFocused(this.note);
+    const wasFocused = this.note !== null && focusedIn(this.root) === this.note;
     const note = this.noteField(document);
     this.note = note;
     const rows = formRows(document, info, this.position, (item, value) => {
@@ -941,10 +936,12 @@ class FocusView {
   /** @param {ReviewDocument} document */
   tagButtons({ tags }) {
     const pills = this.data.tags.map((name) => {
-      const pill = el("button", "pill", name);
-      pill.type = "button";
+      const pill = button(
+        "pill",
+        this.press(() => this.toggleTag(name)),
+        name,
+      );
       pill.setAttribute("aria-pressed", String(tags.includes(name)));
-      pill.onclick = this.press(() => this.toggleTag(name));
       return pill;
     });
     return el("div", "pills", ...pills);
@@ -952,29 +949,18 @@ class FocusView {
 
   /** @param {ReviewDocument} document */
   actionButtons({ hidden, second_reading: isSecond, flagged, status }) {
-    const action = (/** @type {string} */ text, /** @type {string} */ key, /** @type {() => void} */ onClick) =>
-      keyButton("ghost", text, key, this.press(onClick));
-    const flagButton = action(flagged ? "Flagged" : "Flag", "F", () => this.toggleFlag());
-    flagButton.classList.toggle("active", flagged);
-    return el(
-      "div",
-      "actions",
-      keyButton(
-        "primary",
-        hidden && !isSecond ? "Show verdict" : "Submit and continue",
-        "Enter",
-        this.press(() => this.submit()),
-      ),
-      el(
-        "div",
-        "more",
-        action("Undo", "U", () => this.undo("undo")),
-        action("Redo", "Y", () => this.undo("redo")),
-        flagButton,
-        action("Skip", "S", () => this.skip()),
-        action(isSettled(status) ? "Reopen" : "Discard", "D", () => this.toggleDiscarded()),
-      ),
-    );
+    const submit = hidden && !isSecond ? "Show verdict" : "Submit and continue";
+    const flag = flagged ? "ghost active" : "ghost";
+    const discard = isSettled(status) ? "Reopen" : "Discard";
+    const more = [
+      this.keyButton("ghost", "Undo", "U", () => this.undo("undo")),
+      this.keyButton("ghost", "Redo", "Y", () => this.undo("redo")),
+      this.keyButton(flag, flagged ? "Flagged" : "Flag", "F", () => this.toggleFlag()),
+      this.keyButton("ghost", "Skip", "S", () => this.skip()),
+      this.keyButton("ghost", discard, "D", () => this.toggleDiscarded()),
+    ];
+    const main = this.keyButton("primary", submit, "Enter", () => this.submit());
+    return el("div", "actions", main, el("div", "more", ...more));
   }
 
   /** Draw the line of the most important keys, with the progress at its end. */
@@ -983,12 +969,7 @@ class FocusView {
     const { first, last, action } = this.digitKeys();
     const part = (/** @type {string[]} */ keys, /** @type {string} */ text) =>
       el("span", "", ...keys.map(keyHint), text);
-    const more = keyButton(
-      "ghost",
-      "all keys",
-      "?",
-      this.press(() => this.openHelp()),
-    );
+    const more = this.keyButton("ghost", "all keys", "?", () => this.openHelp());
     this.keys.replaceChildren(
       part(["←", "→"], "document"),
       part(["↑", "↓"], kind === "rating" ? "dimension" : "label"),
@@ -1066,12 +1047,7 @@ class FocusView {
     ];
     const unused = { rating: "Space 0", choice: "0", multilabel: "" }[kind].split(" ");
     const shown = lines.filter(([[key]]) => !unused.includes(key));
-    const close = keyButton(
-      "ghost push",
-      "Close",
-      "Esc",
-      this.press(() => this.closeHelp()),
-    );
+    const close = this.keyButton("ghost push", "Close", "Esc", () => this.closeHelp());
     const list = shown.flatMap(([keys, text]) => [el("dt", "", ...keys.map(keyHint)), el("dd", "", text)]);
     const box = el("div", "", el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...list));
     this.closeHelp();

@@ -61,18 +61,6 @@ export function isSettled(status) {
 }
 
 /**
- * Create a button that shows its key.
- *
- * @param {string} className
- * @param {string} text
- * @param {string} key
- * @param {() => void} onClick
- */
-export function keyButton(className, text, key, onClick) {
-  return button(`button ${className}`, onClick, text, keyHint(key));
-}
-
-/**
  * @param {Reason[]} reasons
  */
 export function reasonBadges(reasons) {
@@ -156,9 +144,8 @@ export function formRows(document, info, focused, onChange) {
     const change = (/** @type {Value} */ next) => onChange(label.id, next);
     const isRating = info.kind === "rating";
     const control = isRating ? ratingControl(value, info.scales[label.id], change) : presenceSwitch(value, change);
-    const votes = isRating ? ratingVotes(label.id, document, info) : presenceVotes(label.id, document, info);
-    const remarks = itemRemarks(label.id, document, info.labels);
-    return formRow(label, isRating ? "" : label.digit, [...votes, ...remarks], control, index === focused);
+    const notes = [...voteTiles(label.id, document, info), ...itemRemarks(label.id, document, info.labels)];
+    return formRow(label, isRating ? "" : label.digit, notes, control, index === focused);
   });
 }
 
@@ -179,7 +166,7 @@ function choiceRows(labels, document, info, focused, onChange) {
     radio.setAttribute("role", "radio");
     radio.setAttribute("aria-checked", String(isChosen));
     radio.setAttribute("aria-label", label.name);
-    const votes = choiceVotes(label.id, document, info);
+    const votes = voteTiles(label.id, document, info);
     return formRow(label, label.digit, isChosen ? [...votes, ...remarks] : votes, radio, index === focused);
   });
   const unplaced = remarks.length && !info.labels.has(String(chosen));
@@ -266,50 +253,23 @@ function isMean(value) {
 // Values of an item by role, as tiles
 
 /**
- * @param {string} item
- * @param {ReviewDocument} document
- * @param {ReviewInfo} info
- */
-function presenceVotes(item, document, { roles }) {
-  return votesOn(item, document).map(([role, value]) => {
-    const { name, letter, colour } = findRole(roles, role);
-    const vote = value === true ? "present" : "absent";
-    return voteTile(`${vote} ${colour}`, letter, `${name}: ${vote}`);
-  });
-}
-
-/**
+ * Create a tile for each role that decided a label; in a choice, for those that chose it.
+ *
  * @param {string} label
  * @param {ReviewDocument} document
  * @param {ReviewInfo} info
  */
-function choiceVotes(label, document, { roles }) {
-  const votes = votesOn("label", document).filter(([, value]) => value === label);
-  return votes.map(([role]) => {
+function voteTiles(label, document, { roles, kind }) {
+  const item = kind === "choice" ? "label" : label;
+  return Object.entries(document.roles).flatMap(([role, values]) => {
+    if (!(item in values) || (kind === "choice" && values[item] !== label)) return [];
     const { name, letter, colour } = findRole(roles, role);
-    return voteTile(`present ${colour}`, letter, `${name} chooses it`);
+    if (kind === "choice") return [voteTile(`present ${colour}`, letter, `${name} chooses it`)];
+    const rating = formatRating(values[item]);
+    if (kind === "rating") return [voteTile(`rating ${colour}`, `${letter} ${rating}`, `${name}: ${rating}`)];
+    const vote = values[item] === true ? "present" : "absent";
+    return [voteTile(`${vote} ${colour}`, letter, `${name}: ${vote}`)];
   });
-}
-
-/**
- * @param {string} item
- * @param {ReviewDocument} document
- * @param {ReviewInfo} info
- */
-function ratingVotes(item, document, { roles }) {
-  return votesOn(item, document).map(([role, value]) => {
-    const { name, letter, colour } = findRole(roles, role);
-    return voteTile(`rating ${colour}`, `${letter} ${formatRating(value)}`, `${name}: ${formatRating(value)}`);
-  });
-}
-
-/**
- * @param {string} item
- * @param {ReviewDocument} document
- * @returns {[string, Value][]}
- */
-function votesOn(item, { roles }) {
-  return Object.entries(roles).flatMap(([role, values]) => (item in values ? [[role, values[item]]] : []));
 }
 
 /**

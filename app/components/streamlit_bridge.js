@@ -56,6 +56,20 @@ export function notifyWhenIdle(node, notify) {
 }
 
 /**
+ * Set query parameters of the address without an entry in the browser's history. Null removes a parameter.
+ *
+ * @param {Record<string, string | null>} parameters
+ */
+export function setParameters(parameters) {
+  const address = new URL(location.href);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === null) address.searchParams.delete(name);
+    else address.searchParams.set(name, value);
+  }
+  if (address.href !== location.href) history.replaceState(history.state, "", address);
+}
+
+/**
  * Return the element that a component draws into.
  *
  * @param {{ parentElement: HTMLElement | ShadowRoot }} component
