@@ -58,3 +58,9 @@ def test_modules_import_only_each_other(name: str) -> None:
 
 def test_grid_loader_names_its_module() -> None:
     assert f'"{components.module_address("review_grid")}"' in components.review_grid_loader()
+
+
+@pytest.mark.parametrize("panel", ["guideline", "history"])
+def test_panel_is_styled_in_review_and_in_the_document_drawer(panel: str) -> None:
+    shared = (components.FOLDER / "common.css").read_text("utf-8")
+    assert f"\n.{panel} {{" in shared
