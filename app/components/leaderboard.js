@@ -1,6 +1,7 @@
 // The table of runs, which can be sorted, selected, pinned and renamed with the mouse or the keyboard.
 
 import { button, el, focusedIn, icon } from "./dom.js";
+import { intervalBar } from "./interval_bar.js";
 import { mountView } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
@@ -315,17 +316,11 @@ function valueCell(cell, { numeric }) {
  * @param {Run} run
  * @param {[number, number]} range
  */
-function intervalCell({ interval }, [first, last]) {
+function intervalCell({ interval }, range) {
   const cell = el("td", "interval");
   if (!interval) return cell;
-  const place = (/** @type {number} */ at) => (last > first ? (100 * (at - first)) / (last - first) : 50);
   const [low, high, value] = interval;
-  const range = el("i");
-  range.style.left = `${place(low)}%`;
-  range.style.width = `${place(high) - place(low)}%`;
-  const mark = el("u");
-  mark.style.left = `${place(value)}%`;
-  const bar = el("span", "bar", range, mark);
+  const bar = intervalBar(value, low, high, range);
   bar.role = "img";
   bar.ariaLabel = bar.title = `${low.toFixed(3)} to ${high.toFixed(3)}`;
   cell.append(bar);

@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { formatScore } from "./format.js";
+import { intervalBar } from "./interval_bar.js";
 import { rootOf } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
@@ -24,31 +25,10 @@ function metricNode({ name, text, value = null, low = null, high = null, notes }
   const isShare = text === undefined;
   const shown = el("div", `metric-value${isShare && value === null ? " missing" : ""}`, text ?? formatScore(value));
   const bar = isShare ? intervalBar(value, low, high) : null;
+  bar?.setAttribute("aria-hidden", "true");
   const node = el("div", "", el("div", "metric-name", name), shown, bar, ...notes.map(noteNode));
   node.setAttribute("role", "listitem");
   return node;
-}
-
-/**
- * @param {number | null} value
- * @param {number | null} low
- * @param {number | null} high
- */
-function intervalBar(value, low, high) {
-  const bar = el("div", "interval-bar");
-  bar.setAttribute("aria-hidden", "true");
-  if (low !== null && high !== null) {
-    const range = el("b");
-    range.style.left = `${100 * low}%`;
-    range.style.width = `${100 * (high - low)}%`;
-    bar.append(range);
-  }
-  if (value !== null) {
-    const mark = el("u");
-    mark.style.left = `${100 * value}%`;
-    bar.append(mark);
-  }
-  return bar;
 }
 
 /** @param {Note} note */
