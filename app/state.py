@@ -302,8 +302,6 @@ class LabState:
     """Widget: position of the document in "Test one document"."""
     note: Value[str] = Value("")
     """Widget: note for the next saved version."""
-    test_while_typing: Value[bool] = Value(True)
-    """Widget: True to test a change as soon as the user stops typing."""
     label: Value[str | None] = Value(None)
     """Widget: id of the label whose definition is edited."""
     editor_version: Value[int] = Value(0)

@@ -51,7 +51,7 @@ def main() -> None:
             definitions.definitions(session, plan)
         else:
             prompt.prompt(session, plan, slot, go=lambda: attempt(session, plan, slot))
-    if instant(plan) and state.lab.test_while_typing and ready(session, plan, slot):
+    if instant(plan) and ready(session, plan, slot):
         attempt(session, plan, slot, quietly=True)
     if trouble := state.lab.problem:
         with above:
