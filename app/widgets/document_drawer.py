@@ -9,7 +9,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.state import state
-from app.widgets.live_board import label_data, role_data
+from app.widgets.labels import label_data, role_data
 from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.review import review

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.components import component
-from app.widgets.live_board import role_data
+from app.widgets.labels import role_data
 
 _DOCUMENT_LIST = component("document_list")
 

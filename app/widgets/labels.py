@@ -1,8 +1,11 @@
-"""Labels and roles as HTML. All values are escaped, and a colour is always shown with its name."""
+"""Labels and roles as HTML, and as data of the components.
+
+All values in HTML are escaped, and a colour is always shown with its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
@@ -69,3 +72,13 @@ def tile_html(role: str, title: str, *, small: bool = False) -> str:
 def role_html(role: str, title: str) -> str:
     """Return the tile and the title of a role as HTML."""
     return f'<div class="moot-role">{tile_html(role, title)}<span>{escape(title)}</span></div>'
+
+
+def label_data(codebook: Codebook) -> list[dict[str, Any]]:
+    """Return the id, name and colour of each label for the components."""
+    return [{"id": label.id, "name": label.name, "colour": label.colour} for label in codebook.labels]
+
+
+def role_data(roles: Mapping[str, str]) -> list[dict[str, str]]:
+    """Return the id, name and colour of each role for the components. ``roles`` are names by role, in order."""
+    return [{"role": role, "name": name, "colour": role_token(role)} for role, name in roles.items()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.components import component
-from app.widgets.live_board import role_data
+from app.widgets.labels import role_data
 from core.services.codebooks.keyword_matches import RolePreview
 
 _PROMPT_PREVIEW = component("prompt_preview")

@@ -1,18 +1,18 @@
 """Navigation with two pages: the live run on simulated debates, and a page with all small widgets."""
 
+from dataclasses import asdict
 from typing import cast
 
 import streamlit as st
 from fake_run import CODEBOOK, ROLES, RUN, FakeSession
 
 from app import context
+from app.components import component
 from app.widgets import frame
 from app.widgets.alerts import notice, raw_text
 from app.widgets.empty_state import empty
-from app.widgets.highlighted_text import highlighted_text
-from app.widgets.labels import tags
+from app.widgets.labels import label_data, role_data, tags
 from app.widgets.layout import header
-from app.widgets.live_board import live_run
 
 
 def run() -> None:
@@ -23,7 +23,21 @@ def run() -> None:
         st.button("Settings", icon=":material/tune:", type="tertiary")
         st.button("Pause", icon=":material/pause:")
         st.button("Stop", icon=":material/stop:")
-    live_run(RUN, CODEBOOK, ROLES, state=state, budget=3.0)
+    component("live_run")(
+        key="live-run",
+        data={
+            "run": RUN,
+            "labels": label_data(CODEBOOK),
+            "roles": role_data(dict.fromkeys(ROLES, "")),
+            "kind": CODEBOOK.kind,
+            "state": state,
+            "budget": 3.0,
+            "slots": 20,
+            "explained": False,
+            "layout": "chain",
+        },
+        on_state_change=lambda: None,
+    )
 
 
 def other() -> None:
@@ -33,12 +47,10 @@ def other() -> None:
     replay = debate.stored()
     left, right = st.columns(2)
     with left:
-        highlighted_text(
-            debate.text.fields,
-            CODEBOOK,
-            [row for turn in replay.turns for row in turn.reply.evidence],
-            height=600,
-            key="marked",
+        evidence = [asdict(row) for turn in replay.turns for row in turn.reply.evidence]
+        fields, labels = dict(debate.text.fields), label_data(CODEBOOK)
+        component("highlighted_text")(
+            key="marked", data={"fields": fields, "labels": labels, "evidence": evidence, "height": 600}
         )
         tags(CODEBOOK.labels)
         empty("No verdicts yet", "84 documents, 5 labels and 3 roles are ready.", ["Start with 10", "All"], key="a")

@@ -16,9 +16,8 @@ from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
 from app.widgets.common import download, saved
 from app.widgets.label_editor import Fields
-from app.widgets.labels import swatch_html, tags
+from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
-from app.widgets.live_board import label_data
 from app.widgets.prompt_preview import prompt_preview
 from core.codebook import Codebook, Label, dump_yaml
 from core.errors import MootError

@@ -9,7 +9,7 @@ from app.screens.evaluate import debate_flow
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.document_list import document_list, excerpt
-from app.widgets.live_board import label_data
+from app.widgets.labels import label_data
 from core.formatting import format_count
 from core.services.evaluation import coverage, scores
 from core.services.evaluation.debate_effect import DebateEffect, noun

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from html import escape
 
 import streamlit as st
 
-from app.widgets import highlighted_text, layout
+from app.components import component
+from app.widgets import layout
 from app.widgets.alerts import error_notices
 from app.widgets.common import literal, segments, table
 from app.widgets.empty_state import empty
-from app.widgets.labels import select_label
+from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
@@ -18,6 +20,7 @@ from core.services.review import agreement as use
 from core.services.review import review
 from core.services.session import ProjectSession
 
+_HIGHLIGHTED_TEXT = component("highlighted_text")
 PAGE, SHOW = "review-agreement-page", "review-agreement-show"
 SIZE = 10
 """Number of disagreements on a page."""
@@ -145,7 +148,15 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
             quotes = review.all_quotes(known)
             if codebook.kind != "choice":
                 quotes = tuple(quote for quote in quotes if quote.item == disagreement.item)
-            highlighted_text.highlighted_text(known.document.fields, codebook, quotes, height=220, key=f"{key}-text")
+            _HIGHLIGHTED_TEXT(
+                key=f"{key}-text",
+                data={
+                    "fields": dict(known.document.fields),
+                    "labels": label_data(codebook),
+                    "evidence": [asdict(quote) for quote in quotes],
+                    "height": 220,
+                },
+            )
 
 
 def _decide(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, value: object, actor: str) -> None:

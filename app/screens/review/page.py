@@ -15,7 +15,7 @@ from app.state import ReviewState, reset_widgets, state, with_default
 from app.widgets import layout
 from app.widgets.common import segments
 from app.widgets.empty_state import empty_page
-from app.widgets.live_board import label_data, role_data
+from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
 from core.runs import RunRow

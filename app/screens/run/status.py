@@ -9,10 +9,11 @@ from html import escape
 import streamlit as st
 
 from app import context
+from app.components import component
 from app.state import state
 from app.widgets.alerts import Tone, error_box, error_notices, notice
+from app.widgets.labels import label_data, role_data
 from app.widgets.layout import header
-from app.widgets.live_board import live_run
 from core.debate import protocols
 from core.errors import MootError
 from core.formatting import format_clock, format_count, format_interval, format_money, format_percent, plural
@@ -24,6 +25,7 @@ from core.services.runs.control import RunOverview
 from core.services.runs.costs import AdaptiveSavings, FromStore
 from core.services.session import ProjectSession
 
+_LIVE_RUN = component("live_run")
 TONES: dict[State, Tone] = {
     "queued": "", "running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong",
 }  # fmt: skip
@@ -68,19 +70,23 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
         if others := [other for other in session.active_runs() if other != run_id]:
             state.select_run(others[0])
 
-    roles = protocols.roles_of(run.settings)
-    live_run(
-        context.live_name(session, run_id),
-        run.settings.codebook,
-        {role.name: role.title for role in roles},
-        state=overview.state,
-        budget=run.budget_usd,
-        slots=max(8, min(20, 2 * run.settings.concurrency)),
-        explained=explained,
-        groups={role.name: role.group for role in roles},
-        layout=protocols.of(run.settings).layout,
+    roles = {role.name: role for role in protocols.roles_of(run.settings)}
+    titles = role_data({name: role.title for name, role in roles.items()})
+    # The debates come from /moot/live and not from reruns. The component reports a state other than the page's.
+    _LIVE_RUN(
         key="live-run",
-        on_state=follow,
+        data={
+            "run": context.live_name(session, run_id),
+            "labels": label_data(run.settings.codebook),
+            "roles": [{**row, "group": roles[row["role"]].group} for row in titles],
+            "kind": run.settings.codebook.kind,
+            "state": overview.state,
+            "budget": run.budget_usd,
+            "slots": max(8, min(20, 2 * run.settings.concurrency)),
+            "explained": explained,
+            "layout": protocols.of(run.settings).layout,
+        },
+        on_state_change=follow,
     )
 
 
