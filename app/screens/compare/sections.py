@@ -12,18 +12,10 @@ from app.widgets import charts, layout
 from app.widgets.common import facts, line, table
 from core.formatting import MISSING, format_number, format_p_value, format_percent, format_points, format_price
 from core.runs import RunRow
-from core.services.evaluation.compare import MIN_POSITIVES, Comparison, Outcome, Pair
+from core.services.evaluation.compare import MIN_POSITIVES, Column, Comparison, Outcome, Pair
 from core.services.runs.configuration import differences
 from core.stats.metrics import MAIN, metrics
 from core.stats.significance import McNemar
-
-DOCUMENTS = "documents"
-UNRESOLVED = "unresolved, of the whole run"
-COSTS = {
-    "cost per document": "usd_per_document",
-    "tokens per document": "tokens_per_document",
-    "seconds per document": "seconds_per_document",
-}
 
 WORDS: dict[Outcome, str] = {
     "regressed": "Regressed",
@@ -32,6 +24,28 @@ WORDS: dict[Outcome, str] = {
     "wrong": "Still wrong",
     "right": "Still right",
 }
+
+
+def _unresolved(run: RunRow) -> float | None:
+    """Return the share of a run's ended debates without a verdict, None before one has ended."""
+    ended = run.verdicts + run.unresolved + run.failed
+    return (run.unresolved + run.failed) / ended if ended else None
+
+
+OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], str]]] = {
+    "documents": (lambda column: column.scores.n, lambda value: f"{value or 0:,.0f}"),
+    "unresolved, of the whole run": (lambda column: _unresolved(column.run), format_percent),
+    "cost per document": (lambda column: column.cost["usd_per_document"], format_price),
+    "tokens per document": (
+        lambda column: column.cost["tokens_per_document"],
+        lambda value: MISSING if value is None else f"{value:,.0f}",
+    ),
+    "seconds per document": (
+        lambda column: column.cost["seconds_per_document"],
+        lambda value: format_number(value, 2),
+    ),
+}
+"""Rows of the table below the metrics: the value of a run, and the value as text."""
 
 
 def sentences(found: Comparison) -> None:
@@ -52,32 +66,18 @@ def rows(found: Comparison) -> list[dict[str, Any]]:
         for metric in metrics(kind)
         if any(column.scores[metric.key].value is not None for column in columns.values())
     ]
-    lines.append({"metric": DOCUMENTS, **{id: column.scores.n for id, column in columns.items()}})
-    lines.append({"metric": UNRESOLVED, **{id: _unresolved(column.run) for id, column in columns.items()}})
     return lines + [
-        {"metric": name, **{id: column.cost[key] for id, column in columns.items()}} for name, key in COSTS.items()
+        {"metric": name, **{id: value(column) for id, column in columns.items()}} for name, (value, _) in OWN.items()
     ]
-
-
-def _unresolved(run: RunRow) -> float | None:
-    """Return the share of a run's ended debates without a verdict, None before one has ended."""
-    ended = run.verdicts + run.unresolved + run.failed
-    return (run.unresolved + run.failed) / ended if ended else None
 
 
 def columns(found: Comparison) -> None:
     """Draw the table of metrics."""
-    formats = {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
-    own: dict[str, Callable[[float | None], str]] = {
-        DOCUMENTS: lambda value: f"{value or 0:,.0f}",
-        UNRESOLVED: lambda value: MISSING if value is None else format_percent(value),
-        "cost per document": format_price,
-        "tokens per document": lambda value: MISSING if value is None else f"{value:,.0f}",
-        "seconds per document": lambda value: format_number(value, 2),
-    }
+    formats: dict[str, Callable[[float | None], str]] = {name: form for name, (_, form) in OWN.items()}
+    formats |= {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
     with layout.panel("Scores", "on the same documents for every run", key="compare-columns"):
         shown = [
-            [name[:1].upper() + name[1:], *((own | formats)[name](row[column.run.run_id]) for column in found.columns)]
+            [name[:1].upper() + name[1:], *(formats[name](row[column.run.run_id]) for column in found.columns)]
             for row in rows(found)
             for name in (row["metric"],)
         ]

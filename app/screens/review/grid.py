@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -77,8 +78,8 @@ def grid_view(
             words = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: review.undo(session, actor=actor), icon="undo", shortcut="Ctrl+Z")
-            _button("Redo", lambda: review.redo(session, actor=actor), icon="redo", shortcut="Ctrl+Shift+Z")
+            _button("Undo", lambda: review.undo(session, actor=actor), icon=":material/undo:", shortcut="Ctrl+Z")
+            _button("Redo", lambda: review.redo(session, actor=actor), icon=":material/redo:", shortcut="Ctrl+Shift+Z")
     if right is not None:
         with right:
             _detail(session, run, actor, page)
@@ -93,18 +94,11 @@ def _key(run: RunRow, actor: str) -> str:
     return f"review-grid-{run.run_id}-{actor}"
 
 
-def _button(
-    label: str,
-    act: Callable[[], review.SavedAction | None],
-    *,
-    key: str = "",
-    icon: str = "",
-    shortcut: str | None = None,
-    primary: bool = False,
-    quiet: bool = False,
-    disabled: bool = False,
-) -> None:
-    """Draw a button for a review action. The action runs before the page is drawn again."""
+def _button(label: str, act: Callable[[], review.SavedAction | None], **widget: Any) -> None:
+    """Draw a button for a review action. The action runs before the page is drawn again.
+
+    ``widget`` are further arguments of ``st.button``.
+    """
 
     def clicked() -> None:
         try:
@@ -114,15 +108,7 @@ def _button(
         else:
             state.review.saved = f"✓ {saved.words}" if saved else f"Nothing to {label.lower()}"
 
-    st.button(
-        label,
-        key=key or f"review-{label.lower()}",
-        icon=f":material/{icon}:" if icon else None,
-        shortcut=shortcut,
-        type="primary" if primary else "tertiary" if quiet else "secondary",
-        disabled=disabled,
-        on_click=clicked,
-    )
+    st.button(label, on_click=clicked, **{"key": f"review-{label.lower()}", **widget})
 
 
 def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
@@ -181,13 +167,13 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
             "Submit selected",
             lambda: review.submit(session, run_id, chosen, actor=actor),
             key="review-bulk-submit",
-            primary=True,
+            type="primary",
         )
         _button(
             "Discard selected",
             lambda: review.set_status(session, run_id, chosen, "Discarded", actor=actor),
             key="review-bulk-discard",
-            quiet=True,
+            type="tertiary",
         )
 
 
@@ -224,7 +210,7 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
             _button(
                 "Submit",
                 lambda: review.submit(session, run_id, [shown], actor=actor),
-                primary=True,
+                type="primary",
                 disabled=known.review_status == "Submitted",
             )
             settled = known.review_status in review.RESOLVED
@@ -232,8 +218,9 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
                 _button("Reopen", lambda: review.set_status(session, run_id, [shown], "Draft", actor=actor))
             if known.review_status != "Discarded":
                 _button(
-                    "Discard", lambda: review.set_status(session, run_id, [shown], "Discarded", actor=actor), quiet=True
-                )
+                    "Discard", lambda: review.set_status(session, run_id, [shown], "Discarded", actor=actor),
+                    type="tertiary",
+                )  # fmt: skip
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):
                 st.rerun()
         document_drawer(
