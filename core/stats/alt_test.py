@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.formatting import format_percent
-from core.stats.arrays import Ratings, ratings
+from core.stats.arrays import Ratings, check_shapes, ratings
 
 People: TypeAlias = Literal["experts", "trained", "crowd"]
 EPSILONS: Mapping[People, float] = {"experts": 0.2, "trained": 0.15, "crowd": 0.1}
@@ -101,8 +101,7 @@ def alternative_test(
 
     model_ratings = ratings(model)
     grids = {name: ratings(values) for name, values in people.items()}
-    if any(grid.shape != model_ratings.shape for grid in grids.values()):
-        raise ValueError("shapes differ")
+    check_shapes(model_ratings, *grids.values())
     if len(grids) < LEAST_PEOPLE:
         few = {0: "nobody", 1: "one person"}.get(len(grids), "two people")
         why = (

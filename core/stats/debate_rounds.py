@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from core.annotations import NEAR
 from core.stats.agreement import Agreement, fleiss_kappa, krippendorff_alpha
-from core.stats.arrays import Mask, Ratings, ratings
+from core.stats.arrays import Mask, Ratings, check_shapes, ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,8 +126,7 @@ def rounds(
     tables: list[dict[str, Ratings]] = []
     for name, agents in steps:
         predicted = {agent: ratings(values) for agent, values in agents.items()}
-        if any(grid.shape != gold.shape for grid in predicted.values()):
-            raise ValueError("shapes differ")
+        check_shapes(gold, *predicted.values())
         table = next((one for one in tables if not one.keys().isdisjoint(predicted)), None)
         if table is None:
             table = {}

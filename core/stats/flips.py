@@ -18,7 +18,7 @@ import numpy.typing as npt
 from core.formatting import format_count, format_interval, format_points
 from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
 from core.stats.estimation import Design, ratio
-from core.stats.intervals import Estimate, Interval, newcombe_paired
+from core.stats.intervals import Estimate, newcombe_paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,8 @@ def _change(path: Trace, before: int, after: int, labels: Sequence[str], design:
     def gain(tally: Tally, columns: slice) -> Estimate:
         sizes = path.counted[:, columns].sum(axis=1)
         if design.plain and sizes.max(initial=0) <= 1:
-            return Estimate(tally.net / tally.n if tally.n else None, _newcombe(tally))
+            counts = (tally.kept_right, tally.corrected, tally.regressed, tally.kept_wrong)
+            return Estimate(tally.net / tally.n if tally.n else None, newcombe_paired(*counts))
         return ratio(gains[:, columns].sum(axis=1), sizes, design, signed=True)
 
     return Flip(
@@ -218,10 +219,6 @@ def _change(path: Trace, before: int, after: int, labels: Sequence[str], design:
         },
         carried=int((path.counted & ~path.given[after]).sum()),
     )
-
-
-def _newcombe(tally: Tally) -> Interval | None:
-    return newcombe_paired(tally.kept_right, tally.corrected, tally.regressed, tally.kept_wrong)
 
 
 def _points(gain: Estimate) -> str:
@@ -271,8 +268,7 @@ def objections(
     ``design`` as for ``flip_table``.
     """
     gold, claimed, predicted, ended = (codes(values) for values in (reference, claim, critic, verdict))
-    if not gold.shape == claimed.shape == predicted.shape == ended.shape:
-        raise ValueError("shapes differ")
+    check_shapes(gold, claimed, predicted, ended)
     counted = np.minimum(np.minimum(gold, claimed), np.minimum(predicted, ended)) >= 0
     raised = counted & (predicted != claimed)
     wrong = counted & (claimed != gold)
