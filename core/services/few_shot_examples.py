@@ -44,7 +44,7 @@ def example_pool(store: Store, run: RunRow) -> dict[str, dict[str, Value]]:
     """Return the known labels of each document that the run may show, freezing the pool if necessary."""
     kept = store.precedents.frozen(run.run_id)
     if kept is None:
-        kept = store.precedents.outside(run.run_id, run.settings.codebook.items)
+        kept = store.precedents.known(run.settings.codebook.items, outside=run.run_id)
         for held in _held_out_ids(store):
             kept.pop(held, None)
         store.precedents.freeze(run.run_id, kept)

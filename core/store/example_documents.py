@@ -15,20 +15,28 @@ _COLUMNS = ("run_id", "document_id", "labels")
 class PrecedentPools(Repository):
     """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
 
-    def known(self, items: Collection[str]) -> dict[str, dict[str, Value]]:
-        """Return the known labels of each document of the project, in the form of ``outside``."""
-        return self._known("", {}, items)
+    def known(self, items: Collection[str], *, outside: str | None = None) -> dict[str, dict[str, Value]]:
+        """Return the known labels of each document of the project, or of those that are not in the run ``outside``.
 
-    def outside(self, run_id: str, items: Collection[str]) -> dict[str, dict[str, Value]]:
-        """Return the known labels of the documents outside the run, in the project's order.
-
-        Reviewed labels take precedence over gold. Only these items count; documents without any are left out.
+        Reviewed labels take precedence over gold. Only these items count; documents without any are left out. Documents
+        are in the project's order.
         """
-        return self._known(
-            "ANTI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)",
-            {"run": run_id},
-            items,
+        rows = self._connection.rows(
+            """SELECT document_id, item, value FROM (
+                SELECT document_id, item, value FROM reviewed_labels
+                UNION ALL
+                SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING (document_id, item)
+            ) JOIN documents ON documents.id = document_id
+            ANTI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+            ORDER BY documents.position, item""",
+            {"run": outside},
         )
+        known: dict[str, dict[str, Value]] = {}
+        for document, item, text in rows:
+            value = value_of(text)
+            if item in items and value is not None:
+                known.setdefault(document, {})[item] = value
+        return known
 
     def frozen(self, run_id: str) -> dict[str, dict[str, Value]] | None:
         """Return the pool of a run, None before it was frozen."""
@@ -45,19 +53,3 @@ class PrecedentPools(Repository):
             insert(cursor, "run_precedents", _COLUMNS, rows or [(run_id, "", "{}")])
 
         self._writer.do(run)
-
-    def _known(self, narrowed: str, given: Mapping[str, object], items: Collection[str]) -> dict[str, dict[str, Value]]:
-        rows = self._connection.rows(
-            f"""SELECT document_id, item, value FROM (
-                SELECT document_id, item, value FROM reviewed_labels
-                UNION ALL
-                SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING (document_id, item)
-            ) JOIN documents ON documents.id = document_id {narrowed} ORDER BY documents.position, item""",
-            dict(given),
-        )
-        known: dict[str, dict[str, Value]] = {}
-        for document, item, text in rows:
-            value = value_of(text)
-            if item in items and value is not None:
-                known.setdefault(document, {})[item] = value
-        return known
