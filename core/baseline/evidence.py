@@ -20,8 +20,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import groupby, pairwise
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from operator import itemgetter
+from typing import Literal, NamedTuple, TypeAlias
 
 from core.baseline.word_forms import (
     CATCH_ALL_NAMES,
@@ -54,13 +55,11 @@ THRESHOLD = 0.5  # score from which a label is present: half of a listed word
 STEEPNESS = 4.0
 CHOICE_SMOOTHING = 0.25  # added to the weight of every label of a choice: one listed word makes it 5 times as likely
 
-# Words of examples, half of which are incidental, carry a label with fewer keywords than SHORT_LIST; words of the
-# description one with fewer than FULL_LIST, because such a list may have forgotten some.
-SHORT_LIST = 5
+# Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some. Words
+# of examples, most of which are incidental, carry only a label that has no other word to look for but its name.
 FULL_LIST = 20
 
 NO_LABEL = -1  # label number of an idiom
-MAX_PHRASE_WORDS = 3  # of a derived phrase
 MAX_WORD_GAP = 3  # characters between the words of a phrase
 MAX_QUOTE_CHARACTERS = 160
 MIN_CLAUSE_CHARACTERS = 24  # a clause is not cut at a comma closer to its ends
@@ -104,7 +103,6 @@ class Lexicon:
 # -- Words of a codebook
 
 _SENTENCE = re.compile(r"[.;:!?\n]+(?=\s|$)")
-_CHUNK = re.compile(r"[.,;:!?()\[\]/\"“”‘—–\n]+|\s-\s")
 _DENIAL = re.compile(
     r"\b(?:(?:is|are) (?:not|no)|(?:do|does|should|must|may) not (?:count|belong|include|qualify|apply|fall|be|mean)|"
     r"doesn't count|don't count|isn't|aren't|says? nothing|not enough|neither (?:is|are|do|does))\b",
@@ -125,18 +123,21 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
     labels, numbers = codebook.labels, range(len(codebook.labels))
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
     listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
-    derived = [term for number in numbers for term in (*_derived(number, labels[number]), *_common(number, codebook))]
+    derived = [term for number in numbers for term in (*_common(number, codebook), *_derived(number, labels[number]))]
     owners: dict[str, set[int]] = defaultdict(set)
     for term in listed:
         for form in term.key:
             owners[form].add(term.label)
     sharing = Counter(form for _, form in {(term.label, form) for term in derived for form in term.key})
-    terms = list(listed)
+    terms, defined = list(listed), {term.label for term in listed if term.source == "keyword"}
     for term in derived:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
         if term.key.isdisjoint(everywhere) and all(owners[form] <= {term.label} for form in term.key):
             shared = any(sharing[form] > 1 for form in term.key)  # a word of several definitions decides for none
-            terms.append(replace(term, carries=term.carries and not shared))
+            spare = term.source == "example" and term.label in defined
+            terms.append(replace(term, carries=term.carries and not shared and not spare))
+            if terms[-1].carries and term.source != "example":
+                defined.add(term.label)
     usable = tuple(any(term.label == number for term in terms) for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
     index: dict[str, dict[tuple[int, frozenset[str]], Term]] = defaultdict(dict)
@@ -207,39 +208,27 @@ def _counted(description: str) -> Iterator[str]:
 
 
 def _derived(number: int, label: Label) -> Iterator[Term]:
-    """Yield the words and phrases of a definition."""
-    texts: list[tuple[Source, str, bool]] = [
-        ("example", text, len(label.keywords) < SHORT_LIST) for text in label.include
-    ]
+    """Yield the words of a description, then those of the include examples."""
     for sentence in _counted(label.description):
         own = _FRAME.sub(lambda match: match[0].removesuffix(match["subject"]), sentence)
-        texts.append(("definition", own, len(label.keywords) < FULL_LIST))
-        texts += [("definition", match["subject"], False) for match in _FRAME.finditer(sentence)]
-    for source, text, carries in texts:
-        for phrase in _phrases(text):
-            if 1 < len(phrase) <= MAX_PHRASE_WORDS:
-                yield Term(number, " ".join(phrase), source, tuple(map(forms, phrase)), carries)
-            for word in phrase:
-                yield Term(number, word, source, (forms(word),), carries)
+        subjects = " ; ".join(match["subject"] for match in _FRAME.finditer(sentence))
+        for text, carries in ((own, len(label.keywords) < FULL_LIST), (subjects, False)):
+            yield from (Term(number, word, "definition", (forms(word),), carries) for word in _content_words(text))
+    yield from (
+        Term(number, word, "example", (forms(word),)) for text in label.include for word in _content_words(text)
+    )
 
 
-def _phrases(text: str) -> Iterator[list[str]]:
-    """Yield runs of content words; a run ends at a mark, a function word or a generic word."""
-    for chunk in _CHUNK.split(text):
-        words = [word for word, _, _ in tokens(chunk)]
-        for is_content, run in groupby(words, _is_content):
-            if is_content:
-                yield list(run)
-
-
-def _is_content(word: str) -> bool:
-    bare = word.isdigit() or (len(word) < 2 and word.isascii())
-    return word not in FUNCTION_WORDS and word not in GENERIC_WORDS and not bare
+def _content_words(text: str) -> Iterator[str]:
+    for word, _, _ in tokens(text):
+        bare = word.isdigit() or (len(word) < 2 and word.isascii())
+        if not bare and word not in FUNCTION_WORDS and word not in GENERIC_WORDS:
+            yield word
 
 
 def _exclusions(label: Label, everywhere: frozenset[str]) -> Iterator[Exclusion]:
     for example in label.exclude:
-        words = dict.fromkeys(word for phrase in _phrases(example) for word in phrase if word not in everywhere)
+        words = dict.fromkeys(word for word in _content_words(example) if word not in everywhere)
         if words:
             yield example, tuple(map(forms, words))
 
@@ -279,8 +268,7 @@ def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None
     if last - first > MAX_QUOTE_CHARACTERS:
         spare = max(0, MAX_QUOTE_CHARACTERS - (end - start)) // 2
         left, right = max(first, start - spare), min(last, end + spare)
-        gap = text.find(" ", left, start) if left > first else -1
-        first = gap + 1 if gap >= 0 else left
+        first = (text.find(" ", left, start) + 1 or left) if left > first else left
         gap = text.rfind(" ", end, right) if right < last else -1
         last = min(gap if gap >= 0 else right, first + MAX_QUOTE_CHARACTERS)
     return text[first:last].strip(_EDGE)
@@ -289,8 +277,7 @@ def quote_around(text: str, start: int, end: int, clauses: Sequence[Span] | None
 # -- Passages that put a hit in doubt
 
 
-@dataclass(frozen=True, slots=True)
-class _Doubt:
+class _Doubt(NamedTuple):
     """A rule: a hit in a match of ``pattern`` is ``reason``. Searched only if one of ``triggers`` is in the text."""
 
     triggers: frozenset[str]
@@ -358,10 +345,11 @@ class Hit:
     clause: int
     doubt: str
 
-    def strength(self, *, doubts: bool = True) -> float:
-        """Return the weight of the term, reduced if the hit is weak. Without ``doubts``, no hit is doubted."""
-        weak = not self.term.carries or (doubts and self.doubt)
-        return (1.0 if self.term.listed else DERIVED_WEIGHT) * (WEAK_FACTOR if weak else 1.0)
+    @property
+    def strength(self) -> float:
+        """Weight of the term, reduced if the hit is weak."""
+        weight = 1.0 if self.term.listed else DERIVED_WEIGHT
+        return weight * (WEAK_FACTOR if self.doubt or not self.term.carries else 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,39 +365,45 @@ class Evidence:
     hits: tuple[tuple[Hit, ...], ...]
     foreign: bool
 
-    def strengths(self, label: int, *, doubts: bool = True) -> list[float]:
+    @property
+    def undoubted(self) -> Evidence:
+        """The same hits without their doubts."""
+        return replace(self, hits=tuple(tuple(replace(hit, doubt="") for hit in own) for own in self.hits))
+
+    def strengths(self, label: int) -> list[float]:
         """Return the strength of each word of a label that was hit, the strongest first."""
         best: dict[frozenset[str], float] = {}
         for hit in self.hits[label]:
-            best[hit.term.key] = max(best.get(hit.term.key, 0.0), hit.strength(doubts=doubts))
+            best[hit.term.key] = max(best.get(hit.term.key, 0.0), hit.strength)
         return sorted(best.values(), reverse=True)
 
-    def score(self, label: int, *, doubts: bool = True) -> float:
-        """Return the score of a label; from ``THRESHOLD`` on it is present. Without ``doubts``, no hit is doubted."""
+    def score(self, label: int) -> float:
+        """Return the score of a label; from ``THRESHOLD`` on it is present."""
         if not self.hits[label]:
             return 0.0
-        best, *others = self.strengths(label, doubts=doubts)
+        best, *others = self.strengths(label)
         return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
 
-    def weight(self, label: int, *, doubts: bool = True) -> float:
+    def weight(self, label: int) -> float:
         """Return the score of a label that competes with others: every word counts in full."""
-        return sum(self.strengths(label, doubts=doubts))
+        return sum(self.strengths(label))
 
-    def ranked(self, *, doubts: bool = True) -> list[int]:
-        """Return the labels with a hit by weight of their words, number of words, and first position in the text."""
-        found = [number for number, own in enumerate(self.hits) if own]
-        hits = self.hits
-        return sorted(found, key=lambda n: (-self.weight(n, doubts=doubts), -len(hits[n]), hits[n][0].start, n))
+    @property
+    def ranked(self) -> list[int]:
+        """The labels with a hit by weight of their words, number of words, and first position in the text."""
+        found = [(-self.weight(n), -len(own), own[0].start, n) for n, own in enumerate(self.hits) if own]
+        return [number for *_, number in sorted(found)]
 
-    def selected(self, *, doubts: bool = True) -> list[int]:
-        """Return the labels that the words select: those present, or the chosen one if any label has a word."""
+    @property
+    def selected(self) -> list[int]:
+        """The labels that the words select: those present, or the chosen one if any label has a word."""
         if self.lexicon.codebook.kind == "choice":
-            return self.ranked(doubts=doubts)[:1]
-        return [number for number in range(len(self.hits)) if self.score(number, doubts=doubts) >= THRESHOLD]
+            return self.ranked[:1]
+        return [number for number in range(len(self.hits)) if self.score(number) >= THRESHOLD]
 
     def best(self, label: int) -> list[Hit]:
         """Return the label's hits, the strongest first."""
-        return sorted(self.hits[label], key=lambda hit: (-hit.strength(), hit.start))
+        return sorted(self.hits[label], key=lambda hit: (-hit.strength, hit.start))
 
     def quote(self, hit: Hit) -> str:
         """Return the clause around a hit as in the text, without a line break or double quotation mark."""
@@ -436,7 +430,6 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     if all(term.label == NO_LABEL for term, _, _ in matches):
         return Evidence(lexicon, text, (), tuple(map(tuple, hits)), foreign)
     clauses = tuple(clauses_of(text))
-    starts = [start for _, start, _ in found]
     around: dict[int, list[_Match]] = {}
     for match in matches:
         if match[2] > match[1]:
@@ -449,35 +442,24 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
         if not rule.triggers.isdisjoint(seen)
         for match in rule.pattern.finditer(text)
     ]
+    doubtful += [(mark.end(), mark.end() + 1, _QUOTED) for mark in re.finditer("#", text)]
     # A label that lists "next door" or "nearby" is about just such places.
     places = {term.label for term, first, _ in matches if term.listed and found[first][0] in _ELSEWHERE.triggers}
     for term, first, last in matches:
-        if term.label == NO_LABEL:
-            continue
         longer = [one for one, a, b in around.get(first, ()) if a <= first and last <= b and b - a > last - first]
-        if any(one.label == term.label for one in longer):
+        if term.label == NO_LABEL or any(one.label == term.label for one in longer):
             continue
         start, end = found[first][1], found[last][2]
         clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
-        doubt = ""
-        if lexicon.exclusions[term.label]:
-            at, to = (bisect_left(starts, edge) for edge in clauses[clause])
-            words = frozenset(word for word, _, _ in found[at:to])
-            alike = next((each for each in lexicon.exclusions[term.label] if _is_like(each, term, words)), None)
-            doubt = f"used as in the exclude example: {_plain(alike[0])}" if alike else ""
-        doubt = doubt or _phrase_doubt(lexicon, term, longer)
-        if not doubt and start and text[start - 1] == "#":
-            doubt = _QUOTED.reason
-        if not doubt:
-            near = (rule for a, b, rule in doubtful if a <= start < b)
-            doubt = next((rule.reason for rule in near if rule is not _ELSEWHERE or term.label not in places), "")
+        at, to = (bisect_left(found, edge, key=itemgetter(1)) for edge in clauses[clause])
+        near = (rule for a, b, rule in doubtful if a <= start < b)
+        doubt = (
+            _exclusion_doubt(lexicon, term, found[at:to])
+            or _phrase_doubt(lexicon, term, longer)
+            or next((rule.reason for rule in near if rule is not _ELSEWHERE or term.label not in places), "")
+        )
         hits[term.label].append(Hit(term, start, end, clause, doubt))
     return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign)
-
-
-def is_foreign(text: str) -> bool:
-    """Return True if a text does not look English."""
-    return _are_foreign({word for word, _, _ in tokens(text)})
 
 
 def _are_foreign(seen: set[str]) -> bool:
@@ -487,26 +469,31 @@ def _are_foreign(seen: set[str]) -> bool:
 
 
 def _matches(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Iterator[_Match]:
-    index, size = lexicon.index, len(found)
     for position, (word, _, _) in enumerate(found):
-        for term in index.get(word, ()):
-            length = len(term.pattern)
-            if length == 1:
-                yield term, position, position
-            elif (
-                position + length <= size
-                and found[position + 1][0] in term.pattern[1]
-                and _is_phrase(term, text, found[position : position + length])
-            ):
-                yield term, position, position + length - 1
+        for term in lexicon.index.get(word, ()):
+            last = position + len(term.pattern) - 1
+            if last == position or _is_phrase(term, text, found[position : last + 1]):
+                yield term, position, last
 
 
 def _is_phrase(term: Term, text: str, found: Sequence[Token]) -> bool:
     """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
-    if any(word not in step for (word, _, _), step in zip(found, term.pattern, strict=True)):
+    if len(found) < len(term.pattern) or any(
+        word not in step for (word, _, _), step in zip(found, term.pattern, strict=True)
+    ):
         return False
     gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(found))
     return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
+
+
+def _exclusion_doubt(lexicon: Lexicon, term: Term, clause: Sequence[Token]) -> str:
+    """Return the doubt about a hit on a word of an exclude example, half of whose other words are in the clause."""
+    for example, content in lexicon.exclusions[term.label]:
+        others = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
+        shared = sum(any(word in forms for word, _, _ in clause) for forms in others)
+        if len(others) < len(content) and shared * 2 >= len(others):
+            return f"used as in the exclude example: {_plain(example)}"
+    return ""
 
 
 def _phrase_doubt(lexicon: Lexicon, term: Term, longer: Sequence[Term]) -> str:
@@ -517,13 +504,6 @@ def _phrase_doubt(lexicon: Lexicon, term: Term, longer: Sequence[Term]) -> str:
         if phrase.listed or not term.listed:
             return f"part of {_plain(phrase.text)}, which belongs to {lexicon.codebook.labels[phrase.label].name}"
     return ""
-
-
-def _is_like(exclusion: Exclusion, term: Term, words: frozenset[str]) -> bool:
-    """Return True if a hit is on a word of an exclude example, and half of its other words are in the clause."""
-    others = [forms for forms in exclusion[1] if all(forms.isdisjoint(step) for step in term.pattern)]
-    shared = sum(not forms.isdisjoint(words) for forms in others)
-    return len(others) < len(exclusion[1]) and shared * 2 >= len(others)
 
 
 def _plain(text: str) -> str:
@@ -569,7 +549,7 @@ def labels_with_keywords(codebook: Codebook, text: str) -> frozenset[str]:
 
 def select(codebook: Codebook, text: str) -> frozenset[str]:
     """Return the ids of the labels that the words alone select: those present, or the chosen one if there is one."""
-    return frozenset(codebook.labels[number].id for number in find_evidence(lexicon_of(codebook), text).selected())
+    return frozenset(codebook.labels[number].id for number in find_evidence(lexicon_of(codebook), text).selected)
 
 
 def example(codebook: Codebook, text: str) -> Example:

@@ -21,9 +21,8 @@ without vectors the text stays undecided.
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.baseline import author_labelling, persona_extraction
@@ -37,7 +36,7 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "12"
+VERSION = "13"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -71,7 +70,8 @@ def write_reply(
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
     codebook, document = request.narrow(codebook), request.document or document
     evidence = find_evidence(lexicon_of(codebook), document.text)
-    roles = (_RatingRoles if codebook.kind == "rating" else _LabelRoles)(document, evidence, focus, similarities)
+    kind = _RatingRoles if codebook.kind == "rating" else _LabelRoles
+    roles = kind(document, evidence, focus, similarities)
     role, replies = family(request.role), list(_replies(request.inputs))
     if role == FAMILY and isinstance(persona, Mapping):
         return _persona_reply(request, roles)
@@ -117,7 +117,7 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles(ABC):
+class _Roles:
     """The baseline's replies on one document. ``focus`` is that of a persona, else empty.
 
     ``similarities`` are those of ``write_reply``.
@@ -128,18 +128,6 @@ class _Roles(ABC):
     focus: str = ""
     similarities: Similarities | None = None
 
-    @abstractmethod
-    def propose(self, *, final: bool = False) -> str:
-        """Decide independently; ``final`` if no other role weighs the reply."""
-
-    @abstractmethod
-    def challenge(self, reply: Reply) -> str:
-        """Check the reply of another role."""
-
-    @abstractmethod
-    def decide(self, replies: Sequence[Reply]) -> str:
-        """Decide between the replies of other roles."""
-
     @property
     def codebook(self) -> Codebook:
         return self.evidence.lexicon.codebook
@@ -147,10 +135,10 @@ class _Roles(ABC):
     def name(self, number: int) -> str:
         return self.codebook.labels[number].name
 
-    def support(self, number: int, most: int = 1, *, doubts: bool = True) -> tuple[str, str]:
+    def support(self, number: int, most: int = 1) -> tuple[str, str]:
         """Return (quotes, words) of a label: the clauses of its strongest hits, quoted, and the words hit in them."""
         best = self.evidence.best(number)
-        hits = [hit for hit in best if hit.term.carries and not (doubts and hit.doubt)] or best[:1]
+        hits = [hit for hit in best if hit.term.carries and not hit.doubt] or best[:1]
         quoted: dict[str, None] = {}
         words: dict[str, None] = {}
         for hit in hits:
@@ -190,19 +178,22 @@ class _LabelRoles(_Roles):
     """Replies for labels that are present or absent, and for a choice, of which one is present."""
 
     def propose(self, *, final: bool = False) -> str:
-        found, ranked = self.evidence.selected(doubts=final), self.evidence.ranked(doubts=final)
+        """Decide independently; ``final`` if no other role weighs the reply, so that this one raises the doubts."""
+        view = self if final else replace(self, evidence=self.evidence.undoubted)
+        found, ranked = view.evidence.selected, view.evidence.ranked
         named = len(ranked if self.is_choice else found)
         opening = f"words of {named} of {len(self.codebook.labels)} labels occur in this {_unit(self.codebook)}."
         if not found:
             opening = f"{'too little' if ranked else 'no word'} of the codebook occurs in this {_unit(self.codebook)}."
-        lines = [self.line(number, doubts=final) for number in found]
+        lines = [view.line(number) for number in found]
         if self.is_choice:
-            next_best = (f"{self.name(n)} is next: {self.support(n, doubts=final)[1]}" for n in ranked[1:2])
+            next_best = (f"{self.name(n)} is next: {view.support(n)[1]}" for n in ranked[1:2])
             lines += [f"- {each}." for each in next_best]
         return self.conclude(opening, lines, found, final=final)
 
     def challenge(self, reply: Reply) -> str:
-        found, claimed = self.evidence.selected(), self.claimed(reply)
+        """Check the reply of another role."""
+        found, claimed = self.evidence.selected, self.claimed(reply)
         if claimed is None:
             opening = "the previous reply could not be read, so this one only counts words."
             return self.conclude(opening, map(self.line, found), found)
@@ -227,7 +218,7 @@ class _LabelRoles(_Roles):
         kept = [n for n in named if all(n in own for own in lists)]
         disputed = [n for n in named if n not in kept]
         if self.is_choice:
-            upheld = [] if kept else [n for n in self.evidence.ranked() if n in disputed][:1]
+            upheld = [] if kept else [n for n in self.evidence.ranked if n in disputed][:1]
         else:
             upheld = [n for n in disputed if self.evidence.score(n) >= THRESHOLD]
         lines = []
@@ -244,9 +235,9 @@ class _LabelRoles(_Roles):
     def is_choice(self) -> bool:
         return self.codebook.kind == "choice"
 
-    def line(self, number: int, remark: str = "", *, doubts: bool = True) -> str:
+    def line(self, number: int, remark: str = "") -> str:
         """Return a list item with a label, its quotes and the words hit in them."""
-        quotes, words = self.support(number, MAX_QUOTES, doubts=doubts)
+        quotes, words = self.support(number, MAX_QUOTES)
         return f"- #{self.name(number)}{remark}: {quotes} ({words})"
 
     def ground(self, number: int, verdict: str, *, holds: bool) -> str:
@@ -272,7 +263,7 @@ class _LabelRoles(_Roles):
         """Return True if half or more of the words that carry a label are doubted, or if none carries it."""
         hits = [hit for hit in self.evidence.hits[number] if hit.term.carries]
         doubted = sum(bool(hit.doubt) for hit in hits)
-        return self.evidence.score(number, doubts=False) < THRESHOLD or (doubted > 0 and doubted * 2 >= len(hits))
+        return self.evidence.undoubted.score(number) < THRESHOLD or (doubted > 0 and doubted * 2 >= len(hits))
 
     def conclude(self, opening: str, lines: Iterable[str], present: Sequence[int], *, final: bool = False) -> str:
         """Return the reply. A choice without a label is the nearest by vectors, else it stays undecided."""
@@ -375,7 +366,7 @@ class _RatingRoles(_Roles):
 # -- Panels
 
 
-def _persona_reply(request: Request, roles: _Roles) -> str:
+def _persona_reply(request: Request, roles: _LabelRoles | _RatingRoles) -> str:
     """Return a persona's reply: first decision, turn in the debate, or final decision."""
     history = [each for each in request.inputs.get("history", ()) if isinstance(each, AttributedReply)]
     if not history or request.form != "text":

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -24,7 +25,7 @@ import numpy.typing as npt
 from core.codebook import MAX_LABELS, MAX_STEPS, Kind
 from core.errors import InputError
 
-VERSION = "4"
+VERSION = "5"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
@@ -93,28 +94,18 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ItemModel:
-    """The model of one item: its weights ``[feature, value]``, None without different answers.
-
-    ``start`` are the log-probabilities of the values before any evidence: for ratings by their shares so far.
-    """
-
-    weights: Grid | None
-    start: Grid
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Classifier:
     """A trained classifier: ``tfidf`` is fitted (None without training examples), ``words`` are known codebook words.
 
-    ``width`` is the length of the vectors, 0 without.
+    ``width`` is the length of the vectors, 0 without. ``models`` has the weights ``[feature, value]`` of each item; the
+    last row is that of the bias.
     """
 
     task: Task
     tfidf: Any
     words: tuple[str, ...]
     width: int
-    models: tuple[ItemModel, ...]
+    models: tuple[Grid, ...]
 
     def predict(self, examples: Sequence[Example]) -> Predictions:
         """Return values and certainties for documents. ValueError for a wrong number of labels."""
@@ -136,30 +127,26 @@ class Classifier:
 
         That axis is as long as the longest scale; values beyond an item's own have probability 0.
         """
+        from scipy.special import softmax
+
         prior = _prior(examples, self.task)
         features = _features(examples, self.tfidf, self.words, self.width)
         longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
-        for item, model in enumerate(self.models):
-            logits = _offsets(self.task, prior, item) + model.start
-            if model.weights is not None:
-                logits = logits + _with_prior(features, self.task, prior, item) @ model.weights
-            own = np.exp(logits - logits.max(axis=1, keepdims=True))
-            result[:, item, : own.shape[1]] = own / own.sum(axis=1, keepdims=True)
+        for item, weights in enumerate(self.models):
+            logits = _offsets(self.task, prior, item) + _with_prior(features, self.task, prior, item) @ weights
+            result[:, item, : weights.shape[1]] = softmax(logits, axis=1)
         return result
 
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
-        weights = self.models[item].weights
-        if weights is None:
-            return ()
-        column = weights[:, int(np.searchsorted(self.task.values(item), value))]
+        column = self.models[item][:, int(np.searchsorted(self.task.values(item), value))]
         row = _features([example], self.tfidf, self.words, self.width).tocoo()
         names = [*(self.tfidf.get_feature_names_out() if self.tfidf is not None else ()), *self.words]
-        gains: dict[str, float] = {}
+        gains: dict[str, float] = defaultdict(float)
         for place, each in zip(row.col, row.data, strict=True):
             if place < len(names):
-                gains[str(names[place])] = gains.get(str(names[place]), 0.0) + float(each * column[place])
+                gains[str(names[place])] += float(each * column[place])
         strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
         return tuple(name for name in strongest if gains[name] > 0)
 
@@ -225,15 +212,8 @@ def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], wid
     """Return features scaled by the deviation of their weights, so that one penalty fits all of them."""
     from scipy import sparse
 
-    columns = {word: column for column, word in enumerate(words)}
-    found = [
-        (row, columns[word], strength * WORD_DEVIATION)
-        for row, example in enumerate(examples)
-        for word, strength in example.words.items()
-        if word in columns
-    ]
-    rows, places, values = (list(each) for each in zip(*found, strict=True)) if found else ([], [], [])
-    blocks = [sparse.csr_array((values, (rows, places)), shape=(len(examples), len(words)), dtype=np.float64)]
+    found = [[example.words.get(word, 0.0) for word in words] for example in examples]
+    blocks = [sparse.csr_array(np.array(found).reshape(len(examples), len(words)) * WORD_DEVIATION)]
     if tfidf is not None:
         blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
     if width:
@@ -257,15 +237,19 @@ def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
     return sparse.hstack([features, sparse.csr_array(np.hstack([own * SCORE_DEVIATION, bias]))], format="csr") / 2**0.5
 
 
-def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> ItemModel:
+def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> Grid:
+    """Return the weights ``[feature, value]`` of an item. Without different answers only ratings have any."""
     trained, values = ~np.isnan(reference), task.values(item)
     answers, prior = np.searchsorted(values, reference[trained]), prior[trained]
-    counts = np.bincount(answers, minlength=len(values)) + 0.5
-    start = np.log(counts / counts.sum()) if task.kind == "rating" else np.zeros(len(values))
-    if len(np.unique(answers)) < 2:
-        return ItemModel(None, start)
     inputs = _with_prior(features[trained], task, prior, item)
-    return ItemModel(_fit(inputs, _offsets(task, prior, item) + start, np.eye(len(values))[answers]), start)
+    weights = np.zeros((inputs.shape[1], len(values)))
+    if task.kind == "rating":
+        counts = np.bincount(answers, minlength=len(values)) + 0.5
+        weights[-1] = np.log(counts / counts.sum()) * 2**0.5 / BIAS_DEVIATION
+    if len(np.unique(answers)) > 1:
+        offsets = _offsets(task, prior, item) + inputs @ weights
+        weights += _fit(inputs, offsets, np.eye(len(values))[answers])
+    return weights
 
 
 def _fit(features: Any, offsets: Grid, answered: Grid) -> Grid:
@@ -333,7 +317,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
         "idf": np.zeros(0) if tfidf is None else tfidf.idf_,
         "words": list(classifier.words),
         "width": classifier.width,
-        "models": [{"weights": model.weights, "start": model.start} for model in classifier.models],
+        "models": list(classifier.models),
     }
     return bytes(skops.io.dumps(held))
 
@@ -394,9 +378,5 @@ def _load_classifier(held: dict[str, Any]) -> Classifier:
     size = len(held["vocabulary"]) + len(words) + width + (task.labels if task.kind == "choice" else 1) + 1
     if len(held["models"]) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
-    models = []
-    for item, model in enumerate(held["models"]):
-        values = len(task.values(item))
-        weights = None if model["weights"] is None else _numbers(model["weights"], (size, values))
-        models.append(ItemModel(weights, _numbers(model["start"], (values,))))
+    models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(held["models"])]
     return Classifier(task, tfidf, words, width, tuple(models))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from core import baseline
-from core.baseline.evidence import SHORT_LIST, find_evidence, is_foreign, lexicon_of
+from core.baseline.evidence import find_evidence, lexicon_of
 from core.baseline.keyword_proposals import KeywordProposal as KeywordProposal
 from core.baseline.keyword_proposals import propose_keywords as propose_keywords
 from core.codebook import CHOICE_ITEM, Codebook, Label
@@ -29,6 +29,8 @@ LOOKED_AT = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""
 PROPOSED_FROM = 1_000
 """Maximum number of documents from which keywords are proposed, spread evenly over those that are searched."""
+FEW_KEYWORDS = 5
+"""Number of keywords below which a label gains from vectors of its description."""
 MISSED = 4
 """Maximum number of listed documents with the label in gold and without a keyword."""
 MUCH = 0.1
@@ -276,19 +278,20 @@ def advise_vectors(session: ProjectSession) -> VectorsAdvice:
     def look() -> VectorsAdvice:
         sample = _sample(session)
         sample = sample[:: -(-len(sample) // PROPOSED_FROM) or 1]
-        foreign = 2 * sum(is_foreign(one.text) for one in sample) > len(sample)
+        found = [find_evidence(lexicon_of(codebook), one.text) for one in sample]
+        foreign = 2 * sum(each.foreign for each in found) > len(sample)
         needed = []
-        short = [label.name for label in codebook.labels if label.description and len(label.keywords) < SHORT_LIST]
+        short = [label.name for label in codebook.labels if label.description and len(label.keywords) < FEW_KEYWORDS]
         if foreign:
             needed.append("Most texts are not in English, so only your own keywords are looked for.")
         if codebook.kind == "choice":
-            bare = sum(not any(find_evidence(lexicon_of(codebook), one.text).hits) for one in sample)
+            bare = sum(not any(each.hits) for each in found)
             if bare > MUCH * len(sample):
                 needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")
         if short and codebook.kind != "rating":
             have = plural(len(short), "has", "have")
             after = "" if codebook.kind == "choice" else ": the classifier learns such labels faster from vectors"
-            needed.append(f"{join_names(short)} {have} a description, but fewer than {SHORT_LIST} keywords{after}.")
+            needed.append(f"{join_names(short)} {have} a description, but fewer than {FEW_KEYWORDS} keywords{after}.")
         return VectorsAdvice(tuple(needed), foreign)
 
     return cache.cached(session, look, "vectors advice", codebook.hash, basis=session.store.documents.state())

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core import baseline
-from core.baseline.evidence import FULL_LIST, SHORT_LIST, THRESHOLD, find_evidence, lexicon_of
+from core.baseline.evidence import FULL_LIST, THRESHOLD, find_evidence, lexicon_of
 from core.codebook import Codebook, Label, Scale, load_yaml
 from core.debate.context import parse_reply
 from core.debate.turns import AttributedReply, Reading, Reply, ReplyError, Request
@@ -288,7 +288,7 @@ class TestDerivedWords:
         assert 0 < score < THRESHOLD
 
     def test_short_list_is_supplemented_by_the_description_without_its_framing_words(self) -> None:
-        book = self.book("How clean or dirty the rooms and baths are: vermin, linen.", self.KEYWORDS[:SHORT_LIST])
+        book = self.book("How clean or dirty the rooms and baths are: vermin, linen.", self.KEYWORDS[:5])
         assert self.found("The linen was blue.", book)
         assert not self.found("The room was large and the bath was small.", book)
 
@@ -667,7 +667,7 @@ def test_judge_scores_best_on_the_sample_reviews() -> None:
     [
         ("The risotto was bland but the waiters were charming.", {"food", "staff"}),
         ("Overpriced, and we waited an hour to be served.", {"price", "service"}),
-        ("Soft music and candles on a quiet corner.", {"ambience", "place"}),
+        ("Soft music and candles in a quiet street.", {"ambience", "place"}),
         ("See you next year.", set()),
     ],
 )

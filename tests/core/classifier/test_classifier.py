@@ -315,9 +315,7 @@ def test_objects_in_a_file_are_refused() -> None:
     [
         {"task": {"kind": "rating", "labels": 1, "scales": [[0, 10**9]]}},
         {"task": {"kind": "choice", "labels": 10**9, "scales": []}},
-        {"models": [{"weights": np.full((9, 2), np.nan), "start": np.ones(2)}]},
-        {"models": [{"weights": None, "start": np.array([np.inf, 1.0])}]},
-        {"models": [{"weights": np.ones((3, 2)), "start": np.ones(2)}]},
+        {"models": [np.full((8, 2), np.nan)]}, {"models": [None]}, {"models": [np.ones((3, 2))]}, {"models": []},
         {"facts": 3}, {"words": 5}, {"width": -3}, {"vocabulary": "words"}, {"vocabulary": ["a", "a"]}, {"idf": None},
     ],
     ids=str,
