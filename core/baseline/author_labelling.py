@@ -67,7 +67,7 @@ def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[
         ranked = _ranked(feature, text, examples)
         return Prediction(ranked[0][0], ranked[0][1] / sum(score for _, score in ranked)) if ranked else Prediction()
     own = codebook if codebook.kind == "choice" else codebook.only(feature.item)
-    task = Task(own.kind, len(own.labels), tuple((scale.min, scale.max) for scale in own.scales))
+    task = Task.of(own)
     values = list(feature.values)
     known = [one for one in examples if one.value in values]
     # A multilabel feature lists Yes before No, a task absence before presence.
@@ -128,7 +128,7 @@ def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> 
     options = list(question.options)
     scores = TextSpace(options).similarities([text])[0]
     evidence = find_evidence(lexicon_of(question.codebook), text)
-    scores = scores + np.array([evidence.weight(place) for place in range(len(options))])
+    scores = scores + np.array([evidence.score(place) for place in range(len(options))])
     if earlier:
         space = TextSpace([f"{one.question} {one.text}" for one in earlier])
         near = space.similarities([f"{question.text} {text}"])[0]

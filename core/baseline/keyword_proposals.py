@@ -17,15 +17,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from core.baseline.evidence import (
-    MAX_QUOTE_CHARACTERS,
-    Lexicon,
-    Source,
-    Term,
-    find_evidence,
-    lexicon_of,
-)
-from core.baseline.word_forms import FUNCTION_WORDS, GENERIC_WORDS, forms, tokens
+from core.baseline.evidence import MAX_QUOTE_CHARACTERS, Lexicon, Source, Term, find_evidence, lexicon_of
+from core.baseline.word_forms import content_words, forms
 from core.codebook import Codebook
 from core.stats.intervals import wilson
 
@@ -113,12 +106,12 @@ def _defined(clauses: Sequence[_Clause]) -> Iterator[_Found]:
 def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found]:
     """Yield words outside the codebook that occur almost only beside words of one label."""
     known = {form for own in lexicon.index.values() for term in own for step in term.pattern for form in step}
-    words = [{word for word, _, _ in tokens(clause.text)} for clause in clauses]
+    words = [{word for word in content_words(clause.text) if len(word) > 2 and word.isalpha()} for clause in clauses]
     seen = frozenset[str]().union(*words)
     places: dict[str, set[int]] = defaultdict(set)
     for place, own in enumerate(words):
         for word in own:
-            if word not in known and _is_content(word):
+            if word not in known:
                 places[min(forms(word) & seen, key=lambda form: (len(form), form))].add(place)
     with_label = Counter(label for clause in clauses for label in clause.labels)
     for word, found in places.items():
@@ -127,7 +120,3 @@ def _associated(lexicon: Lexicon, clauses: Sequence[_Clause]) -> Iterator[_Found
             interval = wilson(count, len(found))
             if interval is not None and interval.low > max(LEAST_SHARE, with_label[label] / len(clauses)):
                 yield label, word, "texts", found, {place for place in found if label in clauses[place].labels}
-
-
-def _is_content(word: str) -> bool:
-    return len(word) > 2 and word.isalpha() and word not in FUNCTION_WORDS and word not in GENERIC_WORDS

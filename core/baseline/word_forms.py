@@ -114,6 +114,14 @@ IDIOMS = _split(_LISTS["idioms"])
 GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["common_words"])))
 
 
+def content_words(text: str) -> Iterator[str]:
+    """Yield the words of a text without function words, generic words, numbers and single letters."""
+    for word, _, _ in tokens(text):
+        bare = word.isdigit() or (len(word) < 2 and word.isascii())
+        if not bare and word not in FUNCTION_WORDS and word not in GENERIC_WORDS:
+            yield word
+
+
 @lru_cache(maxsize=1)
 def _starter_lists() -> Mapping[str, tuple[str, tuple[str, ...], str]]:
     """Return common aspects by name and alias: their name, their starter keywords and the aspect that they include."""

@@ -17,22 +17,23 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import MAX_LABELS, MAX_STEPS, Kind
+from core.codebook import MAX_LABELS, MAX_STEPS, Codebook, Kind
 from core.errors import InputError
 
 VERSION = "5"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
-# Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
-WORD_DEVIATION = 2.2  # of a codebook's word: some corrections can turn a listed word round, one cannot
-TEXT_DEVIATION = 4.5  # of TF-IDF and of vectors, whose rows have length 1: about 1 for one word among twenty
+# Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 1.5.
+WORD_DEVIATION = 2.2  # of a codebook's word: one correction outweighs a listed word that was never confirmed
+TEXT_DEVIATION = 4.5  # of TF-IDF or of vectors, whose rows have length 1: about 1 for one word among twenty
+BESIDE_VECTORS = 3.0  # of TF-IDF beside vectors: both describe the same text, so each has to explain less of it
 SCORE_DEVIATION = 0.45  # of the evidence as a whole, which may prove half or twice as reliable as assumed
-BIAS_DEVIATION = 0.7  # of the base rate: reviewed documents are selected, so their share of positives says little
+BIAS_DEVIATION = 1.2  # of the base rate: the words may find a label three times too often or too rarely
 # Probability from which a label is present. The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan
 # and Naryanaswamy 2014, *Optimal thresholding of classifiers to maximize F1 measure*, section 4): 0.4 at an F1 of 0.8.
 PRESENT = 0.4
@@ -54,6 +55,11 @@ class Task:
     kind: Kind
     labels: int
     scales: tuple[tuple[int, int], ...] = ()
+
+    @classmethod
+    def of(cls, codebook: Codebook) -> Self:
+        """Return the learning task of a codebook."""
+        return cls(codebook.kind, len(codebook.labels), tuple((scale.min, scale.max) for scale in codebook.scales))
 
     @property
     def items(self) -> int:
@@ -215,7 +221,8 @@ def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], wid
     found = [[example.words.get(word, 0.0) for word in words] for example in examples]
     blocks = [sparse.csr_array(np.array(found).reshape(len(examples), len(words)) * WORD_DEVIATION)]
     if tfidf is not None:
-        blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
+        deviation = BESIDE_VECTORS if width else TEXT_DEVIATION
+        blocks.insert(0, tfidf.transform([example.text for example in examples]) * deviation)
     if width:
         known = [
             np.zeros(width) if example.vector is None or len(example.vector) != width else example.vector

@@ -15,7 +15,7 @@ from core.errors import CodebookError, InputError, UsageError
 from core.export import replacing
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
-from core.services.classifier_training import MIN_DOCUMENTS, task_of, version_of
+from core.services.classifier_training import MIN_DOCUMENTS, version_of
 from core.services.runs import planning
 from core.services.session import ProjectSession, check_output_path
 from core.stats.intervals import Estimate, Interval
@@ -176,7 +176,7 @@ def import_classifier(session: ProjectSession, data: bytes, name: str) -> Import
     try:
         own = Codebook.model_validate(facts["codebook"])
         documents = int(facts["documents"])
-        if trained.task != task_of(own):
+        if trained.task != classifier.Task.of(own):
             raise ValueError("the weights belong to another codebook")
     except (KeyError, TypeError, ValueError, CodebookError) as error:
         raise InputError(

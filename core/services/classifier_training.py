@@ -243,12 +243,6 @@ class ClassifierTrainer:
             )
 
 
-def task_of(codebook: Codebook) -> classifier.Task:
-    """Return the learning task of a codebook."""
-    scales = tuple((scale.min, scale.max) for scale in codebook.scales)
-    return classifier.Task(codebook.kind, len(codebook.labels), scales)
-
-
 def training_hash(codebook: Codebook, examples: Sequence[TrainingExample], vectors: str = "") -> str:
     """Return the hash of a training; it changes with decisions, texts, codebook, code and the vectors."""
     rows = [[example.document_id, example.text, example.item, example.value] for example in examples]
@@ -273,7 +267,7 @@ def train(
     documents = list(texts)
     reference = decision_matrix(codebook, examples, documents)
     known = [baseline.example(codebook, text) for text in texts.values()] if read is None else read
-    task = task_of(codebook)
+    task = classifier.Task.of(codebook)
     trained = classifier.train(task, known, reference)
     held = classifier.cross_val_predict(task, known, reference)
     half = classifier.cross_val_predict(task, known, reference, share=0.5)

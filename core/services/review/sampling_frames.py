@@ -25,9 +25,9 @@ from core.stats.arrays import Mask
 from core.store.review_pages import Viewpoint
 from core.store.sampling_frames import SamplingFrame
 
-_GROWTH = 1.5
-"""Factor by which the reviewed documents grow within a frame, beside ``_FIRST``."""
-_FIRST = 20
+GROWTH = 1.5
+"""Factor by which the reviewed documents grow within a frame, beside ``FIRST``."""
+FIRST = 20
 _VERDICTS = 1.25
 """Factor by which the verdicts of a run in progress grow within a frame."""
 
@@ -124,7 +124,7 @@ def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> b
     then = latest.basis
     if any(then.get(name) != now[name] for name in ("even", "focus", "documents")):
         return True
-    if now["reviewed"] >= _GROWTH * float(then["reviewed"]) + _FIRST:
+    if now["reviewed"] >= GROWTH * float(then["reviewed"]) + FIRST:
         return True
     grown: bool = now["verdicts"] >= _VERDICTS * float(then["verdicts"]) + 1
     return grown if running else bool(then["verdicts"] != now["verdicts"])

@@ -86,17 +86,20 @@ def test_single_valued_training_data_does_not_change_predictions() -> None:
 
 
 def test_corrections_gradually_outweigh_a_listed_word() -> None:
-    # One word is always wrong and another always right; the wrong word loses its label after a few decisions.
+    # A word that was right twice keeps its label after one correction and loses it after several. Another word that was
+    # always right is not affected.
     task = classifier.Task("multilabel", 1)
-    wrong, right = (Example("", (2.0,), {word: 1.0}) for word in ("wait", "staff"))
+    word, other = (Example("", (1.5,), {found: 1.0}) for found in ("wait", "staff"))
+    without = Example("", (-1.5,))
     chances = []
-    for count in (0, 1, 3, 6):
-        reference = np.array([[0.0], [1.0]] * count).reshape(-1, 1)
-        trained = classifier.train(task, [wrong, right] * count, reference)
-        chances.append(trained.predict_proba([wrong])[0, 0, 1])
+    for count in (0, 1, 4, 8):
+        decided = [word] * 2 + [other] * 2 + [without] * 2 + [word] * count
+        reference = np.array([[1.0]] * 4 + [[0.0]] * (2 + count))
+        trained = classifier.train(task, decided, reference)
+        chances.append(trained.predict_proba([word])[0, 0, 1])
     assert chances == sorted(chances, reverse=True)
-    assert chances[1] > classifier.PRESENT > chances[3]
-    assert trained.predict_proba([right])[0, 0, 1] > 0.8
+    assert chances[1] > classifier.PRESENT > chances[2]
+    assert trained.predict_proba([other])[0, 0, 1] > 0.8
 
 
 def test_embeddings_are_features_if_present() -> None:
