@@ -9,7 +9,7 @@ keywords occur in it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import orjson
@@ -45,19 +45,21 @@ def write_reply(request: Request, codebook: Codebook) -> str | None:
     features, examples = inputs.get("features", ()), inputs.get("examples", ())
     if request.role == FILTER:
         numbers = [n for n, one in enumerate(features, 1) if _is_relevant(one, codebook, text)]
-        return _json({"relevant": numbers})
-    if request.role == PREDICTOR and isinstance(feature, Feature):
+        reply: dict[str, object] = {"relevant": numbers}
+    elif request.role == PREDICTOR and isinstance(feature, Feature):
         found = predict(feature, codebook, text, examples)
-        return _json({"value": found.value, "certainty": round(100 * found.certainty, 4)})
-    if request.role == WRITER and isinstance(feature, Feature):
+        reply = {"value": found.value, "certainty": round(100 * found.certainty, 4)}
+    elif request.role == WRITER and isinstance(feature, Feature):
         options = [] if feature.values else [value for value, _ in _ranked(feature, text, examples)]
-        return _json({"question": _question(feature), "options": options})
-    if request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
+        reply = {"question": _question(feature), "options": options}
+    elif request.role == ANNOTATOR and isinstance(question, Question) and request.document is not None:
         return f"The label is {_choose(question, request.document.text, inputs.get('earlier', ())) + 1}"
-    if request.role == ASSISTANT:
+    elif request.role == ASSISTANT:
         names = [one.name for one in features if one.values and _is_relevant(one, codebook, text)]
         return CHAT_NOTICE.format(found=f"It found words about {', '.join(names)}. " if names else "")
-    return None
+    else:
+        return None
+    return orjson.dumps(reply).decode()
 
 
 def predict(feature: Feature, codebook: Codebook, text: str, examples: Sequence[Example]) -> Prediction:
@@ -90,7 +92,7 @@ def _is_relevant(feature: Feature, codebook: Codebook, text: str) -> bool:
 def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tuple[str, float]]:
     """Return the known answers to an open feature with their scores (above 0), the best first."""
     answers: dict[str, str] = {normalise(one): one for one in feature.suggestions}
-    given: dict[str, list[str]] = {}
+    given: dict[str, list[str]] = {key: [] for key in answers}
     for one in examples:
         answers.setdefault(normalise(one.value), one.value)
         given.setdefault(normalise(one.value), []).append(one.text)
@@ -98,19 +100,17 @@ def _ranked(feature: Feature, text: str, examples: Sequence[Example]) -> list[tu
         return []
     named = set(map(normalise, feature.suggestions))
     texts = [*answers.values(), *(source for sources in given.values() for source in sources)]
-    alike = TextSpace(texts).similarities([text])[0]
-    own = dict(zip(answers, alike, strict=False))
-    place, scores = len(answers), {}
-    for key in answers:
-        scores[key] = OWN_WEIGHT * float(own[key]) + NAMED_BONUS * (key in named)
-    for key, sources in given.items():
-        scores[key] += float(max(alike[place : place + len(sources)]))
-        place += len(sources)
+    alike = dict(zip(texts, TextSpace(texts).similarities([text])[0].tolist(), strict=True))
+    scores = {
+        key: OWN_WEIGHT * alike[answer]
+        + NAMED_BONUS * (key in named)
+        + max((alike[one] for one in given[key]), default=0)
+        for key, answer in answers.items()
+    }
     words = f" {' '.join(_WORD.findall(text.casefold()))} "
     for value, learned in keywords(examples).items():
         scores[normalise(value)] += KEYWORD_BONUS * any(f" {one} " in words for one in learned)
-    ranked = sorted(answers, key=lambda key: (-scores[key], list(answers).index(key)))
-    return [(answers[key], scores[key] + 1e-3) for key in ranked]
+    return [(answers[key], scores[key] + 1e-3) for key in sorted(answers, key=lambda key: -scores[key])]
 
 
 def _question(feature: Feature) -> str:
@@ -135,7 +135,3 @@ def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> 
         answers = TextSpace(options).similarities([one.answer for one in earlier])
         scores = scores + (answers * near[:, None]).sum(axis=0) * 2
     return int(np.argmax(scores))
-
-
-def _json(value: Mapping[str, object]) -> str:
-    return orjson.dumps(value).decode()

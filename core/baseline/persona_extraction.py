@@ -28,19 +28,23 @@ def write_reply(request: Request) -> str | None:
     """Return the reply of a scout, a merger or an author; None for other requests."""
     source, found, group = (request.inputs.get(name) for name in ("source", "found", "group"))
     if request.role == SCOUT and isinstance(source, str):
-        return _json({"stakeholders": list(_stakeholders(source))})
-    if request.role == MERGER and isinstance(found, tuple):
-        return _json({"groups": list(_groups(found))})
-    if request.role == AUTHOR and isinstance(group, str):
-        return _json(_persona(group, str(request.inputs.get("dimension", "")), request.inputs.get("taken", ())))
-    return None
+        reply: dict[str, Any] = {"stakeholders": list(_stakeholders(source))}
+    elif request.role == MERGER and isinstance(found, tuple):
+        reply = {"groups": list(_groups(found))}
+    elif request.role == AUTHOR and isinstance(group, str):
+        reply = _persona(group, str(request.inputs.get("dimension", "")), request.inputs.get("taken", ()))
+    else:
+        return None
+    return orjson.dumps(reply).decode()
 
 
 def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
     """Yield the people who are said to want something, the most frequent first, with their sentences."""
     sought: dict[str, list[str]] = {}
     named: Counter[str] = Counter()
-    for sentence in _sentences(text):
+    paragraphs = re.split(r"\n\s*\n", _HEADING.sub("", text))
+    sentences = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
+    for sentence in (each for each in sentences if _LEAST <= len(each) <= _LONGEST):
         people = [word for word in map(str.lower, _WORD.findall(sentence)) if word in PEOPLE]
         named.update(set(people))
         if people and _SOUGHT.search(sentence):
@@ -54,47 +58,25 @@ def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
         }
 
 
-def _sentences(text: str) -> Iterator[str]:
-    for paragraph in re.split(r"\n\s*\n", _HEADING.sub("", text)):
-        for match in _SENTENCE.finditer(paragraph):
-            sentence = " ".join(match.group().split())
-            if _LEAST <= len(sentence) <= _LONGEST:
-                yield sentence
-
-
 def _groups(found: Sequence[FoundDimension]) -> Iterator[dict[str, Any]]:
     """Yield groups of findings with the same name, without duplicate sentences."""
     groups: dict[str, dict[str, list[int]]] = {}
     for number, one in enumerate(found, 1):
         groups.setdefault(one.stakeholder, {}).setdefault(one.dimension.casefold(), []).append(number)
     for name, dimensions in groups.items():
-        yield {
-            "name": name,
-            "characteristics": "",
-            "dimensions": [
-                {"dimension": found[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()
-            ],
-        }
+        merged = [{"dimension": found[numbers[0] - 1].dimension, "from": numbers} for numbers in dimensions.values()]
+        yield {"name": name, "characteristics": "", "dimensions": merged}
 
 
 def _persona(group: str, dimension: str, taken: Sequence[str]) -> dict[str, str]:
-    singular = _singular(group)
-    number = sum(name.startswith(singular) for name in taken)
-    return {
-        "name": f"{singular} {number + 1}" if number else singular,
-        "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
-        "dimension": dimension,
-        "specialty": "",
-        "traits": "",
-        "relationships": "",
-    }
-
-
-def _singular(group: str) -> str:
     irregular = {"children": "Child", "families": "Family", "staff": "Member of staff"}
     folded = group.casefold()
-    return irregular.get(folded) or (group[:-1] if folded.endswith("s") and not folded.endswith("ss") else group)
-
-
-def _json(data: Any) -> str:
-    return orjson.dumps(data).decode()
+    regular = group[:-1] if folded.endswith("s") and not folded.endswith("ss") else group
+    name = irregular.get(folded, regular)
+    number = sum(each.startswith(name) for each in taken)
+    return {
+        "name": f"{name} {number + 1}" if number else name,
+        "demographics": f"One of the {group.lower()}. The word-list baseline adds no personal details.",
+        "dimension": dimension,
+        **dict.fromkeys(("specialty", "traits", "relationships"), ""),
+    }

@@ -25,6 +25,9 @@ _SINGLE = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac
 Token: TypeAlias = tuple[str, int, int]
 """A token as it is compared, and its offsets in the text."""
 
+Aspect: TypeAlias = tuple[str, tuple[str, ...], str]
+"""A common aspect: its name, its starter keywords and the name of the aspect that it includes, or nothing."""
+
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+|[$%]")
 _TOKEN = re.compile(rf"[{_SINGLE}]|(?:[^\W_{_SINGLE}][\u0300-\u036f]*)+|[$€£¥₹%]|[\u2600-\u27bf\U0001f300-\U0001faff]")
 
@@ -64,11 +67,9 @@ def _bases(word: str) -> frozenset[str]:
     """Return a word and its possible bases. A base that is not a word does no harm, because no text contains it."""
     if word in NOT_DERIVED or not word.endswith(_ENDINGS) or word.endswith(("ss", "is", "ous")):
         return frozenset({word})
-    stems = [word[:-cut] for cut in range(1, min(6, len(word) - 1))]
-    bases = (stem + end for stem in stems for end in ("", "e", "y"))
-    return frozenset(
-        {word, *(base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))}
-    )
+    bases = (word[:-cut] + end for cut in range(1, min(6, len(word) - 1)) for end in ("", "e", "y"))
+    known = (base for base in bases if len(base) > 2 and _VOWEL.search(base) and word in _inflections(base))
+    return frozenset({word, *known})
 
 
 def _inflections(base: str) -> set[str]:
@@ -123,11 +124,11 @@ def content_words(text: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=1)
-def _starter_lists() -> Mapping[str, tuple[str, tuple[str, ...], str]]:
-    """Return common aspects by name and alias: their name, their starter keywords and the aspect that they include."""
+def _starter_lists() -> Mapping[str, Aspect]:
+    """Return common aspects by name and alias."""
     text = (resources.folder("sample_data") / "starter_keywords.yaml").read_text(encoding="utf-8")
     data = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    aspects: dict[str, tuple[str, tuple[str, ...], str]] = {}
+    aspects: dict[str, Aspect] = {}
     for name, entry in data.items():
         aspect = (str(name), tuple(map(str, entry["keywords"])), str(entry.get("includes", "")))
         for each in (name, *entry.get("aliases", ())):
@@ -142,19 +143,16 @@ def starters(name: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
     aspect's keywords come with those of the aspect that it includes (service includes staff), unless one of the labels
     ``beside`` it in the codebook is about that.
     """
-    aspects, others = _starter_lists(), {aspect[0] for other in beside for aspect in _aspects(other)}
-    found = _aspects(name)
-    others.update(aspect[0] for aspect in found)
-    included = (aspects[aspect[2]] for aspect in found if aspect[2] and aspect[2] not in others)
+    found, others = _aspects(name), {aspect[0] for other in (*beside, name) for aspect in _aspects(other)}
+    included = (_starter_lists()[aspect[2]] for aspect in found if aspect[2] and aspect[2] not in others)
     return tuple(dict.fromkeys(word for _, words, _ in (*found, *included) for word in words))
 
 
-def _aspects(name: str) -> tuple[tuple[str, tuple[str, ...], str], ...]:
+def _aspects(name: str) -> tuple[Aspect, ...]:
     aspects, whole = _starter_lists(), normalise(name)
     parts = [part for part in "".join(each if each.isalnum() else " " for each in whole).split() if len(part) > 2]
 
-    def find(wanted: str) -> Iterator[tuple[str, tuple[str, ...], str]]:
-        shapes = (wanted, wanted.removesuffix("s"), f"{wanted}s")
-        yield from [aspects[shape] for shape in shapes if shape in aspects][:1]
+    def find(wanted: str) -> list[Aspect]:
+        return [aspects[shape] for shape in (wanted, wanted.removesuffix("s"), f"{wanted}s") if shape in aspects][:1]
 
-    return tuple(find(whole)) or tuple(aspect for part in parts for aspect in find(part))
+    return tuple(find(whole) or (aspect for part in parts for aspect in find(part)))

@@ -140,7 +140,7 @@ class Classifier:
         longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
         for item, weights in enumerate(self.models):
-            logits = _offsets(self.task, prior, item) + _with_prior(features, self.task, prior, item) @ weights
+            logits = _with_prior(features, self.task, prior, item) @ weights
             result[:, item, : weights.shape[1]] = softmax(logits, axis=1)
         return result
 
@@ -245,7 +245,10 @@ def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
 
 
 def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> Grid:
-    """Return the weights ``[feature, value]`` of an item. Without different answers only ratings have any."""
+    """Return the weights ``[feature, value]`` of an item. Without different answers they stay those of the words.
+
+    The evidence of the words starts with a weight of 1, ratings start from the share of each rating.
+    """
     trained, values = ~np.isnan(reference), task.values(item)
     answers, prior = np.searchsorted(values, reference[trained]), prior[trained]
     inputs = _with_prior(features[trained], task, prior, item)
@@ -253,16 +256,19 @@ def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Gr
     if task.kind == "rating":
         counts = np.bincount(answers, minlength=len(values)) + 0.5
         weights[-1] = np.log(counts / counts.sum()) * 2**0.5 / BIAS_DEVIATION
+    else:
+        own = np.eye(task.labels) if task.kind == "choice" else np.array([[0.0, 1.0]])
+        weights[-1 - len(own) : -1] = own * 2**0.5 / SCORE_DEVIATION
     if len(np.unique(answers)) > 1:
-        offsets = _offsets(task, prior, item) + inputs @ weights
-        weights += _fit(inputs, offsets, np.eye(len(values))[answers])
+        weights += _fit(inputs, inputs @ weights, np.eye(len(values))[answers])
     return weights
 
 
 def _fit(features: Any, offsets: Grid, answered: Grid) -> Grid:
     """Return MAP weights ``[feature, value]`` of a multinomial logistic regression with standard normal priors.
 
-    ``answered`` is 1 for the value of each document and 0 for the others.
+    ``offsets`` ``[document, value]`` are added to the log-odds. ``answered`` is 1 for the value of each document and 0
+    for the others.
     """
     from scipy.optimize import minimize
 
@@ -278,16 +284,6 @@ def _fit(features: Any, offsets: Grid, answered: Grid) -> Grid:
 
     found = minimize(loss, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B").x
     return np.asarray(found.reshape(shape))
-
-
-def _offsets(task: Task, prior: Grid, item: int) -> Grid:
-    """Return ``[document, value]``: log-probabilities by the words, up to a constant, before any correction."""
-    if task.kind == "choice":
-        return prior
-    own = np.zeros((len(prior), len(task.values(item))))
-    if task.kind == "multilabel":
-        own[:, 1] = prior[:, item]
-    return own
 
 
 def _prior(examples: Sequence[Example], task: Task) -> Grid:
