@@ -28,12 +28,11 @@ from core.errors import InputError
 VERSION = "5"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
-# Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 1.5.
-WORD_DEVIATION = 2.2  # of a codebook's word: one correction outweighs a listed word that was never confirmed
-TEXT_DEVIATION = 4.5  # of TF-IDF or of vectors, whose rows have length 1: about 1 for one word among twenty
-BESIDE_VECTORS = 3.0  # of TF-IDF beside vectors: both describe the same text, so each has to explain less of it
+# Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
+WORD_DEVIATION = 2.2  # of a codebook's word: some corrections can turn a listed word round
+TEXT_DEVIATION = 4.5  # of TF-IDF and of vectors, whose rows have length 1: about 1 for one word among twenty
 SCORE_DEVIATION = 0.45  # of the evidence as a whole, which may prove half or twice as reliable as assumed
-BIAS_DEVIATION = 1.2  # of the base rate: the words may find a label three times too often or too rarely
+BIAS_DEVIATION = 2.0  # of the base rate: a list may be so general or so short that a listed word tells nothing
 # Probability from which a label is present. The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan
 # and Naryanaswamy 2014, *Optimal thresholding of classifiers to maximize F1 measure*, section 4): 0.4 at an F1 of 0.8.
 PRESENT = 0.4
@@ -103,14 +102,14 @@ class Predictions:
 class Classifier:
     """A trained classifier: ``tfidf`` is fitted (None without training examples), ``words`` are known codebook words.
 
-    ``width`` is the length of the vectors, 0 without. ``models`` has the weights ``[feature, value]`` of each item; the
-    last row is that of the bias.
+    ``centre`` is the mean vector of the training examples, empty without vectors. ``models`` has the weights
+    ``[feature, value]`` of each item; the last row is that of the bias.
     """
 
     task: Task
     tfidf: Any
     words: tuple[str, ...]
-    width: int
+    centre: Grid
     models: tuple[Grid, ...]
 
     def predict(self, examples: Sequence[Example]) -> Predictions:
@@ -136,7 +135,7 @@ class Classifier:
         from scipy.special import softmax
 
         prior = _prior(examples, self.task)
-        features = _features(examples, self.tfidf, self.words, self.width)
+        features = _features(examples, self.tfidf, self.words, self.centre)
         longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
         for item, weights in enumerate(self.models):
@@ -147,7 +146,7 @@ class Classifier:
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
         column = self.models[item][:, int(np.searchsorted(self.task.values(item), value))]
-        row = _features([example], self.tfidf, self.words, self.width).tocoo()
+        row = _features([example], self.tfidf, self.words, self.centre).tocoo()
         names = [*(self.tfidf.get_feature_names_out() if self.tfidf is not None else ()), *self.words]
         gains: dict[str, float] = defaultdict(float)
         for place, each in zip(row.col, row.data, strict=True):
@@ -167,11 +166,12 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
     examples = [examples[place] for place in decided.tolist()]
     prior, grid = prior[decided], grid[decided]
     words = tuple(sorted({word for example in examples for word in example.words}))
-    width = max((len(example.vector) for example in examples if example.vector is not None), default=0)
+    vectors = [example.vector for example in examples if example.vector is not None]
+    centre = np.mean(vectors, axis=0, dtype=np.float64) if vectors else np.zeros(0)
     tfidf = _fit_tfidf([example.text for example in examples])
-    features = _features(examples, tfidf, words, width)
+    features = _features(examples, tfidf, words, centre)
     models = (_train_item(task, features, prior, item, grid[:, item]) for item in range(task.items))
-    return Classifier(task, tfidf, words, width, tuple(models))
+    return Classifier(task, tfidf, words, centre, tuple(models))
 
 
 def cross_val_predict(
@@ -214,21 +214,22 @@ def _fit_tfidf(texts: Sequence[str]) -> Any:
         return None
 
 
-def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], width: int) -> Any:
-    """Return features scaled by the deviation of their weights, so that one penalty fits all of them."""
+def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], centre: Grid) -> Any:
+    """Return features scaled by the deviation of their weights, so that one penalty fits all of them.
+
+    Vectors are centred: what texts of one kind have in common would be a second bias, with a much larger deviation. A
+    text without a vector of this length is an average text.
+    """
     from scipy import sparse
 
     found = [[example.words.get(word, 0.0) for word in words] for example in examples]
     blocks = [sparse.csr_array(np.array(found).reshape(len(examples), len(words)) * WORD_DEVIATION)]
     if tfidf is not None:
-        deviation = BESIDE_VECTORS if width else TEXT_DEVIATION
-        blocks.insert(0, tfidf.transform([example.text for example in examples]) * deviation)
-    if width:
-        known = [
-            np.zeros(width) if example.vector is None or len(example.vector) != width else example.vector
-            for example in examples
-        ]
-        blocks.append(sparse.csr_array(np.array(known, dtype=np.float64).reshape(-1, width) * TEXT_DEVIATION))
+        blocks.insert(0, tfidf.transform([example.text for example in examples]) * TEXT_DEVIATION)
+    if len(centre):
+        vectors = (centre if one.vector is None or one.vector.shape != centre.shape else one.vector for one in examples)
+        centred = np.array([vector - centre for vector in vectors]).reshape(-1, len(centre))
+        blocks.append(sparse.csr_array(centred * TEXT_DEVIATION))
     return sparse.hstack(blocks, format="csr")
 
 
@@ -307,7 +308,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
 
     The file holds a dict: ``facts``, ``task``, ``vocabulary`` and ``idf`` (words of TF-IDF and their weights),
-    ``words``, ``width`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector, the
+    ``words``, ``centre`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector, the
     evidence and the bias.
     """
     import skops.io
@@ -319,7 +320,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
         "vocabulary": [] if tfidf is None else tfidf.get_feature_names_out().tolist(),
         "idf": np.zeros(0) if tfidf is None else tfidf.idf_,
         "words": list(classifier.words),
-        "width": classifier.width,
+        "centre": classifier.centre,
         "models": list(classifier.models),
     }
     return bytes(skops.io.dumps(held))
@@ -373,13 +374,10 @@ def _load_classifier(held: dict[str, Any]) -> Classifier:
     if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
         raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
     task = Task(held["task"]["kind"], labels, scales)
-    tfidf, words, width = (
-        _load_tfidf(held["vocabulary"], held["idf"]),
-        tuple(map(str, held["words"])),
-        int(held["width"]),
-    )
-    size = len(held["vocabulary"]) + len(words) + width + (task.labels if task.kind == "choice" else 1) + 1
+    tfidf, words = _load_tfidf(held["vocabulary"], held["idf"]), tuple(map(str, held["words"]))
+    centre = _numbers(held["centre"], (len(held["centre"]),))
+    size = len(held["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
     if len(held["models"]) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
     models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(held["models"])]
-    return Classifier(task, tfidf, words, width, tuple(models))
+    return Classifier(task, tfidf, words, centre, tuple(models))

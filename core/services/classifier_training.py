@@ -479,7 +479,7 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
         "## The file",
         "",
         "A skops file: open it with `skops.io.load(path, trusted=[])`. It is a dict of `facts` (the codebook among "
-        "them), `task`, `vocabulary` and `idf` (of TF-IDF), `words` (words of the codebook), `width` (of vectors) and "
+        "them), `task`, `vocabulary` and `idf` (of TF-IDF), `words` (words of the codebook), `centre` (of vectors) and "
         "`models` (for each item the weights of vocabulary, words, vector, evidence and bias).",
         "",
         f"Classifier {_code(facts.get('hash', ''))}.",

@@ -89,8 +89,8 @@ def test_corrections_gradually_outweigh_a_listed_word() -> None:
     # A word that was right twice keeps its label after one correction and loses it after several. Another word that was
     # always right is not affected.
     task = classifier.Task("multilabel", 1)
-    word, other = (Example("", (1.5,), {found: 1.0}) for found in ("wait", "staff"))
-    without = Example("", (-1.5,))
+    word, other = (Example("", (2.0,), {found: 1.0}) for found in ("wait", "staff"))
+    without = Example("", (-2.0,))
     chances = []
     for count in (0, 1, 4, 8):
         decided = [word] * 2 + [other] * 2 + [without] * 2 + [word] * count
@@ -121,6 +121,18 @@ def test_certainty_is_the_probability_of_the_predicted_value() -> None:
     assert chances.sum(axis=2) == pytest.approx(1.0)
     assert (predicted.values == (chances[:, :, 1] >= classifier.PRESENT)).all()
     assert predicted.certainty == pytest.approx(np.where(predicted.values == 1, chances[:, :, 1], chances[:, :, 0]))
+
+
+def test_common_part_of_all_vectors_changes_nothing() -> None:
+    task = classifier.Task("multilabel", 1)
+    own = np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32)
+    reference = (own[:, :1] > 0.5).astype(float)
+    chances = [
+        classifier.train(task, examples, reference).predict_proba(examples)
+        for common in (0, 5)
+        for examples in [[Example("", (0.0,), {}, vector + np.float32(common)) for vector in own]]
+    ]
+    assert chances[0] == pytest.approx(chances[1], abs=1e-3)
 
 
 def _choices(texts: Sequence[str], weights: npt.ArrayLike) -> list[Example]:
@@ -319,7 +331,8 @@ def test_objects_in_a_file_are_refused() -> None:
         {"task": {"kind": "rating", "labels": 1, "scales": [[0, 10**9]]}},
         {"task": {"kind": "choice", "labels": 10**9, "scales": []}},
         {"models": [np.full((8, 2), np.nan)]}, {"models": [None]}, {"models": [np.ones((3, 2))]}, {"models": []},
-        {"facts": 3}, {"words": 5}, {"width": -3}, {"vocabulary": "words"}, {"vocabulary": ["a", "a"]}, {"idf": None},
+        {"facts": 3}, {"words": 5}, {"centre": "x"}, {"centre": np.ones(1)},
+        {"vocabulary": "words"}, {"vocabulary": ["a", "a"]}, {"idf": None},
     ],
     ids=str,
 )  # fmt: skip
