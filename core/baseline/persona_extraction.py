@@ -43,8 +43,8 @@ def _stakeholders(text: str) -> Iterator[dict[str, Any]]:
     sought: dict[str, list[str]] = {}
     named: Counter[str] = Counter()
     paragraphs = re.split(r"\n\s*\n", _HEADING.sub("", text))
-    sentences = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
-    for sentence in (each for each in sentences if _LEAST <= len(each) <= _LONGEST):
+    parts = (" ".join(part.split()) for paragraph in paragraphs for part in _SENTENCE.findall(paragraph))
+    for sentence in (each for each in parts if _LEAST <= len(each) <= _LONGEST):
         people = [word for word in map(str.lower, _WORD.findall(sentence)) if word in PEOPLE]
         named.update(set(people))
         if people and _SOUGHT.search(sentence):

@@ -167,7 +167,7 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
     prior, grid = prior[decided], grid[decided]
     words = tuple(sorted({word for example in examples for word in example.words}))
     vectors = [example.vector for example in examples if example.vector is not None]
-    centre = np.mean(vectors, axis=0, dtype=np.float64) if vectors else np.zeros(0)
+    centre = np.array(vectors, dtype=np.float64).mean(axis=0) if vectors else np.zeros(0)
     tfidf = _fit_tfidf([example.text for example in examples])
     features = _features(examples, tfidf, words, centre)
     models = (_train_item(task, features, prior, item, grid[:, item]) for item in range(task.items))
