@@ -277,12 +277,7 @@ class DrawerView {
     const text = el("div", "drawer-text", ...documentNodes(document.fields, document.evidence, labels, disputed));
     makeScrollable(text, "Document");
     const veil = document.hidden
-      ? el(
-          "p",
-          "drawer-veil",
-          icon("eye"),
-          "Blind review: verdicts, gold and other reviews are shown after you submit.",
-        )
+      ? el("p", "veil", icon("eye"), "Blind review: verdicts, gold and other reviews are shown after you submit.")
       : null;
     const table = document.annotations.length ? this.table(document) : null;
     const nodes = [text, unsupported, veil, table, this.tabs(document, guideline), this.foot()];
