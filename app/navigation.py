@@ -58,7 +58,8 @@ if (wanted := SessionState.next_page.pop()) is not None:
 message = state.notice
 try:
     if message is not None:
-        notice(*message)
+        with st.container(key=f"page-notice-{message[0]}"):
+            notice(*message)
     if session is not None:
         frame.file_problem(session)
     if session is not None or current.url_path in ("", "home") or context.pending_import() is not None:

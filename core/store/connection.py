@@ -348,7 +348,7 @@ def _connect(path: Path) -> Cursor:
         if "not a valid DuckDB database" in str(error):
             raise ProjectError(
                 f"{path} is not a Moot project: it is not a DuckDB file.",
-                "Name another file with --project; this file was not changed.",
+                "Open another file; this one was not changed.",
             ) from error
         raise translate_error(error, path) from error
     return root

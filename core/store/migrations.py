@@ -53,7 +53,7 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     if version is None:
         raise ProjectError(
             f"{path} is a file of another program, not a Moot project.",
-            "Name another file with --project; this file was not changed.",
+            "Open another file; this one was not changed.",
         )
     if version > newest():
         raise ProjectError(

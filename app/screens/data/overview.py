@@ -319,10 +319,10 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
             x=alt.X(
                 "from:Q",
                 scale=alt.Scale(domain=[low, high], nice=False),
-                axis=alt.Axis(title="words", grid=False, tickCount=6),
+                axis=alt.Axis(title="words", grid=False, tickCount=6, tickMinStep=1, format=",d"),
             ),
             x2="to:Q",
-            y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4)),
+            y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")),
             y2=alt.datum(0),
             tooltip=[
                 alt.Tooltip("from:Q", title="Words from"),

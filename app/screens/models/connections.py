@@ -145,8 +145,8 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     """
     chosen, installed = workspace.models.vectors, models.minilm_installed()
     line(
-        "The classifier learns faster with vectors of the texts, and the built-in model decides texts of a single "
-        "choice that have no keyword by the nearest definition."
+        "The classifier learns faster with vectors of the texts. In a single choice, the built-in model gives a text "
+        "without any keyword the label with the nearest definition."
     )
 
     def use(spec: str) -> None:

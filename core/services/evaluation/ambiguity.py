@@ -95,7 +95,8 @@ def ambiguous_only(
     chosen = [one for one in document_ids if one in found and found[one].ambiguous(theta)]
     if not chosen:
         raise UsageError(
-            f"No document is ambiguous by {run_id} at theta {theta:g}.", "Raise theta, or run on all documents."
+            f"No document is ambiguous by {run_id} at threshold {theta:g}.",
+            "Raise the ambiguity threshold (theta), or run on all documents.",
         )
     return chosen
 
