@@ -92,21 +92,20 @@ def krippendorff_alpha(
         within = float(times @ ((per_unit**2 - (table**2).sum(axis=1)) / (per_unit - 1)))
         between = total**2 - float(((times @ table) ** 2).sum())
     else:
-        numbers = ratings(answers)
+        numbers = np.ascontiguousarray(ratings(answers).T)  # [rater, unit], which numpy sums faster
         known = ~np.isnan(numbers)
-        pairable = known.sum(axis=1) >= 2
-        numbers, known = numbers[pairable], known[pairable]
-        per_unit = known.sum(axis=1).astype(np.float64)
-        times = np.ones(len(per_unit)) if weights is None else weights[pairable]
+        counts = known.sum(axis=0)
+        pairable = counts >= 2
+        per_unit = np.maximum(counts, 2)
+        times = pairable * (1.0 if weights is None else weights)
         total = float(times @ per_unit)
-        each = np.broadcast_to(times[:, None], known.shape)[known]
-        ranks = np.zeros(known.shape)
-        ranks[known] = mid_ranks(numbers[known], each)
-        squares = (np.where(known, ranks - (ranks.sum(axis=1) / per_unit)[:, None], 0.0) ** 2).sum(axis=1)
+        each = known * times  # values that are missing or alone have no weight
+        ranks = mid_ranks(np.where(known, numbers, 0.0).ravel(), each.ravel()).reshape(known.shape)
+        squares = (known * (ranks - (known * ranks).sum(axis=0) / per_unit) ** 2).sum(axis=0)
         # The ordered pairs of m values differ by 2 m times their sum of squares, all squared distances summed.
         within = float(times @ (2 * per_unit * squares / (per_unit - 1)))
-        middle = float(ranks[known] @ each) / total if total else 0.0
-        between = 2 * total * float(each @ (ranks[known] - middle) ** 2)
+        middle = float((each * ranks).sum()) / total if total else 0.0
+        between = 2 * total * float((each * (ranks - middle) ** 2).sum())
     n, units = int(pairable.sum()), len(pairable)
     if total <= 1:
         return Agreement(None, 0, units, None, None)
