@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.studios import studio
+from tests.browser.studios import Studio, studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+    from tests.browser.studios import OpenStudio, OpenTab
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+SLOW = 90_000
+"""Milliseconds that a page may take on a busy machine."""
 
 
 @pytest.fixture(scope="package")
@@ -29,31 +33,62 @@ def browser() -> Iterator[Browser]:
     playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with playwright.sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        playwright.expect.set_options(timeout=SLOW)
         yield chromium
         chromium.close()
 
 
-@pytest.fixture
-def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    """Open the start page of a new studio without projects."""
-    from playwright.sync_api import expect
+@pytest.fixture(scope="package")
+def profile(browser: Browser) -> Iterator[BrowserContext]:
+    """Return a browser profile for all tests, because loading Streamlit without a cache takes seconds."""
+    context = browser.new_context(reduced_motion="reduce")
+    context.set_default_timeout(SLOW)
+    yield context
+    context.close()
 
-    with studio(tmp_path) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(90_000)
-        expect.set_options(timeout=90_000)
-        made = context.new_page()
-        made.goto(running.entrance)
-        yield made
-        context.close()
+
+@pytest.fixture
+def open_tab(profile: BrowserContext) -> Iterator[OpenTab]:
+    """Return a function that opens an address in a new tab of this size, without cookies of earlier tests."""
+
+    def open_tab(address: str, width: int = 1280, height: int = 800) -> Page:
+        page = profile.new_page()
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(address)
+        return page
+
+    profile.clear_cookies()
+    yield open_tab
+    for page in profile.pages:
+        page.close()
+
+
+@pytest.fixture
+def open_studio(open_tab: OpenTab, tmp_path: Path) -> Iterator[OpenStudio]:
+    """Return a function that starts a studio with these options and opens it in a tab. Both are closed afterwards."""
+    with contextlib.ExitStack() as stack:
+
+        def open_studio(*options: object, **size: int) -> tuple[Studio, Page]:
+            running = stack.enter_context(studio(tmp_path, *map(str, options)))
+            page = open_tab(running.entrance, **size)
+            stack.callback(page.close)
+            return running, page
+
+        yield open_studio
+
+
+@pytest.fixture
+def page(open_studio: OpenStudio) -> Page:
+    """Open the start page of a new studio without projects."""
+    return open_studio()[1]
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Function) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the text of the page to the report of a failed test."""
     report = yield
-    page = item.funcargs.get("page")
-    if report.failed and page is not None:
+    if report.failed and (profile := item.funcargs.get("profile")) is not None:
         with contextlib.suppress(Exception):
+            page = item.funcargs.get("page") or profile.pages[-1]
             report.sections.append(("text of the page", f"{page.url}\n{page.inner_text('body')[:4000]}"))
     return report

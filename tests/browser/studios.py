@@ -5,20 +5,38 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.servers.running import free_port, wait_for
+from tests.servers.running import wait_for
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    OpenTab = Callable[..., Page]
+    OpenStudio = Callable[..., tuple["Studio", Page]]
+
 ROOT = Path(__file__).parents[2]
+
+_ports: list[int] = []
+"""Ports of stopped studios. The next studio takes one, so that the browser finds Streamlit's files in its cache."""
+_holders: list[socket.socket] = []
+
+
+def _reserve_port() -> int:
+    """Return a port that the system gives to no other program: a socket holds it, but does not listen."""
+    holder = socket.socket()
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as the studio does, which may then listen
+    holder.bind(("127.0.0.1", 0))
+    _holders.append(holder)
+    return int(holder.getsockname()[1])
 
 
 class Studio:
@@ -30,7 +48,7 @@ class Studio:
         self._log = folder / "output.txt"
         self._options = options if browser else ("--no-browser", *options)
         self._environment = {**os.environ, **own_settings(folder), "BROWSER": browser, **(environment or {})}
-        self.port = free_port()
+        self.port = _ports.pop() if _ports else _reserve_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.entrance = ""
         self._process: subprocess.Popen[bytes] | None = None
@@ -111,3 +129,10 @@ def studio(folder: Path, *options: str) -> Iterator[Studio]:
         yield made
     finally:
         made.stop()
+        _ports.append(made.port)
+
+
+def run_in_thread(function: Callable[..., object], *arguments: object) -> None:
+    """Call a function in another thread, because playwright keeps an event loop running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(function, *arguments).result()

@@ -9,12 +9,9 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.store.project import Project
-from tests.browser.studios import studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-SLOW = 90_000
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 
@@ -28,55 +25,53 @@ BOOK = Codebook(
 )
 
 
-def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(browser: Browser, tmp_path: Path) -> None:
+def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(
+    open_studio: OpenStudio, tmp_path: Path
+) -> None:
     from playwright.sync_api import expect
 
     path = tmp_path / "notes.duckdb"
     with Project.open(path) as project:
         project.store.codebooks.save(BOOK)
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.goto(running.entrance)
-        page.get_by_test_id("stSidebar").get_by_role("link", name="Authors").click()
-        expect(page.get_by_text("Answering is voluntary")).to_be_visible(timeout=SLOW)
-        page.get_by_label("Your name or a code").fill("p1")
-        page.get_by_role("button", name="I agree and start").click()
-        page.get_by_label("Text", exact=True).fill("Emma wants the report tomorrow and it is not done.")
-        page.get_by_role("button", name="Send").click()
+    running, page = open_studio("--project", path)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Authors").click()
+    expect(page.get_by_text("Answering is voluntary")).to_be_visible()
+    page.get_by_label("Your name or a code").fill("p1")
+    page.get_by_role("button", name="I agree and start").click()
+    page.get_by_label("Text", exact=True).fill("Emma wants the report tomorrow and it is not done.")
+    page.get_by_role("button", name="Send").click()
 
-        # The buttons are disabled during the reading time.
-        expect(page.get_by_text("You can answer in")).to_be_visible(timeout=SLOW)
-        expect(page.get_by_role("button", name="Not sure")).to_be_disabled()
-        expect(page.get_by_text("[name] wants the report")).to_be_visible()
-        assert page.get_by_text("Emma").count() == 0, "the sent text is masked"
-        expect(page.get_by_role("button", name="Not sure")).to_be_enabled(timeout=SLOW)
+    # The buttons are disabled during the reading time.
+    expect(page.get_by_text("You can answer in")).to_be_visible()
+    expect(page.get_by_role("button", name="Not sure")).to_be_disabled()
+    expect(page.get_by_text("[name] wants the report")).to_be_visible()
+    assert page.get_by_text("Emma").count() == 0, "the sent text is masked"
+    expect(page.get_by_role("button", name="Not sure")).to_be_enabled()
 
-        # Feeling is the most uncertain label and comes first; the author abstains.
-        labels = page.locator(".st-key-authors-labels table tbody tr")
-        page.get_by_role("button", name="Not sure").click()
-        expect(labels).to_have_count(1, timeout=SLOW)
-        expect(labels.first).to_contain_text("not sure")
-        expect(labels.first).to_contain_text("unchanged")
+    # Feeling is the most uncertain label and comes first; the author abstains.
+    labels = page.locator(".st-key-authors-labels table tbody tr")
+    page.get_by_role("button", name="Not sure").click()
+    expect(labels).to_have_count(1)
+    expect(labels.first).to_contain_text("not sure")
+    expect(labels.first).to_contain_text("unchanged")
 
-        # Urgent is answered by keyboard; its uncertainty decreases.
-        yes = page.get_by_role("button", name="Yes")
-        expect(yes).to_be_enabled(timeout=SLOW)
-        yes.focus()
-        page.keyboard.press("Enter")
-        expect(labels).to_have_count(2, timeout=SLOW)
-        urgent = labels.filter(has_text="Urgent")
-        expect(urgent).to_contain_text("Yes")
-        before, after = (float(part) for part in urgent.locator("td").last.inner_text().split("→"))
-        assert after < before, "the uncertainty decreases after a correct prediction"
+    # Urgent is answered by keyboard; its uncertainty decreases.
+    yes = page.get_by_role("button", name="Yes")
+    expect(yes).to_be_enabled()
+    yes.focus()
+    page.keyboard.press("Enter")
+    expect(labels).to_have_count(2)
+    urgent = labels.filter(has_text="Urgent")
+    expect(urgent).to_contain_text("Yes")
+    before, after = (float(part) for part in urgent.locator("td").last.inner_text().split("→"))
+    assert after < before, "the uncertainty decreases after a correct prediction"
 
-        # A model answers the same question; the comparison excludes the abstention.
-        page.get_by_role("button", name="Let a model answer").click()
-        compared = page.locator(".st-key-authors-comparison table").first.locator("tbody tr")
-        expect(compared).to_have_count(1, timeout=SLOW)
-        assert compared.locator("td").all_inner_texts()[:2] == ["built-in", "1"]
-        context.close()
+    # A model answers the same question; the comparison excludes the abstention.
+    page.get_by_role("button", name="Let a model answer").click()
+    compared = page.locator(".st-key-authors-comparison table").first.locator("tbody tr")
+    expect(compared).to_have_count(1)
+    assert compared.locator("td").all_inner_texts()[:2] == ["built-in", "1"]
+    running.stop()
     with Project.open(path) as project:
         (document,) = project.store.documents.page()
         assert document.gold == {"author": {BOOK.labels[0].id: True}}

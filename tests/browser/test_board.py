@@ -15,8 +15,9 @@ from playwright.sync_api import expect
 from tests.servers.running import free_port, running
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import Page
 
+    from tests.browser.studios import OpenTab
 
 pytestmark = pytest.mark.browser
 
@@ -33,21 +34,8 @@ def studio() -> Iterator[str]:
 
 
 @pytest.fixture
-def context(browser: Browser, studio: str) -> Iterator[BrowserContext]:
-    """Return a browser context with access to the studio."""
-    context = browser.new_context(viewport={"width": 1600, "height": 1000})
-    context.set_default_timeout(60_000)
-    page = context.new_page()
-    page.goto(f"{studio}/moot/enter?token=dev")
-    page.close()
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(context: BrowserContext, studio: str) -> Page:
-    page = context.new_page()
-    page.goto(studio)
+def page(open_tab: OpenTab, studio: str) -> Page:
+    page = open_tab(f"{studio}/moot/enter?token=dev", 1600, 1000)
     page.wait_for_selector(".tile .id")
     return page
 
@@ -122,11 +110,10 @@ def test_reload_keeps_the_text(page: Page) -> None:
     assert page.get_by_role("button", name=f"Pinned {shown}").is_visible()
 
 
-def test_second_tab_has_its_own_focus(context: BrowserContext, page: Page, studio: str) -> None:
+def test_second_tab_has_its_own_focus(open_tab: OpenTab, page: Page, studio: str) -> None:
     wait_for_text(page)
     shown = focused_document(page)
-    other = context.new_page()
-    other.goto(studio)
+    other = open_tab(studio, 1600, 1000)
     other.wait_for_selector(".turns .reply:not(:empty)")
     tile = other.locator(".tile:not(.selected)", has_not_text=shown).first
     wanted = tile.locator(".id").inner_text()
@@ -149,9 +136,7 @@ def test_visiting_another_page_keeps_the_text(page: Page) -> None:
     assert_text_kept(page, before)
 
 
-def test_reconnecting_sends_cursors_and_repeats_no_text(context: BrowserContext, studio: str, page: Page) -> None:
-    page.close()
-    page = context.new_page()
+def test_reconnecting_sends_cursors_and_repeats_no_text(page: Page) -> None:
     sent: list[dict[str, Any]] = []
     wires: list[Any] = []
 
@@ -162,7 +147,7 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(context: BrowserContext,
         server.on_message(lambda text: wire.send(text))
 
     page.route_web_socket(re.compile("/moot/live"), relay)
-    page.goto(studio)
+    page.reload()
     page.wait_for_selector(".tile .id")
     wait_for_text(page)
     wait_for_more_text(page, reply_text(page))
@@ -232,20 +217,19 @@ def test_finished_debate_can_be_replayed(page: Page) -> None:
     assert reply_text(page) == whole
 
 
-def test_page_with_an_expired_cookie_shows_a_message(context: BrowserContext, studio: str, page: Page) -> None:
+def test_page_with_an_expired_cookie_shows_a_message(page: Page) -> None:
     page.route_web_socket(re.compile("/moot/live"), lambda socket: socket.close(code=1006))
     page.reload()
     page.wait_for_selector(".live-run")
-    context.clear_cookies()
+    page.context.clear_cookies()
     page.get_by_text("This window has no access to the run.").wait_for()
     assert page.locator(".tile .id").count() == 0
 
 
-def test_page_requests_nothing_from_other_hosts(context: BrowserContext, studio: str) -> None:
-    page = context.new_page()
+def test_page_requests_nothing_from_other_hosts(page: Page, studio: str) -> None:
     requested: list[str] = []
     page.on("request", lambda request: requested.append(request.url))
-    page.goto(studio)
+    page.reload()
     page.wait_for_selector(".turns .reply:not(:empty)")
     page.wait_for_load_state("networkidle")
     assert [url for url in requested if not url.startswith((studio, "data:", "blob:"))] == []
@@ -256,8 +240,8 @@ def test_streamlits_own_menus_are_hidden(page: Page) -> None:
         assert not page.get_by_test_id(part).is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_live_run_follows_the_theme(page: Page, scheme: Any) -> None:
-    page.emulate_media(color_scheme=scheme)
-    ink = {"light": "rgb(26, 31, 40)", "dark": "rgb(230, 233, 238)"}[scheme]
-    expect(page.locator(".live-run")).to_have_css("color", ink)
+def test_live_run_follows_the_theme(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    expect(page.locator(".live-run")).to_have_css("color", "rgb(26, 31, 40)")
+    page.emulate_media(color_scheme="dark")
+    expect(page.locator(".live-run")).to_have_css("color", "rgb(230, 233, 238)")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +14,15 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from tests.browser.studios import studio
+from tests.browser.studios import run_in_thread
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 COUNT = 240
-SLOW = 90_000
-"""Milliseconds that a page may take on a busy machine."""
 
 
 def fill(path: Path) -> None:
@@ -46,52 +45,46 @@ def screenshot(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png")
 
 
-def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(browser: Browser, tmp_path: Path) -> None:
+def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "claim.duckdb"
-    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
-        pool.submit(fill, path).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.goto(running.entrance)
-        page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
-        page.locator(".review-focus .form-row").first.wait_for()
-        page.get_by_role("button", name="Plan", exact=True).click()
-        dialog = page.get_by_role("dialog")
-        dialog.locator("[data-needed]").wait_for()
-        within = dialog.get_by_label("Margin of error, points")
-        before = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
-        within.fill("12")
-        within.press("Tab")
-        dialog.locator(f"[data-needed]:not([data-needed='{before}'])").wait_for()
-        needed = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
-        assert 20 <= needed < before <= COUNT, "a wider interval takes fewer reviews"
-        screenshot(page, "plan-dialog")
-        dialog.get_by_role("button", name="Start this plan").click()
-        line = page.locator("[data-plan]")
-        line.get_by_text("share of Price within 12 points").wait_for()
-        reviewed = review_until_enough(page)
-        assert 20 <= reviewed < COUNT
-        claim = line.inner_text().removeprefix("Enough reviews. ")
-        assert "240 documents are about Price (95% interval" in claim
-        screenshot(page, "plan-enough")
-        page.get_by_test_id("stSidebar").get_by_role("link", name="For your paper").click()
-        page.get_by_text("Before the review, the claim was fixed: share of Price within 12 points").wait_for()
-        page.get_by_text(claim).wait_for()
-        screenshot(page, "paper")
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Design file").click()
-        text = Path(download.value.path()).read_text(encoding="utf-8-sig")
-        rows = list(csv.DictReader(io.StringIO(text)))
-        assert len(rows) == COUNT
-        drawn = [row for row in rows if row["selected"] == "drawn"]
-        assert len(drawn) == reviewed
-        assert sum(float(row["weight"]) for row in drawn) == pytest.approx(COUNT)
-        with page.expect_download() as download:
-            page.get_by_role("button", name="Markdown").click()
-        assert claim in Path(download.value.path()).read_text(encoding="utf-8")
-        context.close()
+    run_in_thread(fill, path)
+    _, page = open_studio("--project", path)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    page.locator(".review-focus .form-row").first.wait_for()
+    page.get_by_role("button", name="Plan", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.locator("[data-needed]").wait_for()
+    within = dialog.get_by_label("Margin of error, points")
+    before = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
+    within.fill("18")
+    within.press("Tab")
+    dialog.locator(f"[data-needed]:not([data-needed='{before}'])").wait_for()
+    needed = int(dialog.locator("[data-needed]").get_attribute("data-needed") or 0)
+    assert 20 <= needed < before <= COUNT, "a wider interval takes fewer reviews"
+    screenshot(page, "plan-dialog")
+    dialog.get_by_role("button", name="Start this plan").click()
+    line = page.locator("[data-plan]")
+    line.get_by_text("share of Price within 18 points").wait_for()
+    reviewed = review_until_enough(page)
+    assert 20 <= reviewed < COUNT
+    claim = line.inner_text().removeprefix("Enough reviews. ")
+    assert "240 documents are about Price (95% interval" in claim
+    screenshot(page, "plan-enough")
+    page.get_by_test_id("stSidebar").get_by_role("link", name="For your paper").click()
+    page.get_by_text("Before the review, the claim was fixed: share of Price within 18 points").wait_for()
+    page.get_by_text(claim).wait_for()
+    screenshot(page, "paper")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Design file").click()
+    text = Path(download.value.path()).read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert len(rows) == COUNT
+    drawn = [row for row in rows if row["selected"] == "drawn"]
+    assert len(drawn) == reviewed
+    assert sum(float(row["weight"]) for row in drawn) == pytest.approx(COUNT)
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Markdown").click()
+    assert claim in Path(download.value.path()).read_text(encoding="utf-8")
 
 
 def review_until_enough(page: Page) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,20 +12,21 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.store.project import Project
-from tests.browser.studios import studio
+from tests.browser.studios import run_in_thread
 from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
-COUNT = 40
+    from tests.browser.studios import OpenStudio, Studio
+
+COUNT = 24
 ITEMS = "abcde"
-SLOW = 60_000
 
 pytestmark = pytest.mark.browser
 
 
-def fill(path: Path, count: int = COUNT) -> None:
+def fill(path: Path, count: int) -> None:
     """Create documents with finished debates whose labels are all absent."""
     book = Codebook(labels=tuple(Label(name=f"Label {item}", id=item) for item in ITEMS))
     absent = dict.fromkeys(ITEMS, False)
@@ -41,6 +41,12 @@ def fill(path: Path, count: int = COUNT) -> None:
         asyncio.run(debates())
 
 
+def open_filled(open_studio: OpenStudio, path: Path, count: int = COUNT) -> tuple[Studio, Page]:
+    """Start a studio on a project with this many documents and open it in a tab."""
+    run_in_thread(fill, path, count)
+    return open_studio("--project", path)
+
+
 def open_review(page: Page) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
     page.locator(".review-focus .form-row").first.wait_for()
@@ -50,73 +56,62 @@ def wait_for_done(page: Page, count: int, total: int = COUNT) -> None:
     page.locator(".keys", has_text=f"{count} of {total} done").wait_for()
 
 
-def test_reviews_by_keyboard_and_grid_survive_a_crash(browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "forty.duckdb"
-    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
-        pool.submit(fill, path).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1440, "height": 900})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.goto(running.entrance)
-        open_review(page)
-        review_by_keyboard(page)
-        page.reload()
-        open_review(page)
-        wait_for_done(page, 25)
-        click_fifty_cells(page)
-        page.get_by_role("radio", name="Focus").click()
-        page.locator(".review-focus .form-row").first.wait_for()
-        document = page.locator(".middle .mono").inner_text()
-        page.keyboard.press("2")
-        page.locator(".save-state.saved").wait_for()
-        running.kill()
-        context.close()
+def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, tmp_path: Path) -> None:
+    path = tmp_path / "reviewed.duckdb"
+    running, page = open_filled(open_studio, path)
+    open_review(page)
+    review_by_keyboard(page)
+    page.reload()
+    open_review(page)
+    wait_for_done(page, 10)
+    click_cells(page)
+    page.get_by_role("radio", name="Focus").click()
+    page.locator(".review-focus .form-row").first.wait_for()
+    document = page.locator(".middle .mono").inner_text()
+    page.keyboard.press("2")
+    page.locator(".save-state.saved").wait_for()
+    running.kill()
     with Project.open(path) as project:
         store = project.store
         made = store.events.all(kinds=["review"])
-        clicked = made[1:51]
+        clicked = made[1:21]
         there = next(event.after for event in clicked if (event.document_id, event.item) == (document, "b"))
         assert (made[0].document_id, made[0].item, made[0].before, made[0].after) == (document, "b", there, not there)
-        assert len({(event.document_id, event.item) for event in clicked}) == 50
+        assert len({(event.document_id, event.item) for event in clicked}) == 20
         assert all(event.after is not event.before for event in clicked)
-        assert store.reviews.status_counts()["Submitted"] == 25
-        assert len(store.events.all(kinds=["undo"])) == 5
+        assert store.reviews.status_counts()["Submitted"] == 10
+        assert len(store.events.all(kinds=["undo"])) == 4
         rows = project._connection.rows("SELECT how, count(*) FROM selections GROUP BY how")
-        assert rows == [("drawn", 25)]
+        assert rows == [("drawn", 10)]
         spent = project._connection.rows("SELECT min(seconds) FROM selections")
         assert spent[0][0] > 0
 
 
-def test_no_key_is_lost_at_80_ms_per_key(browser: Browser, tmp_path: Path) -> None:
-    """Change a label of each of 100 documents and submit it, without a pause, while a checkbox has the focus."""
+def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path) -> None:
+    """Change a label of each document and submit it, without a pause, while a checkbox has the focus.
+
+    The documents are more than the 50 that the page loads at once.
+    """
     path = tmp_path / "fast.duckdb"
-    count, digits = 120, [n % len(ITEMS) + 1 for n in range(100)]
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(fill, path, count).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.goto(running.entrance)
-        open_review(page)
-        others = page.get_by_role("checkbox", name="reviewed by others")
-        box = page.get_by_text("reviewed by others", exact=True)
-        box.click()
-        page.get_by_text("No documents to review").wait_for()
-        box.click()
-        page.locator(".review-focus .form-row").first.wait_for()
-        others.focus()
-        page.keyboard.type("".join(f"{digit}\n" for digit in digits), delay=80)
-        wait_for_done(page, 100, count)
-        page.locator(".save-state.saved").wait_for()
-        running.kill()
-        context.close()
+    count, digits = 70, [n % len(ITEMS) + 1 for n in range(60)]
+    running, page = open_filled(open_studio, path, count)
+    open_review(page)
+    others = page.get_by_role("checkbox", name="reviewed by others")
+    box = page.get_by_text("reviewed by others", exact=True)
+    box.click()
+    page.get_by_text("No documents to review").wait_for()
+    box.click()
+    page.locator(".review-focus .form-row").first.wait_for()
+    others.focus()
+    page.keyboard.type("".join(f"{digit}\n" for digit in digits), delay=80)
+    wait_for_done(page, len(digits), count)
+    page.locator(".save-state.saved").wait_for()
+    running.kill()
     with Project.open(path) as project:
         made = project.store.events.all(kinds=["review", "review_status"])
         labels = [event for event in reversed(made) if event.kind == "review" and event.after is True]
         assert [event.item for event in labels] == [ITEMS[digit - 1] for digit in digits]
-        assert len({event.document_id for event in labels}) == 100
+        assert len({event.document_id for event in labels}) == len(digits)
         submitted = [event.document_id for event in reversed(made) if event.after == "Submitted"]
         assert submitted == [event.document_id for event in labels]
 
@@ -137,91 +132,71 @@ SUBMITTED = """async (wanted) => {
 """Wait until so many documents are submitted. ``wait_for_function`` does not await the promise of its function."""
 
 
-def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(browser: Browser, tmp_path: Path) -> None:
+def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio: OpenStudio, tmp_path: Path) -> None:
     """Close the tab and open another page while keys wait; the browser asks before the tab is closed."""
     path = tmp_path / "leave.duckdb"
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(fill, path).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.add_init_script(SLOW_DOCUMENTS)
-        page.goto(running.entrance)
-        open_review(page)
-        page.keyboard.type("1\n" * 12)
-        with page.expect_event("dialog") as asked:
-            page.close(run_before_unload=True)
-        assert asked.value.type == "beforeunload"
-        asked.value.dismiss()
-        wait_for_done(page, 12)
+    running, page = open_filled(open_studio, path)
+    page.add_init_script(SLOW_DOCUMENTS)
+    page.reload()
+    open_review(page)
+    page.keyboard.type("1\n" * 8)
+    with page.expect_event("dialog") as asked:
+        page.close(run_before_unload=True)
+    assert asked.value.type == "beforeunload"
+    asked.value.dismiss()
+    wait_for_done(page, 8)
 
-        page.keyboard.type("1\n" * 12)
-        page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
-        page.locator(".document-list").wait_for()
-        assert page.evaluate(SUBMITTED, 24) == 24
-        with page.expect_event("close"):  # no key waits
-            page.close(run_before_unload=True)
-        context.close()
+    page.keyboard.type("1\n" * 8)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
+    page.locator(".document-list").wait_for()
+    assert page.evaluate(SUBMITTED, 16) == 16
+    with page.expect_event("close"):  # no key waits
+        page.close(run_before_unload=True)
+    running.stop()
     with Project.open(path) as project:
         made = project.store.events.all(kinds=["review"])
         assert {event.item for event in made if event.after is True} == {"a"}
-        assert len({event.document_id for event in made}) == 24
+        assert len({event.document_id for event in made}) == 16
 
 
-def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(browser: Browser, tmp_path: Path) -> None:
+def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_studio: OpenStudio, tmp_path: Path) -> None:
+    _, page = open_filled(open_studio, tmp_path / "one.duckdb", 1)
+    open_review(page)
+    review_as(page, "ann")
+    undecided = page.locator(".review-focus .form-row .switch.open")
+    assert undecided.count() == 0  # the first reviewer sees the verdict
+    page.keyboard.press("n")
+    page.keyboard.type("a reason of ann")
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    wait_for_done(page, 1, 1)
+
+    review_as(page, "bob")
+    page.locator(".review-focus .form-row").first.wait_for()
+    form = page.locator(".review-focus")
+    assert undecided.count() == len(ITEMS)
+    assert "ann" not in form.inner_text()
+    page.keyboard.press("h")
+    page.wait_for_timeout(500)
+    assert "ann" not in form.inner_text()
+
+
+def test_a_button_takes_no_key_of_a_series_that_began_while_loading(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "one.duckdb"
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(fill, path, 1).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.goto(running.entrance)
-        open_review(page)
-        review_as(page, "ann")
-        undecided = page.locator(".review-focus .form-row .switch.open")
-        assert undecided.count() == 0  # the first reviewer sees the verdict
-        page.keyboard.press("n")
-        page.keyboard.type("a reason of ann")
-        page.keyboard.press("Escape")
-        page.keyboard.press("2")
-        page.keyboard.press("Enter")
-        wait_for_done(page, 1, 1)
-
-        review_as(page, "bob")
-        page.locator(".review-focus .form-row").first.wait_for()
-        form = page.locator(".review-focus")
-        assert undecided.count() == len(ITEMS)
-        assert "ann" not in form.inner_text()
-        page.keyboard.press("h")
-        page.wait_for_timeout(500)
-        assert "ann" not in form.inner_text()
-        context.close()
-
-
-def test_a_button_takes_no_key_of_a_series_that_began_while_loading(browser: Browser, tmp_path: Path) -> None:
-    path = tmp_path / "one.duckdb"
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(fill, path, 1).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.route("**/moot/review*", lambda _: None)  # no answer
-        page.goto(running.entrance)
-        page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
-        page.locator(".review-focus .columns").wait_for()
-        page.get_by_test_id("stMain").get_by_role("button", name="Settings").focus()
-        page.keyboard.press("n")
-        page.keyboard.type("a note")
-        for key in ("Escape", "2", "Enter"):
-            page.keyboard.press(key)
-        page.unroute("**/moot/review*")
-        wait_for_done(page, 1, 1)
-        page.locator(".save-state.saved").wait_for()
-        running.kill()
-        context.close()
+    running, page = open_filled(open_studio, path, 1)
+    page.route("**/moot/review*", lambda _: None)  # no answer
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    page.locator(".review-focus .columns").wait_for()
+    page.get_by_test_id("stMain").get_by_role("button", name="Settings").focus()
+    page.keyboard.press("n")
+    page.keyboard.type("a note")
+    for key in ("Escape", "2", "Enter"):
+        page.keyboard.press(key)
+    page.unroute("**/moot/review*")
+    wait_for_done(page, 1, 1)
+    page.locator(".save-state.saved").wait_for()
+    running.kill()
     with Project.open(path) as project:
         made = project.store.events.all(kinds=["review", "mark", "review_status"])
         assert {("b", True), ("note", "a note")} <= {(event.item, event.after) for event in made}
@@ -241,28 +216,28 @@ def review_as(page: Page, name: str) -> None:
 
 
 def review_by_keyboard(page: Page) -> None:
-    """Submit 30 documents, every third with a changed label and the first with a note; undo the last five."""
+    """Submit 14 documents, every third with a changed label and the first with a note; undo the last four."""
     page.keyboard.press("n")
     page.keyboard.type("1 and s are words here, no keys")
     page.keyboard.press("Escape")
-    for number in range(30):
+    for number in range(14):
         before = page.locator(".middle .mono").inner_text()
-        if number % 3 == 0 and number < 25:
+        if number % 3 == 0 and number < 10:
             page.keyboard.press("1")
         page.keyboard.press("Enter")
         page.locator(".middle .mono").filter(has_not_text=re.compile(f"^{before}$")).wait_for()
-    wait_for_done(page, 30)
-    for number in range(5):
+    wait_for_done(page, 14)
+    for number in range(4):
         page.keyboard.press("u")
-        wait_for_done(page, 29 - number)
+        wait_for_done(page, 13 - number)
 
 
-def click_fifty_cells(page: Page) -> None:
-    """Click the cells of ten rows and five labels without waiting for answers."""
+def click_cells(page: Page) -> None:
+    """Click the cells of four rows and five labels without waiting for answers."""
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
     grid.locator(".ag-row").first.wait_for()
-    rows = grid.locator(".ag-row[row-id]").evaluate_all("rows => rows.map(row => row.getAttribute('row-id'))")[:10]
+    rows = grid.locator(".ag-row[row-id]").evaluate_all("rows => rows.map(row => row.getAttribute('row-id'))")[:4]
     for row in rows:
         for item in ITEMS:
             grid.locator(f'[row-id="{row}"] [col-id="v_{item}"]').click(no_wait_after=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +11,8 @@ from playwright.sync_api import expect
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 SIZE = 12
@@ -60,7 +63,13 @@ def review_all(page: Page, key: str, next_step: str) -> None:
     [(ratings(), "2 dimensions by 5 raters, scale 1 to 5", "3"), (binary(), "2 labels", "")],
     ids=["ratings", "binary"],
 )
-def test_a_new_user_reaches_an_accuracy_estimate(page: Page, content: str, shape: str, key: str) -> None:
+def test_a_new_user_reaches_an_accuracy_estimate(
+    open_studio: OpenStudio, tmp_path: Path, content: str, shape: str, key: str
+) -> None:
+    preferences = tmp_path / "config" / "moot" / "preferences.json"
+    preferences.parent.mkdir(parents=True)
+    preferences.write_text('{"pace": 0}')  # the first run would be slow enough to read along
+    _, page = open_studio()
     page.locator("input[type=file]").first.set_input_files(
         {"name": "mine.csv", "mimeType": "text/csv", "buffer": content.encode()}
     )

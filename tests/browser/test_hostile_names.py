@@ -13,11 +13,13 @@ from app.pages import PAGES
 from core.runs import RunDetails
 from core.services.runs import configuration
 from core.services.workspace import Workspace
-from tests.browser.studios import settle, studio
+from tests.browser.studios import settle
 from tests.core.cli.invoking import moot
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 
@@ -75,27 +77,23 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_names_are_shown_as_text_on_every_page(browser: Browser, project: Path, tmp_path: Path) -> None:
-    with studio(tmp_path, "--project", str(project)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 1000})
-        context.set_default_timeout(60_000)
-        page = context.new_page()
-        requests: list[str] = []
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(running.entrance)
-        for screen in PAGES.values():
-            page.get_by_test_id("stSidebar").get_by_role("link", name=screen.title, exact=True).click()
-            page.locator(".st-key-current-page", has_text=screen.title).wait_for()
+def test_names_are_shown_as_text_on_every_page(open_studio: OpenStudio, project: Path) -> None:
+    running, page = open_studio("--project", project, height=1000)
+    requests: list[str] = []
+    page.on("request", lambda request: requests.append(request.url))
+    page.reload()
+    for screen in PAGES.values():
+        page.get_by_test_id("stSidebar").get_by_role("link", name=screen.title, exact=True).click()
+        page.locator(".st-key-current-page", has_text=screen.title).wait_for()
+        _look(page)
+        views = page.get_by_test_id("stMain").get_by_role("radio")
+        number = 0
+        while number < min(views.count(), 10):
+            views.nth(number).click(force=True)
             _look(page)
-            views = page.get_by_test_id("stMain").get_by_role("radio")
-            for number in range(10):
-                settle(page)
-                if number < views.count():
-                    views.nth(number).click(force=True)
-                    _look(page)
-        assert not [url for url in requests if url.startswith("http://owned.example")]
-        assert "Traceback" not in running.log, running.log
-        context.close()
+            number += 1
+    assert not [url for url in requests if url.startswith("http://owned.example")]
+    assert "Traceback" not in running.log, running.log
 
 
 def _look(page: Page) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,11 @@ import pytest
 from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.store.project import Project
-from tests.browser.studios import studio
+from tests.browser.studios import run_in_thread
 from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
-SLOW = 60_000
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 
@@ -40,31 +37,26 @@ def fill(path: Path) -> None:
         asyncio.run(debates())
 
 
-def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(browser: Browser, tmp_path: Path):
+def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(open_studio: OpenStudio, tmp_path: Path) -> None:
     from playwright.sync_api import expect
 
     path = tmp_path / "jokes.duckdb"
-    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
-        pool.submit(fill, path).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.goto(running.entrance)
-        page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
-        wit = page.locator(".review-focus .form-row").first
-        expect(wit).to_contain_text("mean 2.67, kept if you submit", timeout=SLOW)
-        assert wit.locator("button.near").all_inner_texts() == ["2", "3"]
-        assert wit.locator("[aria-pressed=true]").count() == 0
-        first = page.locator(".middle .mono").inner_text()
-        page.keyboard.press("5")
-        page.keyboard.press("1")
-        page.keyboard.press("Enter")
-        expect(page.locator(".middle .mono")).not_to_have_text(first, timeout=SLOW)
-        page.keyboard.press("3")  # the next document starts with the first dimension
-        expect(wit.locator("[aria-pressed=true]")).to_have_text("3", timeout=SLOW)
-        expect(page.locator(".save-state.saved")).to_be_visible(timeout=SLOW)
-        context.close()
+    run_in_thread(fill, path)
+    running, page = open_studio("--project", path)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    wit = page.locator(".review-focus .form-row").first
+    expect(wit).to_contain_text("mean 2.67, kept if you submit")
+    assert wit.locator("button.near").all_inner_texts() == ["2", "3"]
+    assert wit.locator("[aria-pressed=true]").count() == 0
+    first = page.locator(".middle .mono").inner_text()
+    page.keyboard.press("5")
+    page.keyboard.press("1")
+    page.keyboard.press("Enter")
+    expect(page.locator(".middle .mono")).not_to_have_text(first)
+    page.keyboard.press("3")  # the next document starts with the first dimension
+    expect(wit.locator("[aria-pressed=true]")).to_have_text("3")
+    expect(page.locator(".save-state.saved")).to_be_visible()
+    running.stop()
     with Project.open(path) as project:
         made = [(event.document_id, event.item, event.after) for event in project.store.events.all(kinds=["review"])]
         second = next(each for each in ("d0", "d1") if each != first)

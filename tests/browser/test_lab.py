@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.studios import studio
-
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    with studio(tmp_path_factory.mktemp("studio")) as running:
-        context = browser.new_context(viewport={"width": 1600, "height": 1000})
-        context.set_default_timeout(30_000)
-        page = context.new_page()
-        page.goto(running.entrance)
-        visit(page, "Lab")
-        page.get_by_text("No tests yet").wait_for()
-        yield page
-        context.close()
+def page(open_studio: OpenStudio) -> Page:
+    _, page = open_studio(width=1600, height=1000)
+    visit(page, "Lab")
+    page.get_by_text("No tests yet").wait_for()
+    return page
 
 
 def visit(page: Page, name: str) -> None:
@@ -89,19 +83,8 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
     page.get_by_text("codebook v2").first.wait_for()
 
 
-def test_changes_are_tested_and_invalid_or_looping_prompts_refused(page: Page) -> None:
+def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
     from playwright.sync_api import expect
-
-    # each change of a definition starts a test
-    page.get_by_role("radio", name="Location", exact=True).click(force=True)
-    wait_for_script(page)
-    box = page.get_by_role("textbox", name="Description")
-    box.fill("The teapots.")
-    box.press("Tab")
-    wait_for_result(page, "test 1, draft against v1 on 20 documents")
-    page.get_by_role("button", name="Clear all").first.click()
-    wait_for_result(page, "test 2, draft against v1 on 20 documents")
-    expect(page.locator(".trial-results .documents h3.broken")).to_be_visible()
 
     page.get_by_role("radio", name="Judge").click(force=True)
     editor = page.get_by_label("Judge prompt")

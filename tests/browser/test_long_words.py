@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.browser.studios import ROOT, studio
+from tests.browser.studios import ROOT
+from tests.core.cli.invoking import moot
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 
@@ -34,29 +33,24 @@ BLOCK = 16_001
 """Most characters of a text node: the largest block of a long text."""
 
 
-def test_every_view_splits_a_long_word(browser: Browser, tmp_path: Path) -> None:
+def test_every_view_splits_a_long_word(open_studio: OpenStudio, tmp_path: Path) -> None:
     table, project = tmp_path / "words.csv", tmp_path / "words.duckdb"
     table.write_text(f"id,text\nlong,{'w' * 1_000_000}\nshort,clean\n")
     codebook = str(ROOT / "sample_data" / "hotel_aspects.yaml")
     options = ["--id", "id", "--text", "text", "--codebook", codebook, "--project", str(project)]
-    command = [sys.executable, "-c", "from core.cli import main; main()", "annotate", str(table), *options]
-    subprocess.run(command, check=True, cwd=ROOT, capture_output=True)
-    with studio(tmp_path, "--project", str(project)) as running:
-        page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-        page.set_default_timeout(60_000)
-        page.goto(running.entrance)
-        page.get_by_test_id("stSidebar").wait_for()
-        page.goto(f"{running.address}/review?document=long")
-        page.locator(".document .block").first.wait_for()
-        assert page.locator(".document .block").count() > 60
-        assert page.evaluate(LONGEST) <= BLOCK
-        for path in ("/run", "/data"):
-            page.goto(running.address + path)
-            page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-            page.get_by_text("wwwww").first.wait_for()
-            assert page.evaluate(LONGEST) <= BLOCK, path
-        page.goto(f"{running.address}/review?view=Grid")
-        cell = page.frame_locator("iframe").locator('.ag-row [col-id="_text"]', has_text="wwww")
-        cell.first.wait_for()
-        assert len(cell.first.inner_text()) <= 240
-        page.context.close()
+    moot("annotate", table, *options)
+    running, page = open_studio("--project", project)
+    page.get_by_test_id("stSidebar").wait_for()
+    page.goto(f"{running.address}/review?document=long")
+    page.locator(".document .block").first.wait_for()
+    assert page.locator(".document .block").count() > 60
+    assert page.evaluate(LONGEST) <= BLOCK
+    for path in ("/run", "/data"):
+        page.goto(running.address + path)
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+        page.get_by_text("wwwww").first.wait_for()
+        assert page.evaluate(LONGEST) <= BLOCK, path
+    page.goto(f"{running.address}/review?view=Grid")
+    cell = page.frame_locator("iframe").locator('.ag-row [col-id="_text"]', has_text="wwww")
+    cell.first.wait_for()
+    assert len(cell.first.inner_text()) <= 240

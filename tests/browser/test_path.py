@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import expect
 
 from app.widgets import palette
-from tests.browser.studios import studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenStudio
 
 pytestmark = pytest.mark.browser
 
@@ -33,20 +34,6 @@ REPLY_LENGTH = (
 )
 
 
-@pytest.fixture
-def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    from playwright.sync_api import expect
-
-    expect.set_options(timeout=60_000)
-    with studio(tmp_path) as running:
-        context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
-        context.set_default_timeout(60_000)
-        page = context.new_page()
-        page.goto(running.entrance)
-        yield page
-        context.close()
-
-
 def visit(page: Page, name: str) -> None:
     page.get_by_test_id("stSidebar").get_by_role("link", name=name, exact=True).click()
 
@@ -55,8 +42,8 @@ def press(page: Page, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-def test_main_path_from_file_to_export(page: Page, tmp_path: Path) -> None:
-    from playwright.sync_api import expect
+def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
+    _, page = open_studio(width=1600, height=1000)
 
     # the sample project is open and lists the next steps
     page.get_by_text("Next steps in hotel-aspects").wait_for()

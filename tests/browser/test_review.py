@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from core.store.project import Project
-from tests.browser.studios import settle, studio
+from tests.browser.studios import run_in_thread, settle, studio
 from tests.core.services import sample_world
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page, WebSocketRoute
+    from playwright.sync_api import Locator, Page, WebSocketRoute
+
+    from tests.browser.studios import OpenTab
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
-
-SLOW = 60_000
-"""Milliseconds that a page may take on a busy machine."""
 
 pytestmark = pytest.mark.browser
 
@@ -31,24 +29,15 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Start the studio on a small project and yield its address with the token."""
     home = tmp_path_factory.mktemp("studio")
     path = home / "small.duckdb"
-    # A separate thread, because playwright keeps an event loop running in this thread.
-    with Project.open(path) as project, ThreadPoolExecutor(1) as pool:
-        pool.submit(sample_world.build, project, {"d6": HOSTILE}).result()
+    with Project.open(path) as project:
+        run_in_thread(sample_world.build, project, {"d6": HOSTILE})
     with studio(home, "--project", str(path)) as running:
         yield running.entrance
 
 
 @pytest.fixture
-def page(browser: Browser, entrance: str) -> Iterator[Page]:
-    from playwright.sync_api import expect
-
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(SLOW)
-    expect.set_options(timeout=SLOW)
-    page = context.new_page()
-    page.goto(entrance)
-    yield page
-    context.close()
+def page(open_tab: OpenTab, entrance: str) -> Page:
+    return open_tab(entrance)
 
 
 def visit(page: Page, name: str) -> None:
@@ -262,7 +251,7 @@ def test_reload_and_back_keep_the_document(page):
     expect(debate).to_be_checked()
 
 
-def test_grid_sends_nothing_while_its_page_is_left(browser, entrance):
+def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
     """Messages about the old page after the click would run on the new page and clear it."""
     from playwright.sync_api import expect
     from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -278,11 +267,9 @@ def test_grid_sends_nothing_while_its_page_is_left(browser, entrance):
         line.on_message(lambda message: (sent.append(message), server.send(message)))
         server.on_message(lambda message: held.append(message) if delayed else line.send(message))
 
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(SLOW)
-    page = context.new_page()
+    page = open_tab(entrance)
     page.route_web_socket(re.compile("_stcore/stream"), relay)
-    page.goto(entrance)
+    page.reload()
     open_grid(page)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     before = cell(page, "d1", "a").get_by_role("checkbox").get_attribute("aria-checked")
@@ -300,4 +287,3 @@ def test_grid_sends_nothing_while_its_page_is_left(browser, entrance):
     for message in held:
         lines[-1].send(message)
     page.get_by_text("Macro F1", exact=True).wait_for()
-    context.close()

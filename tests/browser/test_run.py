@@ -10,7 +10,9 @@ import pytest
 from tests.browser.studios import Studio, studio
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenTab
 
 pytestmark = pytest.mark.browser
 
@@ -29,14 +31,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture
-def page(browser: Browser, running: Studio) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1600, "height": 1000})
-    context.set_default_timeout(30_000)
-    made = context.new_page()
-    made.goto(running.entrance)
+def page(open_tab: OpenTab, running: Studio) -> Page:
+    made = open_tab(running.entrance, width=1600, height=1000)
     made.get_by_role("link", name="Run", exact=True).click()
-    yield made
-    context.close()
+    return made
 
 
 def click(page: Page, name: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +14,14 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RoleModel, RunDetails
 from core.store.project import Project
-from tests.browser.studios import ROOT, Studio, studio
+from tests.browser.studios import ROOT, Studio, run_in_thread, studio
 from tests.core.cli.invoking import moot
 from tests.core.store.helpers import ROLES, make_settings, store_debate
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
+
+    from tests.browser.studios import OpenStudio, OpenTab
 
 pytestmark = pytest.mark.browser
 SAMPLES = ROOT / "sample_data"
@@ -41,16 +42,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 
 @pytest.fixture
-def page(browser: Browser, running: Studio) -> Iterator[Page]:
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(60_000)
-    expect.set_options(timeout=60_000)
-    made = context.new_page()
-    made.goto(running.entrance)
+def page(open_tab: OpenTab, running: Studio) -> Page:
+    made = open_tab(running.entrance)
     made.get_by_role("link", name="Runs", exact=True).click()
     made.locator(".leaderboard tbody tr").first.wait_for()
-    yield made
-    context.close()
+    return made
 
 
 def test_keys_move_select_rename_and_pin(page: Page) -> None:
@@ -121,39 +117,33 @@ def fill(path: Path) -> None:
             asyncio.run(debates(run.run_id, n))
 
 
-def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(browser: Browser, tmp_path: Path) -> None:
+def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "twelve.duckdb"
-    with ThreadPoolExecutor(1) as pool:  # playwright keeps an event loop running in this thread
-        pool.submit(fill, path).result()
-    with studio(tmp_path, "--project", str(path)) as running:
-        context = browser.new_context(viewport={"width": 1280, "height": 800})
-        context.set_default_timeout(60_000)
-        page = context.new_page()
-        page.goto(running.entrance)
+    run_in_thread(fill, path)
+    _, page = open_studio("--project", path)
+    page.get_by_role("link", name="Runs", exact=True).click()
+    rows = page.locator(".leaderboard tbody tr")
+    rows.nth(TWELVE - 1).wait_for()
+    texts = rows.all_inner_texts()
+    assert [text.split()[1] for text in texts] == [str(n) for n in range(TWELVE)]  # best first
+    for n, text in enumerate(texts):
+        assert f"m{n}" in text  # the difference between the runs
+        assert "$18.00" in text  # twelve documents, three replies of half a dollar each
+    for before, n in ((None, 3), (3, 11)):
         page.get_by_role("link", name="Runs", exact=True).click()
-        rows = page.locator(".leaderboard tbody tr")
-        rows.nth(TWELVE - 1).wait_for()
-        texts = rows.all_inner_texts()
-        assert [text.split()[1] for text in texts] == [str(n) for n in range(TWELVE)]  # best first
-        for n, text in enumerate(texts):
-            assert f"m{n}" in text  # the difference between the runs
-            assert "$18.00" in text  # twelve documents, three replies of half a dollar each
-        for before, n in ((None, 3), (3, 11)):
-            page.get_by_role("link", name="Runs", exact=True).click()
-            rows.nth(n).wait_for()
-            rows.nth(n).focus()
+        rows.nth(n).wait_for()
+        rows.nth(n).focus()
+        page.keyboard.press("x")
+        if before is not None:  # the selection is kept while another page is open
+            page.get_by_text("2 selected").wait_for()
+            rows.nth(before).focus()
             page.keyboard.press("x")
-            if before is not None:  # the selection is kept while another page is open
-                page.get_by_text("2 selected").wait_for()
-                rows.nth(before).focus()
-                page.keyboard.press("x")
-            page.get_by_text("1 selected").wait_for()
-            page.get_by_role("button", name="Open in Lab").click()
-            page.get_by_role("heading", name="Lab").wait_for()
-            page.get_by_role("button", name=f"Base: Model {n}").click()
-            page.get_by_test_id("stPopoverBody").get_by_text(f"m{n}", exact=True).wait_for()
-            page.keyboard.press("Escape")
-        context.close()
+        page.get_by_text("1 selected").wait_for()
+        page.get_by_role("button", name="Open in Lab").click()
+        page.get_by_role("heading", name="Lab").wait_for()
+        page.get_by_role("button", name=f"Base: Model {n}").click()
+        page.get_by_test_id("stPopoverBody").get_by_text(f"m{n}", exact=True).wait_for()
+        page.keyboard.press("Escape")
 
 
 def test_click_on_a_heading_sorts(page: Page) -> None:
