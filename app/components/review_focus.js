@@ -387,7 +387,6 @@ class FocusView {
     document.values[item] = value;
     if (!document.edited.includes(item)) document.edited.push(item);
     document.outdated = document.outdated.filter((each) => each !== item);
-    document.history_length += 1;
     if (document.status === "Pending") this.setStatus(document.id, "Draft");
     this.problem = "";
     this.drawForm();
@@ -430,7 +429,6 @@ class FocusView {
         this.loadProgress();
       } else this.setStatus(document.id, "Draft");
     });
-    document.history_length += 1;
     document.outdated = [];
     this.setStatus(document.id, "Submitted");
     return this.showNext();
@@ -826,9 +824,7 @@ class FocusView {
       section.classList.toggle("hidden", !isOpenPart);
       if (isOpenPart) this.fillPart(name);
     }
-    const events = document?.history_length ?? 0;
     setText(this.sidePartOf("transcript").note, document ? hiddenUntil(document) : "");
-    setText(this.sidePartOf("history").note, events ? formatPlural(events, "event") : "");
   }
 
   /** @param {SideName} name */
@@ -855,7 +851,9 @@ class FocusView {
       return [guidelineNode(this.guideline, info.labels, [...info.labels.keys()][this.position])];
     }
     if (name === "history") {
-      return [historyNode((await this.client.query("history", { document: document.id })).entries)];
+      const { entries, total } = await this.client.query("history", { document: document.id });
+      if (this.document === document) setText(this.sidePartOf("history").note, formatPlural(total, "event"));
+      return [historyNode(entries)];
     }
     const { events } = await this.client.query("transcript", { document: document.id });
     if (!events.length) {

@@ -42,7 +42,6 @@ import { avatar, findRole } from "./roles.js";
  * @property {string[]} tags
  * @property {boolean} flagged
  * @property {boolean} skipped
- * @property {number} history_length The number of events.
  * @property {Values} verdict
  * @property {Record<string, string>} unresolved Reasons of unresolved items.
  * @property {Record<string, Values>} roles

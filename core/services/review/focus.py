@@ -61,7 +61,6 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     codebook = run.settings.codebook
     quiet = hidden(session, run, record, actor)
     own = record.reviews
-    visible = actor if record.second_reading else None
     marks = session.store.reviews.marks(document_id, actor=actor)
     text = session.document(run.run_id, document_id)
     shown: Json = {
@@ -79,7 +78,6 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "tags": marks.get("tags") or [],
         "flagged": bool(marks.get("flag")),
         "skipped": bool(marks.get("skip")),
-        "history_length": len(review.history(session, run, document_id, actor=visible)),
         "ended": "hidden" if quiet else record.status or "open",
         "verdict": {}, "unresolved": {}, "roles": {}, "evidence": [], "gold": {}, "reasons": [], "error": "",
     }  # fmt: skip
@@ -110,7 +108,8 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     """Return the actions on a document, newest first; in a second reading only those of the reviewer."""
     found = review.load_record(session, run, document_id, actor=actor)
     visible = actor if found is not None and found.second_reading else None
-    return {"entries": [asdict(entry) for entry in review.history(session, run, document_id, actor=visible)[:100]]}
+    events = review.history(session, run, document_id, actor=visible)
+    return {"entries": [asdict(entry) for entry in events[:100]], "total": len(events)}
 
 
 def guideline(session: ProjectSession, run: RunRow | None) -> Json:
