@@ -119,7 +119,8 @@ const views = new WeakMap();
  * @param {Component<Data>} component
  * @param {unknown} key
  * @param {(root: HTMLElement) => View<Data>} create
- * @returns {() => void} A function that Streamlit calls when it removes the component.
+ * @returns {() => void} A function that Streamlit calls when it has removed the component. If it draws the component
+ *   again before the script is loaded, it also calls the function of the earlier call, while the view is in use.
  */
 export function mountView(component, key, create) {
   const root = rootOf(component);
@@ -132,6 +133,7 @@ export function mountView(component, key, create) {
   }
   mounted.view.update(component);
   return () => {
+    if (root.isConnected) return;
     views.get(root)?.view.destroy();
     views.delete(root);
   };
