@@ -22,7 +22,7 @@ def empty(
     """Draw an empty state and return True if its ``action`` was pressed.
 
     ``pages`` are the labels of further buttons and the page that each opens. The first button of all is the primary
-    one, unless the next step of the project is on another page: that step is the primary button at the end of the page.
+    one, unless the project has a next step, which is the primary button at the end of the page.
     ``sign`` is rings (no verdicts), check (nothing to review), bars (nothing to compare) or lines (no data).
     """
     with st.container(key=f"{key}-empty", gap="small"):
@@ -32,7 +32,7 @@ def empty(
             return False
         with st.container(horizontal=True, gap="small"):
             for number, label in enumerate(labels):
-                is_main = not number and (bool(action) or _is_next(pages[label]))
+                is_main = not number and (bool(action) or not _has_next_step())
                 if st.button(label, type="primary" if is_main else "secondary", key=f"{key}-{number}"):
                     if label in pages:
                         open_page(pages[label])
@@ -40,11 +40,9 @@ def empty(
     return False
 
 
-def _is_next(page: PageName) -> bool:
-    """Return True if the next step of the project is on this page, or if the project has no next step."""
+def _has_next_step() -> bool:
     session = context.current_project()
-    step = guided_path.overview(session).next if session is not None else None
-    return step is None or step.page == page
+    return session is not None and guided_path.overview(session).next is not None
 
 
 def empty_page(title: str, head: str, text: str, pages: Mapping[str, PageName], *, sign: Sign = "rings") -> None:
