@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from core.baseline import author_labelling, persona_extraction
+from core.baseline import author_labelling, persona_replies
 from core.baseline.evidence import THRESHOLD, Evidence, find_evidence, lexicon_of
 from core.baseline.prototypes import Similarities
 from core.baseline.word_forms import FUNCTION_WORDS, forms, tokens
@@ -61,7 +61,7 @@ def write_reply(
     the inputs: without any it proposes, it challenges a single one, and it decides between several. So every protocol
     runs, custom ones too.
     """
-    for special_reply in (persona_extraction.write_reply, _coordinator_reply, _aggregator_reply):
+    for special_reply in (persona_replies.write_reply, _coordinator_reply, _aggregator_reply):
         if (text := special_reply(request)) is not None:
             return text
     if (text := author_labelling.write_reply(request, codebook)) is not None:

@@ -24,7 +24,7 @@ from core.engine.budget import BudgetSpent
 from core.engine.debate import PendingTurn, paid_reply
 from core.engine.engine import LOADED_AT_ONCE
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
-from core.engine.replay import ReplayingEngine
+from core.engine.replaying_engine import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
 from core.llm.batches import (
     MOST_BYTES,

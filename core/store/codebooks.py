@@ -7,7 +7,7 @@ from typing import Any
 
 from core.codebook import Codebook, parse_codebook
 from core.store.conversion import dump
-from core.store.versions import Versions
+from core.store.saved_versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

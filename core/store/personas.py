@@ -11,7 +11,7 @@ from core.debate.personas import PersonaSet, parse
 from core.hashing import digest
 from core.store.connection import Cursor
 from core.store.conversion import clean
-from core.store.versions import Versions
+from core.store.saved_versions import Versions
 
 
 @dataclass(frozen=True, slots=True)

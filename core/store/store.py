@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from core.store.agreement import ReviewerAgreement
 from core.store.authors import AuthorLog
 from core.store.avoided_costs import AvoidedCosts
 from core.store.classifiers import ClassifierStore
@@ -22,6 +21,7 @@ from core.store.personas import Personas
 from core.store.prompts import Prompts
 from core.store.review_pages import ReviewPages
 from core.store.review_reasons import ReviewReasons
+from core.store.reviewer_values import ReviewerAgreement
 from core.store.reviews import Reviews
 from core.store.runs import Runs
 from core.store.sampling_frames import SamplingFrames

@@ -21,8 +21,8 @@ from core.stats.arrays import Ratings
 from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate
 from core.stats.latent import dawid_skene
-from core.store.agreement import ReviewerValues
 from core.store.annotators import AnnotationSource
+from core.store.reviewer_values import ReviewerValues
 from core.store.reviews import Decision, ReviewChange
 
 
