@@ -85,7 +85,10 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         f"<tr>{''.join(f'<td{side}>{escape(cell)}</td>' for side, cell in zip(sides, row, strict=True))}</tr>"
         for row in rows
     )
-    st.html(f'<div class="moot-scroll"><table class="moot-table wrap"><tr>{head}</tr>{body}</table></div>')
+    st.html(
+        f'<div class="moot-scroll"><table class="moot-table wrap"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
 
 
 def facts(rows: list[tuple[str, str]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -17,6 +18,7 @@ from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, Interval
+from core.stats.sampling import Sample
 from tests.app.studio import HOSTILE, html, studio
 
 pytestmark = pytest.mark.usefixtures("training")
@@ -29,7 +31,7 @@ NONE = Estimate(None, None)
 def _estimate(**fields: object) -> AccuracyEstimate:
     known: dict[str, object] = {
         "documents": 400, "reviewed": 0, "drawn": 0, "examples": 0, "right": NONE, "f1": NONE,
-        "labels": (), "sample": None,
+        "labels": (), "sample": Sample(np.full(12, 1 / 400), 400),
     }  # fmt: skip
     return AccuracyEstimate(**(known | fields))  # type: ignore[arg-type]
 
@@ -42,6 +44,7 @@ def test_accuracy_sentence_names_the_next_step() -> None:
     known = Estimate(0.918, Interval(0.874, 0.95))
     sentence = view.sentence(_estimate(reviewed=60, drawn=12, right=known))
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
+    assert "Review about 7 more for ±3 points" in sentence
     assert "All 400 documents are reviewed" in view.sentence(_estimate(reviewed=400, right=known))
 
 
