@@ -166,19 +166,18 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
     status = board.status if board else None
     if status is None:
         return
-    ended = status.verdicts + status.unresolved + status.failed
     left: str = status.state
     if status.state == "running":
         left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
     cost = format_money(status.cost_usd)
-    share = 100 * ended / status.documents if status.documents else 0
+    share = 100 * status.ended / status.documents if status.documents else 0
     saved_at = session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
     st.html(
         f'<div class="moot-run-status"><div><b>{escape(session.run_name(run))}</b><span>{escape(left)}</span></div>'
-        f'<div class="bar" role="progressbar" aria-valuenow="{ended}" aria-valuemax="{status.documents}" '
+        f'<div class="bar" role="progressbar" aria-valuenow="{status.ended}" aria-valuemax="{status.documents}" '
         f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
-        f"<div><span>{ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
+        f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{cost}</span></div>"
         f'<div class="saved">{saved and "✓ " + saved}</div></div>'
     )
 

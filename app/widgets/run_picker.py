@@ -20,10 +20,9 @@ MOST_SIDE_BY_SIDE = 3  # references; more are in a list
 
 def run_words(run: RunRow) -> str:
     """Return the name and size of a run, once, and its progress and state unless it is done."""
-    ended = run.verdicts + run.unresolved + run.failed
     size = format_count(run.documents, "document")
     if run.state != "done":
-        size = f"{ended:,} of {run.documents:,}, {run.state}"
+        size = f"{run.ended:,} of {run.documents:,}, {run.state}"
     name = run.title if run.details.name else f"{run.run_id}, {run.settings.protocol}"
     return name if size in name.split(", ") else f"{name}, {size}"
 

@@ -161,15 +161,13 @@ class ProgressLines:
 
 def progress_bar(status: RunStatus) -> str:
     """Return a bar of ``BAR_WIDTH`` characters that shows the share of ended documents."""
-    ended = status.verdicts + status.unresolved + status.failed
-    full = BAR_WIDTH * ended // max(1, status.documents)
+    full = BAR_WIDTH * status.ended // max(1, status.documents)
     return click.style("━" * full, fg="green") + click.style("━" * (BAR_WIDTH - full), dim=True)
 
 
 def format_progress(status: RunStatus) -> str:
     """Return the progress of a run in one line."""
-    decided = status.verdicts + status.unresolved + status.failed
-    parts = [f"{status.run_id} {status.state}: {decided} of {status.documents}"]
+    parts = [f"{status.run_id} {status.state}: {status.ended} of {status.documents}"]
     parts += [
         f"{count} {name}" for name, count in (("unresolved", status.unresolved), ("failed", status.failed)) if count
     ]
@@ -179,17 +177,17 @@ def format_progress(status: RunStatus) -> str:
             parts.append(format_eta(status.eta_seconds))
     if status.cached_calls:
         parts.append(f"{status.cached_calls} of {status.calls + status.cached_calls} replies reused")
-    parts.append(_cost(status, decided))
+    parts.append(_cost(status))
     if status.message:
         parts.append(status.message)
     return ", ".join(parts)
 
 
-def _cost(status: RunStatus, decided: int) -> str:
+def _cost(status: RunStatus) -> str:
     """Return the cost so far, and while the run is active the projected total."""
     if status.cost_usd is None:
         return format_money(None)
-    projected = status.cost_usd / decided * status.documents if status.state == "running" and decided else 0.0
+    projected = status.cost_usd / status.ended * status.documents if status.state == "running" and status.ended else 0.0
     return format_money(status.cost_usd) + (
         f" of about {format_money(projected)}" if projected > status.cost_usd else ""
     )

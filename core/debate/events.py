@@ -90,5 +90,10 @@ class RunStatus:
     cached_tokens: int = 0
     stop_code: StopCode = ""
 
+    @property
+    def ended(self) -> int:
+        """Number of documents whose debate has ended in any way."""
+        return self.verdicts + self.unresolved + self.failed
+
 
 Event: TypeAlias = TurnStarted | Delta | TurnWaiting | TurnDone | VerdictReached | RunStatus

@@ -28,8 +28,7 @@ WORDS: dict[Outcome, str] = {
 
 def _unresolved(run: RunRow) -> float | None:
     """Return the share of a run's ended debates without a verdict, None before one has ended."""
-    ended = run.verdicts + run.unresolved + run.failed
-    return (run.unresolved + run.failed) / ended if ended else None
+    return (run.unresolved + run.failed) / run.ended if run.ended else None
 
 
 OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], str]]] = {

@@ -64,7 +64,7 @@ def _run_html(row: Recent) -> str:
         return "no runs"
     run, words = row.last_run, str(row.last_state)
     if row.last_state == "running" and run.documents:
-        words = f"running {format_percent((run.verdicts + run.unresolved + run.failed) / run.documents)}"
+        words = f"running {format_percent(run.ended / run.documents)}"
     elif row.last_state == "paused" and run.stop_code == "budget":
         words = "paused: budget spent"
     return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")

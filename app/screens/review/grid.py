@@ -112,7 +112,7 @@ def _button(label: str, act: Callable[[], review.SavedAction | None], **widget: 
 
 
 def _nothing(run: RunRow, page: queue.ReviewPage, show_all: Callable[[], None]) -> None:
-    if page.total == 0 and not run.verdicts + run.unresolved + run.failed:
+    if page.total == 0 and not run.ended:
         empty("No verdicts yet", "The run has not finished any document.", key="review-quiet")
         return
     shows_all = empty(
