@@ -249,9 +249,12 @@ def test_ollama_connection_uses_its_native_api() -> None:
     assert reply.cost_usd == 0.0
 
 
-@pytest.mark.parametrize(("late", "connections"), [(0.01, 1), (5.0, 3)])
-def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(late: float, connections: int) -> None:
+@pytest.mark.parametrize(("late", "longest_wait", "connections"), [(0.01, 5.0, 1), (5.0, 0.01, 3)])
+def test_connection_is_reused_if_the_stream_ends_soon_after_the_text(
+    late: float, longest_wait: float, connections: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The client does not wait for a late end of the stream.
+    monkeypatch.setattr(streaming, "END_SECONDS", longest_wait)
     seen: set[int] = set()
 
     async def behave(request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
