@@ -9,6 +9,7 @@ from functools import wraps
 from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+from core.annotations import Reference
 from core.services.session import ProjectSession
 
 P = ParamSpec("P")
@@ -50,52 +51,29 @@ def cached(session: ProjectSession, make: Callable[[], T], *key: Hashable, basis
     return made
 
 
-def review_revision(session: ProjectSession) -> tuple[Any, ...]:
-    """Return a value that changes with gold labels and reviews, but not with new verdicts."""
+def cached_while(
+    basis: Callable[..., Hashable],
+) -> Callable[[Callable[Concatenate[ProjectSession, P], T]], Callable[Concatenate[ProjectSession, P], T]]:
+    """Cache a function while ``basis``, called with the session and the other arguments by name, returns the same.
 
-    def look() -> tuple[Any, ...]:
-        latest = session.store.events.all(limit=1)
-        return (*session.store.documents.state(), latest[0].seq if latest else 0)
-
-    return cached(session, look, "review revision", basis=session.saved_at())
-
-
-def cached_scores(
-    function: Callable[Concatenate[ProjectSession, P], T],
-) -> Callable[Concatenate[ProjectSession, P], T]:
-    """Cache a function until scores against its argument ``reference`` (default gold) may change.
-
-    Decisions in Review leave scores against gold as they are. Other arguments must be hashable; a run counts by its id.
+    Arguments must be hashable; a run counts by its id.
     """
 
-    def basis(session: ProjectSession, arguments: dict[str, Any]) -> Hashable:
-        of = arguments.get("reference", "gold")
-        return cached(session, lambda: session.store.evaluations.basis(of), "basis", of, basis=session.saved_at())
+    def decorate(function: Callable[Concatenate[ProjectSession, P], T]) -> Callable[Concatenate[ProjectSession, P], T]:
+        parameters = signature(function)
 
-    return _cached(function, basis)
+        @wraps(function)
+        def look_up(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
+            bound = parameters.bind(session, *args, **options)
+            bound.apply_defaults()
+            _, *others = bound.arguments.items()
+            key = (function.__module__, function.__qualname__, *(_identity(value) for _, value in others))
+            now = basis(session, **dict(others))
+            return cached(session, lambda: function(session, *args, **options), *key, basis=now)
 
+        return look_up
 
-def cached_until_commit(
-    function: Callable[Concatenate[ProjectSession, P], T],
-) -> Callable[Concatenate[ProjectSession, P], T]:
-    """Cache a function until something is committed to the project. Arguments as of ``cached_scores``."""
-    return _cached(function, lambda session, _: session.saved_at())
-
-
-def _cached(
-    function: Callable[Concatenate[ProjectSession, P], T], basis: Callable[[ProjectSession, dict[str, Any]], Hashable]
-) -> Callable[Concatenate[ProjectSession, P], T]:
-    parameters = signature(function)
-
-    @wraps(function)
-    def look_up(session: ProjectSession, /, *args: P.args, **options: P.kwargs) -> T:
-        bound = parameters.bind(session, *args, **options)
-        bound.apply_defaults()
-        _, *values = bound.arguments.values()
-        key = (function.__module__, function.__qualname__, *map(_identity, values))
-        return cached(session, lambda: function(session, *args, **options), *key, basis=basis(session, bound.arguments))
-
-    return look_up
+    return decorate
 
 
 def _identity(value: Any) -> Hashable:
@@ -103,3 +81,30 @@ def _identity(value: Any) -> Hashable:
     if isinstance(value, tuple | list):
         return tuple(map(_identity, value))
     return cast(Hashable, getattr(value, "run_id", value))
+
+
+cached_until_commit = cached_while(lambda session, **_: session.saved_at())
+"""Cache a function until something is committed to the project."""
+cached_by_documents = cached_while(lambda session, **_: session.store.documents.state())
+"""Cache a function until documents or their gold labels change."""
+
+
+@cached_until_commit
+def review_revision(session: ProjectSession) -> tuple[Any, ...]:
+    """Return a value that changes with gold labels and reviews, but not with new verdicts."""
+    latest = session.store.events.all(limit=1)
+    return (*session.store.documents.state(), latest[0].seq if latest else 0)
+
+
+@cached_until_commit
+def _scores_basis(session: ProjectSession, reference: Reference) -> Hashable:
+    return session.store.evaluations.basis(reference)
+
+
+cached_by_reviews = cached_while(lambda session, **_: review_revision(session))
+"""Cache a function until gold labels or reviews change. New verdicts leave its results as they are."""
+cached_scores = cached_while(lambda session, reference="gold", **_: _scores_basis(session, reference))
+"""Cache a function until scores against its argument ``reference`` (default gold) may change.
+
+Decisions in Review leave scores against gold as they are.
+"""

@@ -10,7 +10,7 @@ from core.codebook import Label
 from core.debate import protocols
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
-from core.services import cache
+from core.services.cache import cached_by_reviews, cached_until_commit
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
 from core.services.session import ProjectSession
@@ -61,7 +61,7 @@ class Overview:
         return next((step for step in self.steps if step.state == "now"), None)
 
 
-@cache.cached_until_commit
+@cached_until_commit
 def overview(session: ProjectSession) -> Overview:
     """Return the contents of the project and its steps."""
     version = session.store.codebooks.latest()
@@ -194,16 +194,13 @@ def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:
     return Step("accuracy", "review", "Accuracy", _state(done), words, action, hint)
 
 
+@cached_by_reviews
 def _missing_reviews(session: ProjectSession, run: RunRow) -> int:
     """Return about how many reviews in queue order are missing for an accuracy estimate of a run, 0 if it is known."""
-
-    def compute() -> int:
-        found = estimate_accuracy(session, run)
-        if found.known or found.reviewed >= found.documents:
-            return 0
-        return max(1, min(REVIEWS - found.drawn, found.documents - found.reviewed))
-
-    return cache.cached(session, compute, "missing reviews", run.run_id, basis=cache.review_revision(session))
+    found = estimate_accuracy(session, run)
+    if found.known or found.reviewed >= found.documents:
+        return 0
+    return max(1, min(REVIEWS - found.drawn, found.documents - found.reviewed))
 
 
 def _run_words(run: RunRow | None, state: State | None) -> str:

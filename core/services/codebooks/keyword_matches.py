@@ -17,7 +17,7 @@ from core.debate import protocols
 from core.documents import Document
 from core.formatting import format_count, join_names, plural
 from core.runs import Template
-from core.services import cache
+from core.services.cache import cached_by_documents, cached_while
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect
@@ -140,14 +140,18 @@ def count_matches(
     )
 
 
+@cached_by_documents
 def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
-    def draw() -> tuple[_SampledDocument, ...]:
-        ids = session.store.documents.ids()
-        if len(ids) > LOOKED_AT:
-            ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
-        return tuple(_SampledDocument(one.id, one.text, _present(one)) for one in session.store.documents.load(ids))
+    ids = session.store.documents.ids()
+    if len(ids) > LOOKED_AT:
+        ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
+    return tuple(_SampledDocument(one.id, one.text, _present(one)) for one in session.store.documents.load(ids))
 
-    return cache.cached(session, draw, "sample for words", basis=session.store.documents.state())
+
+def _texts(session: ProjectSession) -> list[_SampledDocument]:
+    """Return at most ``PROPOSED_FROM`` documents, spread evenly over the sample."""
+    sample = _sample(session)
+    return list(sample[:: -(-len(sample) // PROPOSED_FROM) or 1])
 
 
 def _present(document: Document) -> dict[str, bool]:
@@ -161,20 +165,17 @@ def _present(document: Document) -> dict[str, bool]:
     return {item: 2 * sum(each) > len(each) for item, each in votes.items()}
 
 
+@cached_by_documents
 def _found(session: ProjectSession, words: tuple[str, ...]) -> tuple[frozenset[int], ...]:
     """Return for each document of the sample the indices of the words that it contains."""
-
-    def look() -> tuple[frozenset[int], ...]:
-        if not words:
-            return (frozenset(),) * len(_sample(session))
-        by_word = _by_word(words)
-        numbers = {label.id: number for number, label in enumerate(by_word.labels)}
-        return tuple(
-            frozenset(map(numbers.__getitem__, baseline.labels_with_keywords(by_word, one.text)))
-            for one in _sample(session)
-        )
-
-    return cache.cached(session, look, "words found", words, basis=session.store.documents.state())
+    if not words:
+        return (frozenset(),) * len(_sample(session))
+    by_word = _by_word(words)
+    numbers = {label.id: number for number, label in enumerate(by_word.labels)}
+    return tuple(
+        frozenset(map(numbers.__getitem__, baseline.labels_with_keywords(by_word, one.text)))
+        for one in _sample(session)
+    )
 
 
 @lru_cache(maxsize=16)
@@ -200,26 +201,21 @@ class KeywordProposals:
     without: tuple[str, ...]
 
 
+@cached_while(lambda session, **_: (session.store.documents.state(), session.store.classifiers.count_reviewed()))
 def propose(session: ProjectSession, codebook: Codebook) -> KeywordProposals:
     """Return the keywords that the project's documents suggest for a codebook.
 
     A word that would break at least as many of the built-in model's decisions on labelled documents as it corrects,
     and breaks any, is not proposed.
     """
-
-    def look() -> KeywordProposals:
-        sample = _sample(session)
-        sample = sample[:: -(-len(sample) // PROPOSED_FROM) or 1]
-        found = propose_keywords(codebook, [one.text for one in sample])
-        known = _known_labels(session, codebook, sample)
-        net = net_effect(codebook, with_keywords(codebook, found), known) if known else None
-        if net is not None and net.regressed:
-            found = tuple(one for one in found if net_effect(codebook, with_keywords(codebook, [one]), known).pays)
-            net = net_effect(codebook, with_keywords(codebook, found), known)
-        return KeywordProposals(found, len(sample), net, labels_without_keywords(codebook, found))
-
-    basis = (session.store.documents.state(), session.store.classifiers.count_reviewed())
-    return cache.cached(session, look, "keyword proposals", codebook.hash, basis=basis)
+    sample = _texts(session)
+    found = propose_keywords(codebook, [one.text for one in sample])
+    known = _known_labels(session, codebook, sample)
+    net = net_effect(codebook, with_keywords(codebook, found), known) if known else None
+    if net is not None and net.regressed:
+        found = tuple(one for one in found if net_effect(codebook, with_keywords(codebook, [one]), known).pays)
+        net = net_effect(codebook, with_keywords(codebook, found), known)
+    return KeywordProposals(found, len(sample), net, labels_without_keywords(codebook, found))
 
 
 def labels_without_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> tuple[str, ...]:
@@ -273,28 +269,27 @@ class VectorsAdvice:
 
 def advise_vectors(session: ProjectSession) -> VectorsAdvice:
     """Return where vectors would help with the codebook in the editor, by the words found in the documents."""
-    codebook = codebooks.codebook_status(session).codebook
+    return _advise_vectors(session, codebooks.codebook_status(session).codebook)
 
-    def look() -> VectorsAdvice:
-        sample = _sample(session)
-        sample = sample[:: -(-len(sample) // PROPOSED_FROM) or 1]
-        found = [find_evidence(lexicon_of(codebook), one.text) for one in sample]
-        foreign = 2 * sum(each.foreign for each in found) > len(sample)
-        needed = []
-        short = [label.name for label in codebook.labels if label.description and len(label.keywords) < FEW_KEYWORDS]
-        if foreign:
-            needed.append("Most texts are not in English, so only your own keywords are looked for.")
-        if codebook.kind == "choice":
-            bare = sum(not any(each.hits) for each in found)
-            if bare > MUCH * len(sample):
-                needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")
-        if short and codebook.kind != "rating":
-            have = plural(len(short), "has", "have")
-            after = "" if codebook.kind == "choice" else ": the classifier learns such labels faster from vectors"
-            needed.append(f"{join_names(short)} {have} a description, but fewer than {FEW_KEYWORDS} keywords{after}.")
-        return VectorsAdvice(tuple(needed), foreign)
 
-    return cache.cached(session, look, "vectors advice", codebook.hash, basis=session.store.documents.state())
+@cached_by_documents
+def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvice:
+    sample = _texts(session)
+    found = [find_evidence(lexicon_of(codebook), one.text) for one in sample]
+    foreign = 2 * sum(each.foreign for each in found) > len(sample)
+    needed = []
+    short = [label.name for label in codebook.labels if label.description and len(label.keywords) < FEW_KEYWORDS]
+    if foreign:
+        needed.append("Most texts are not in English, so only your own keywords are looked for.")
+    if codebook.kind == "choice":
+        bare = sum(not any(each.hits) for each in found)
+        if bare > MUCH * len(sample):
+            needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")
+    if short and codebook.kind != "rating":
+        have = plural(len(short), "has", "have")
+        after = "" if codebook.kind == "choice" else ": the classifier learns such labels faster from vectors"
+        needed.append(f"{join_names(short)} {have} a description, but fewer than {FEW_KEYWORDS} keywords{after}.")
+    return VectorsAdvice(tuple(needed), foreign)
 
 
 # -- what a model is sent

@@ -14,7 +14,7 @@ from core.annotations import VERDICT
 from core.debate import protocols, turns
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached
+from core.services.cache import cached_while
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.services.runs.configuration import pretty, role_titles
@@ -36,16 +36,9 @@ class Stage:
     predicted: Grid
 
 
+@cached_while(lambda _, run: (run.state, run.turns, run.verdicts, run.unresolved, run.failed))
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
-    """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first.
-
-    Cached until the run has new turns: reviews do not change its steps.
-    """
-    status = (run.state, run.turns, run.verdicts, run.unresolved, run.failed)
-    return cached(session, lambda: _load_stages(session, run), "stages", run.run_id, basis=status)
-
-
-def _load_stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
+    """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
     codebook = run.settings.codebook
     speeches = [speech for speech in session.store.stages.speeches(run.run_id) if speech.lists]
     table = session.store.stages.values(run.run_id, speeches, codebook.items, run_data.item_values(codebook))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from core.formatting import join_names
-from core.services.cache import cached
+from core.services.cache import cached_while
 from core.services.session import ProjectSession
 from core.stats.latent import dawid_skene
 from core.store.annotators import LATENT as LATENT
@@ -19,6 +19,7 @@ _LEAST_ANSWERS = 2
 _CERTAIN = 0.5
 
 
+@cached_while(lambda session: session.store.evaluations.basis(LATENT))
 def refresh(session: ProjectSession) -> tuple[str, ...]:
     """Estimate and store the latent labels, and return the annotators. Cheap when no answer has changed.
 
@@ -26,20 +27,6 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
     has a latent label where two of them answered, and one value is more probable than all others together. Ratings and
     items with fewer than MIN_ANNOTATORS have none.
     """
-    basis = session.store.evaluations.basis(LATENT)
-    return cached(session, lambda: _estimate(session), "latent labels", basis=basis)
-
-
-def warning(session: ProjectSession) -> str:
-    """Return whose answers the latent truth rests on, and what it assumes."""
-    names = refresh(session)
-    return (
-        f"Latent truth of {join_names(names)} (Dawid and Skene, 1979). It assumes that they err independently. Models "
-        "that share errors confirm each other and look better than they are, and the evaluated run is one of them."
-    )
-
-
-def _estimate(session: ProjectSession) -> tuple[str, ...]:
     runs = [run.run_id for run in session.store.runs.all() if not run.is_canary]
     answers = session.store.latent_labels.answers(runs)
     columns: dict[str, Any] = {
@@ -72,6 +59,15 @@ def _estimate(session: ProjectSession) -> tuple[str, ...]:
     table_of = {"document_id": pa.array(ids, text), "item": pa.array(items, text), "value": pa.array(found, text)}
     session.store.latent_labels.replace(pa.table(table_of))
     return tuple(sorted(used))
+
+
+def warning(session: ProjectSession) -> str:
+    """Return whose answers the latent truth rests on, and what it assumes."""
+    names = refresh(session)
+    return (
+        f"Latent truth of {join_names(names)} (Dawid and Skene, 1979). It assumes that they err independently. Models "
+        "that share errors confirm each other and look better than they are, and the evaluated run is one of them."
+    )
 
 
 def _is_number(text: str) -> bool:

@@ -14,7 +14,7 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_number, join_names
 from core.runs import RunRow
-from core.services.cache import cached
+from core.services.cache import cached_by_documents
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
@@ -68,22 +68,11 @@ def labels(codebook: Codebook) -> tuple[str, ...]:
     return codebook.names
 
 
+@cached_by_documents
 def columns(session: ProjectSession, run: RunRow) -> tuple[str, ...]:
     """Return the imported columns that a regression can use: numbers, dates, or few different texts."""
-
-    def look() -> tuple[str, ...]:
-        names = [name for name in session.store.evaluations.columns(run.run_id) if name not in labels(codebook)]
-        usable = []
-        for name in names:
-            try:
-                _column(session, run, name)
-            except UsageError:
-                continue
-            usable.append(name)
-        return tuple(usable)
-
-    codebook = run.settings.codebook
-    return cached(session, look, "regression columns", run.run_id, basis=session.store.documents.state())
+    names = session.store.evaluations.columns(run.run_id)
+    return tuple(name for name in names if name not in labels(run.settings.codebook) and _read(session, run, name))
 
 
 def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
@@ -229,12 +218,7 @@ def _with_errors(codebook: Codebook, values: Grid) -> Grid:
 
 def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbers]:
     """Return an imported column by term. UsageError for an unknown column and for one with too many texts."""
-
-    def look() -> Mapping[str, Numbers] | None:
-        texts = [(text or "").strip() for text in session.store.evaluations.column(run.run_id, name)]
-        return _numeric(name, texts) or _categories(name, texts)
-
-    found = cached(session, look, "regression column", run.run_id, name, basis=session.store.documents.state())
+    found = _read(session, run, name)
     if found is None:
         known = ", ".join((*labels(run.settings.codebook), *session.store.evaluations.columns(run.run_id)))
         raise UsageError(
@@ -242,6 +226,13 @@ def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Num
             f"There are: {known}.",
         )
     return found
+
+
+@cached_by_documents
+def _read(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbers] | None:
+    """Return an imported column by term; None if it cannot be used."""
+    texts = [(text or "").strip() for text in session.store.evaluations.column(run.run_id, name)]
+    return _numeric(name, texts) or _categories(name, texts)
 
 
 def _numeric(name: str, texts: Sequence[str]) -> dict[str, Numbers] | None:

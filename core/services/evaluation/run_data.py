@@ -13,7 +13,7 @@ from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.errors import NoSuchRun
 from core.runs import RunRow
-from core.services.cache import cached, cached_scores, cached_until_commit
+from core.services.cache import cached_scores, cached_until_commit, cached_while
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask
 from core.stats.estimation import Design
@@ -145,13 +145,10 @@ def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = 
     return replace(known, reference=load_reference(store, run_id, codebook, known.documents, reference))
 
 
+@cached_while(lambda _, run: run.documents)
 def _places(session: ProjectSession, run: RunRow) -> Mapping[str, int]:
     """Return the row of each document of the run."""
-
-    def look() -> dict[str, int]:
-        return {document: row for row, document in enumerate(verdict_arrays(session, run).documents)}
-
-    return cached(session, look, "rows of documents", run.run_id, basis=run.documents)
+    return {document: row for row, document in enumerate(verdict_arrays(session, run).documents)}
 
 
 def _rows_of(session: ProjectSession, run: RunRow, documents: Iterable[str]) -> Codes:
@@ -185,16 +182,10 @@ def given_labels(codebook: Codebook, verdicts: Grid) -> Mask:
             return np.zeros((len(verdicts), 0), dtype=np.bool_)
 
 
+@cached_while(lambda _, run, **__: run.documents)  # a frame never changes
 def frame_sizes(session: ProjectSession, run: RunRow, frame_run: str, frame: int) -> Numbers:
-    """Return the size of each document of the run in a frame of the review queue, ``[document]``; NaN if unknown.
-
-    Cached, as a frame never changes.
-    """
-
-    def look() -> Numbers:
-        return session.store.sampling_frames.sizes(run.run_id, frame_run, frame)
-
-    return cached(session, look, "frame sizes", run.run_id, frame_run, frame, basis=run.documents)
+    """Return the size of each document of the run in a frame of the review queue, ``[document]``; NaN if unknown."""
+    return session.store.sampling_frames.sizes(run.run_id, frame_run, frame)
 
 
 def sampling_design(

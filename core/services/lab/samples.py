@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services import cache
+from core.services.cache import cached_by_reviews
 from core.services.session import ProjectSession
 from core.store.lab import SPLIT
 
@@ -189,7 +189,7 @@ def _visible_ids(session: ProjectSession, offset: int = 0, most: int | None = No
     return lab.unknown(now.seed, now.share, MAX_VISIBLE)[offset:]
 
 
+@cached_by_reviews
 def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:
-    """Return the sizes of both sides, cached until documents, gold or reviews change."""
-    basis = cache.review_revision(session)
-    return cache.cached(session, lambda: session.store.lab.sizes(seed, share), "split", seed, share, basis=basis)
+    """Return the sizes of both sides."""
+    return session.store.lab.sizes(seed, share)

@@ -13,7 +13,7 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_number, format_percent, format_points
 from core.runs import RunRow
-from core.services import cache
+from core.services.cache import cached_until_commit, cached_while
 from core.services.evaluation import compare, run_data
 from core.services.evaluation.run_data import Grid, ReviewedSample
 from core.services.evaluation.scores import score
@@ -149,7 +149,7 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
     return found if found <= min(count, MAX_REVIEWS) else None
 
 
-@cache.cached_until_commit
+@cached_until_commit
 def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     """Return the estimate of the claim from the documents reviewed so far, and whether they are enough.
 
@@ -335,20 +335,15 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
     return needed if needed <= MAX_REVIEWS else len(apart) if len(apart) <= MAX_REVIEWS else None
 
 
+@cached_while(lambda _, run, **__: (run.documents, run.verdicts, run.turns))
 def _world(session: ProjectSession, run: RunRow, *, complete_only: bool = True) -> _World:
-    """Return the verdicts and the signals of the run; cached until something is committed."""
-
-    def look() -> _World:
-        view = Viewpoint(run.run_id)
-        session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
-        known = sampling_frames.signals(session, run, view)
-        verdicts = run_data.verdict_arrays(session, run).verdicts
-        rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
-        kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
-        return _World(kept, verdicts[rows], known.apart[rows].astype(np.float64))
-
-    basis = (run.documents, run.verdicts, run.turns, complete_only)
-    return cache.cached(session, look, "plan world", run.run_id, complete_only, basis=basis)
+    """Return the verdicts and the signals of the run."""
+    session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
+    known = sampling_frames.signals(session, run, Viewpoint(run.run_id))
+    verdicts = run_data.verdict_arrays(session, run).verdicts
+    rows = ~np.isnan(verdicts).any(axis=1) if complete_only else np.ones(len(verdicts), dtype=np.bool_)
+    kept = Signals(known.given[rows], known.apart[rows], known.reason[rows])
+    return _World(kept, verdicts[rows], known.apart[rows].astype(np.float64))
 
 
 def _linear(
