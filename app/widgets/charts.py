@@ -66,6 +66,34 @@ def scale_beside_text(width: int, domain: Sequence[float]) -> Any:
     return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {width}")])
 
 
+def named_axis(field: str, names: Iterable[str], **axis: Any) -> Any:
+    """Return the y axis of named rows, in the order of ``names``; ``axis`` are further properties of the axis."""
+    import altair as alt
+
+    options = {"title": None, "ticks": False, "domain": False, "labelPadding": 8, **axis}
+    return alt.Y(f"{field}:N", sort=list(names), axis=alt.Axis(**options))
+
+
+def named_colours(field: str, colours: Mapping[str, str], **legend: Any) -> Any:
+    """Return the colours of a field by its values, with a legend at the top; ``legend`` are further properties."""
+    import altair as alt
+
+    options = {"title": None, "orient": "top", "direction": "horizontal", **legend}
+    scale = alt.Scale(domain=list(colours), range=list(colours.values()))
+    return alt.Color(f"{field}:N", scale=scale, legend=alt.Legend(**options))
+
+
+def tooltip(**fields: str | tuple[str, str]) -> list[Any]:
+    """Return the tooltip of a mark: the title of each field, for numbers with their format."""
+    import altair as alt
+
+    titles = {name: (given, None) if isinstance(given, str) else given for name, given in fields.items()}
+    return [
+        alt.Tooltip(f"{name}:N", title=title) if form is None else alt.Tooltip(f"{name}:Q", title=title, format=form)
+        for name, (title, form) in titles.items()
+    ]
+
+
 def text_layer(base: Any, width: int, **channels: Any) -> Any:
     """Return the layer that writes the ``words`` of each row into ``width`` pixels at the right of the plot."""
     import altair as alt
@@ -194,26 +222,18 @@ def _forest(rows: Rows, unit: str) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    names = [row["name"] for row in rows]
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
     most = max([*ends, 0.02]) * 1.12
     frame = inline_data([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
     room = text_width(rows)
     across = scale_beside_text(room, (-most, most))
-    signed = "datum.value === 0 ? '0' : datum.label"
-    x = alt.X(
-        "value:Q",
-        scale=across,
-        axis=alt.Axis(title=unit, format="+.2f", labelExpr=signed, tickCount=5, grid=True),
-    )
-    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    without_sign = "datum.value === 0 ? '0' : datum.label"
+    axis = alt.Axis(title=unit, format="+.2f", labelExpr=without_sign, tickCount=5, grid=True)
+    x = alt.X("value:Q", scale=across, axis=axis)
+    y = named_axis("name", (row["name"] for row in rows))
     colour = alt.Color("colour:N", scale=None)
-    tip = [
-        alt.Tooltip("name:N", title="Label"),
-        alt.Tooltip("value:Q", title="Difference", format="+.3f"),
-        alt.Tooltip("low:Q", title="Interval from", format="+.3f"),
-        alt.Tooltip("high:Q", title="to", format="+.3f"),
-    ]
+    signed = "+.3f"
+    tip = tooltip(name="Label", value=("Difference", signed), low=("Interval from", signed), high=("to", signed))
     chosen = alt.selection_point(fields=["name"], name="label")
     faint = alt.condition(chosen, alt.value(1.0), alt.value(0.3))
     base = alt.Chart(frame)
@@ -243,20 +263,12 @@ def _lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     shade = palette.colours()
     frame = inline_data([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
-    known = [name for name in series if any(row["series"] == name for row in rows)]
+    known = {name: shade[colour] for name, colour in series.items() if any(row["series"] == name for row in rows)}
     axis = alt.Axis(title=None, labelAngle=0, grid=False, labelExpr="split(datum.label, ', ')")
     x = alt.X("step:N", sort=steps, axis=axis, scale=alt.Scale(padding=0.6))
     y = alt.Y("value:Q", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(title="share", format=".0%", tickCount=5))
-    colour = alt.Color(
-        "series:N",
-        scale=alt.Scale(domain=known, range=[shade[series[name]] for name in known]),
-        legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-    )
-    tip = [
-        alt.Tooltip("step:N", title="Step"),
-        alt.Tooltip("series:N", title="Measure"),
-        alt.Tooltip("value:Q", title="Share", format=".1%"),
-    ]
+    colour = named_colours("series", known)
+    tip = tooltip(step="Step", series="Measure", value=("Share", ".1%"))
     base = alt.Chart(frame)
     chart = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour) + base.mark_point(filled=True, size=70).encode(
         x=x, y=y, color=colour, tooltip=tip
@@ -287,11 +299,7 @@ def _reliability(rows: Rows, certainty: str) -> Spec:
     base = alt.Chart(inline_data(rows))
     x = alt.X("certainty:Q", scale=unit, axis=alt.Axis(title=certainty, format=".0%", tickCount=6))
     y = alt.Y("right:Q", scale=unit, axis=alt.Axis(title="share correct", format=".0%", tickCount=6))
-    tip = [
-        alt.Tooltip("certainty:Q", title="Certainty", format=".1%"),
-        alt.Tooltip("right:Q", title="Correct", format=".1%"),
-        alt.Tooltip("n:Q", title="Cases", format=","),
-    ]
+    tip = tooltip(certainty=("Certainty", ".1%"), right=("Correct", ".1%"), n=("Cases", ","))
     spans = base.mark_rule(color=shade["bar"], opacity=0.4, strokeWidth=3).encode(
         x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"
     )
@@ -316,21 +324,19 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    names = [row["name"] for row in rows]
     frame = inline_data([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
     room = text_width(rows)
     across = scale_beside_text(room, (0, most * 1.02))
-    y = alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8))
+    y = named_axis("name", (row["name"] for row in rows))
     x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
     chosen = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame)
-    tip = [alt.Tooltip("name:N", title="Name"), alt.Tooltip("words:N", title="Value")]
     marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
         x=x,
         y=y,
         color=alt.Color("fill:N", scale=None),
-        tooltip=tip,
+        tooltip=tooltip(name="Name", words="Value"),
         opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.35)) if select else alt.value(1.0),
     )
     if select:
@@ -357,24 +363,17 @@ def _consistency_bars(rows: Rows) -> Spec:
 
     shade = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
-    known = ["right", "inconsistent", "wrong", "unresolved"]
+    colours = {"right": "right", "inconsistent": "unres", "wrong": "wrong", "unresolved": "line2"}
+    known = list(colours)
     chart = (
         alt.Chart(inline_data([{**row, "place": known.index(row["consistency"])} for row in rows]))
         .mark_bar(size=15)
         .encode(
             x=alt.X("count:Q", stack="normalize", axis=alt.Axis(title="share of documents", format=".0%", tickCount=5)),
-            y=alt.Y("name:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
+            y=named_axis("name", names),
             order="place:Q",
-            color=alt.Color(
-                "consistency:N",
-                scale=alt.Scale(domain=known, range=[shade["right"], shade["unres"], shade["wrong"], shade["line2"]]),
-                legend=alt.Legend(title=None, orient="top", direction="horizontal"),
-            ),
-            tooltip=[
-                alt.Tooltip("name:N", title="Label"),
-                alt.Tooltip("consistency:N", title="In every iteration"),
-                alt.Tooltip("count:Q", title="Documents", format=","),
-            ],
+            color=named_colours("consistency", {name: shade[colour] for name, colour in colours.items()}),
+            tooltip=tooltip(name="Label", consistency="In every iteration", count=("Documents", ",")),
         )
     )
     return styled(chart, ROW * len(names) + 70)
@@ -451,12 +450,10 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
     )
     y = alt.Y("row:N", sort=list(names), axis=alt.Axis(title=y_title or None, grid=False))
     chosen = alt.selection_point(fields=["row", "column"], name="cell")
-    tip = [
-        alt.Tooltip("row:N", title=y_title or "Of those with"),
-        alt.Tooltip("column:N", title=x_title or "have"),
-        alt.Tooltip("count:Q", title="Documents", format=","),
-        alt.Tooltip("share:Q", title="Share of the row", format=".1%"),
-    ]
+    tip = tooltip(
+        row=y_title or "Of those with", column=x_title or "have", count=("Documents", ","),
+        share=("Share of the row", ".1%"),
+    )  # fmt: skip
     cells = (
         alt.Chart(frame)
         .mark_rect(cursor="pointer", stroke=shade["bg"], strokeWidth=2)
@@ -472,12 +469,7 @@ def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str,
     words = (
         alt.Chart(frame)
         .mark_text(fontSize=11.5, lineBreak="\n", lineHeight=14, baseline="middle", dy=alt.ExprRef("datum.shift"))
-        .encode(
-            x=x,
-            y=y,
-            text="words:N",
-            color=alt.Color("ink:N", scale=None),
-        )
+        .encode(x=x, y=y, text="words:N", color=alt.Color("ink:N", scale=None))
     )
     marked = inline_data([row for row in rows if row.get("marked")])
     lines = alt.Chart(marked).mark_rect(filled=False, stroke=shade["tx2"], strokeWidth=1.5).encode(x=x, y=y)
@@ -571,13 +563,9 @@ def _scatter(rows: Rows) -> Spec:
                 scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
                 legend=None,
             ),
-            tooltip=[
-                alt.Tooltip("name:N", title="Model"),
-                alt.Tooltip("role:N", title="Role"),
-                alt.Tooltip("precision:Q", title="Precision", format=".3f"),
-                alt.Tooltip("recall:Q", title="Recall", format=".3f"),
-                alt.Tooltip("n:Q", title="Cells", format=","),
-            ],
+            tooltip=tooltip(
+                name="Model", role="Role", precision=("Precision", ".3f"), recall=("Recall", ".3f"), n=("Cells", ",")
+            ),
         )
     )
     named = [{**row, "name": f"{row['name']}, {row['role']}"} for row in rows]

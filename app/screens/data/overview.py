@@ -13,7 +13,18 @@ import streamlit as st
 from app.state import DataState, reset_widgets, state
 from app.widgets import charts, palette
 from app.widgets.alerts import notice
-from app.widgets.charts import ROW, Spec, cached, draw, inline_data, scale_beside_text, styled, text_width
+from app.widgets.charts import (
+    ROW,
+    Spec,
+    cached,
+    draw,
+    inline_data,
+    named_axis,
+    scale_beside_text,
+    styled,
+    text_width,
+    tooltip,
+)
 from app.widgets.common import download
 from app.widgets.document_drawer import document_drawer
 from app.widgets.document_list import document_list, excerpt
@@ -219,17 +230,11 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
 
 @cached
 def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
-    import altair as alt
 
     most = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
     across = scale_beside_text(text_width(data), (0, most))
-    tip = [
-        alt.Tooltip("name:N", title="Label"),
-        alt.Tooltip("count:Q", title="Documents", format=","),
-        alt.Tooltip("known:Q", title="of those with gold", format=","),
-        alt.Tooltip("share:Q", title="Share", format=".1%"),
-    ]
+    tip = tooltip(name="Label", count=("Documents", ","), known=("of those with gold", ","), share=("Share", ".1%"))
     return styled(_named_bars(data, colours, across, tip), _row(colours) * max(1, len(colours)))
 
 
@@ -241,20 +246,20 @@ def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str
     most = max(row["share"] for row in rows) or 1
     data = [rater_mean(name, rows) for name in colours]
     across = scale_beside_text(text_width(data), (0, most))
-    tip = [alt.Tooltip("name:N", title="Label"), alt.Tooltip("mean:Q", title="Mean of the raters", format=".1%")]
+    tip = tooltip(name="Label", mean=("Mean of the raters", ".1%"))
     marks = (
         alt.Chart(inline_data(rows))
         .mark_tick(thickness=2, size=17, color=shade["tx"])
         .encode(
             x=alt.X("share:Q", scale=across, axis=None),
             y=_down(colours),
-            tooltip=[
-                alt.Tooltip("name:N", title="Label"),
-                alt.Tooltip("rater:N", title="Rater"),
-                alt.Tooltip("count:Q", title="Documents", format=","),
-                alt.Tooltip("known:Q", title="of those with gold", format=","),
-                alt.Tooltip("share:Q", title="Share", format=".1%"),
-            ],
+            tooltip=tooltip(
+                name="Label",
+                rater="Rater",
+                count=("Documents", ","),
+                known=("of those with gold", ","),
+                share=("Share", ".1%"),
+            ),
         )
     )
     return styled(_named_bars(data, colours, across, tip) + marks, _row(colours) * len(colours))
@@ -289,10 +294,7 @@ def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], a
 
 
 def _down(names: Mapping[str, str]) -> Any:
-    import altair as alt
-
-    axis = alt.Axis(title=None, ticks=False, domain=False, labelLimit=150, labelFontSize=12, labelPadding=8)
-    return alt.Y("name:N", sort=list(names), axis=axis)
+    return named_axis("name", names, labelLimit=150, labelFontSize=12)
 
 
 def _row(names: Mapping[str, str]) -> int:
@@ -327,7 +329,7 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
             tooltip=[
                 alt.Tooltip("from:Q", title="Words from"),
                 alt.Tooltip("to:Q", title="to below"),
-                alt.Tooltip("count:Q", title="Documents", format=","),
+                *tooltip(count=("Documents", ",")),
             ],
         )
     )

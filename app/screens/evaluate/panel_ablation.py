@@ -8,7 +8,19 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import layout, palette
-from app.widgets.charts import Spec, cached, draw, inline_data, scale_beside_text, styled, text_layer, text_width
+from app.widgets.charts import (
+    Spec,
+    cached,
+    draw,
+    inline_data,
+    named_axis,
+    named_colours,
+    scale_beside_text,
+    styled,
+    text_layer,
+    text_width,
+    tooltip,
+)
 from app.widgets.common import segments
 from app.widgets.labels import pick
 from core.annotations import Reference
@@ -89,26 +101,20 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     room = text_width(rows)
     across = scale_beside_text(room, (low - 0.02, 1.02))
     ticks = [tick / 4 for tick in range(-4, 5) if tick / 4 >= low]
-    names = list(dict.fromkeys(row["group"] for row in rows))
+    names = dict.fromkeys(row["group"] for row in rows)
     lanes = list(dict.fromkeys(row["style"] for row in rows))
     x = alt.X("after:Q", scale=across, axis=alt.Axis(title=NAMES[measure], values=ticks, format=".2f"))
     lane = {
-        "y": alt.Y("group:N", sort=names, axis=alt.Axis(title=None, ticks=False, domain=False, labelPadding=8)),
+        "y": named_axis("group", names),
         "yOffset": alt.YOffset("style:N", sort=lanes, scale=alt.Scale(domain=lanes)),
     }
-    colour = alt.Color(
-        "style:N",
-        scale=alt.Scale(domain=lanes, range=[shade[next(r["colour"] for r in rows if r["style"] == n)] for n in lanes]),
-        legend=alt.Legend(title=None, orient="top", direction="horizontal", labelLimit=260, symbolOpacity=1),
+    colour = named_colours(
+        "style", {row["style"]: shade[row["colour"]] for row in rows}, labelLimit=260, symbolOpacity=1
     )
-    tip = [
-        alt.Tooltip("group:N", title="Group"),
-        alt.Tooltip("style:N", title="Style"),
-        alt.Tooltip("before:Q", title="Before", format=".3f"),
-        alt.Tooltip("after:Q", title="After", format=".3f"),
-        alt.Tooltip("low:Q", title="Interval from", format=".3f"),
-        alt.Tooltip("high:Q", title="to", format=".3f"),
-    ]
+    tip = tooltip(
+        group="Group", style="Style", before=("Before", ".3f"), after=("After", ".3f"),
+        low=("Interval from", ".3f"), high=("to", ".3f"),
+    )  # fmt: skip
     base = alt.Chart(frame)
     known = base.transform_filter("isValid(datum.after)")
     spans = base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=3, opacity=0.4)

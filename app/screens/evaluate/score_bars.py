@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.widgets import palette
-from app.widgets.charts import Spec, cached, draw, inline_data, styled
+from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
 from app.widgets.metrics import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
@@ -104,13 +104,7 @@ def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
             labelColor=shade["tx3"],
         )  # fmt: skip
         x = alt.X("from:Q", scale=across, axis=axis)
-        tip = [
-            alt.Tooltip("name:N", title="Label"),
-            alt.Tooltip("who:N", title="Of"),
-            alt.Tooltip("value:Q", title=measure, format=".3f"),
-            alt.Tooltip("low:Q", title="Interval from", format=".3f"),
-            alt.Tooltip("high:Q", title="to", format=".3f"),
-        ]
+        tip = tooltip(name="Label", who="Of", value=(measure, ".3f"), low=("Interval from", ".3f"), high=("to", ".3f"))
         base = alt.Chart(inline_data(bars))
         own = alt.Color("colour:N", scale=None)
         panels.append(alt.layer(
