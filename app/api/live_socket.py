@@ -186,7 +186,7 @@ class _Connection:
             return
         document = None
         if watch.focus is not None:
-            document = await run_in_threadpool(session.document, run_id, watch.focus)
+            document = await run_in_threadpool(session.document, watch.focus)
         self._view = ClientCursor(watch.focus, watch.cursors if watch.instance == live_run.token else {})
         events = live_run.snapshot(self._view)
         if watch.focus is not None and not live_run.holds(watch.focus):

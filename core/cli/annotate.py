@@ -35,7 +35,7 @@ from core.debate.events import RunStatus
 from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
-from core.services import engines, few_shot_examples, headless, personas
+from core.services import few_shot_examples, headless, personas
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity, report
@@ -61,7 +61,7 @@ class Outcome:
 
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
-    engine, params = engines.parse_engine(
+    engine, params = planning.split_engine(
         options["engine"] or "live", headless.parse_pairs(options["params"], "--param")
     )
     handling, params = planning.split_handling(params)
@@ -184,7 +184,7 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     session = workspace.open(path, create=False)
     before = headless.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
-    engine, params = engines.parse_engine(name, headless.parse_pairs(options["params"], "--param"))
+    engine, params = planning.split_engine(name, headless.parse_pairs(options["params"], "--param"))
     sampling, unknown = planning.split_params(params, None)
     if unknown:
         raise UsageError(

@@ -11,11 +11,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from core.debate.events import Delta, Event, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Turn, Verdict
+from core.runs import RunRow, State
 
 KEPT_FINISHED = 200
 """Finished debates in memory; older ones are read from the store."""
@@ -324,6 +325,13 @@ class LiveRunState:
         replies, characters = self._length.get(turn.role, (0, 0))
         usual = characters / replies if replies else 700.0
         return min(0.95, len(turn.text) / max(usual, 1.0))
+
+
+def status_of(run: RunRow, state: State | None = None) -> RunStatus:
+    """Return the status of a stored run as an event, with another state if one is given."""
+    shared = {one.name: getattr(run, one.name) for one in fields(RunStatus) if one.name in RunRow.model_fields}
+    status = RunStatus(**shared, in_flight=0, rate=0.0, eta_seconds=None)
+    return status if state is None else replace(status, state=state, message="", stop_code="")
 
 
 def status_event(status: RunStatus) -> Json:

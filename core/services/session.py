@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from core.debate.events import Event, RunStatus
 from core.documents import Document
+from core.engine.batch import BatchEngine
 from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
-from core.errors import ExportError, ProjectError, UsageError
+from core.engine.interfaces import Dependencies, Publish, Work
+from core.engine.live import LiveEngine
+from core.errors import ExportError, MootError, ProjectError, UsageError
 from core.llm import embeddings
+from core.llm.batches import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
-from core.services import engines, run_view
+from core.services import few_shot_examples
 from core.services.classifier_training import ClassifierTrainer, Vectors
-from core.services.live_run import DocumentText, LiveRunState, StoredDebate
-from core.services.prefetch import Prefetcher
-from core.services.run_view import FinishedPage
+from core.services.live_run import DocumentText, LiveRunState, StoredDebate, status_of
+from core.store.finished_debates import FinishedPage
 from core.store.project import Project
+
+log = logging.getLogger(__name__)
 
 PAUSED = StopReason("user", "paused by you")
 STOPPED = StopReason("user", "stopped by you")
@@ -44,6 +50,44 @@ def check_output_path(project: Path, path: Path) -> Path:
     if path.expanduser().resolve() in own:
         raise ExportError(f"{path} belongs to the open project.", "Write to another file.")
     return path
+
+
+class Prefetcher:
+    """One background thread that computes results for the pages that the user will probably open next.
+
+    The functions must cache their results (``core.services.cache``): return values are discarded. The page that needs
+    the result shows its MootError; other errors are logged.
+    """
+
+    def __init__(self) -> None:
+        self._gate = threading.Lock()
+        self._workers = ThreadPoolExecutor(1, thread_name_prefix="moot-prefetch")
+        self._next: Future[None] | None = None
+        self._closed = False
+
+    def submit_latest(self, compute: Callable[[], object]) -> None:
+        """Run a function after the current one, replacing a waiting one. Ignored after ``close``."""
+        with self._gate:
+            if self._closed:
+                return
+            if self._next is not None:
+                self._next.cancel()
+            self._next = self._workers.submit(_run, compute)
+
+    def close(self) -> None:
+        """Drop the waiting function and wait for the current one."""
+        with self._gate:
+            self._closed = True
+        self._workers.shutdown(cancel_futures=True)
+
+
+def _run(compute: Callable[[], object]) -> None:
+    try:
+        compute()
+    except MootError:
+        pass
+    except Exception:
+        log.exception("prefetching failed")
 
 
 class ProjectSession:
@@ -113,8 +157,8 @@ class ProjectSession:
             work = self.store.runs.work(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
             live_run = self._live_runs.setdefault(run_id, LiveRunState(run_id))
             if (row := self.store.runs.get(run_id)) is not None:
-                live_run.publish(run_view.status_of(row, "queued"))
-            run_engine = engines.make_engine(self.project, self.models, self._load, self._publisher(live_run), work)
+                live_run.publish(status_of(row, "queued"))
+            run_engine = self._make_engine(work, self._publisher(live_run))
             self._engines[run_id] = run_engine
             if work.run.purpose == "lab":
                 self._lab_runs.add(run_id)
@@ -210,16 +254,24 @@ class ProjectSession:
         if run is None:
             return None
         live_run = LiveRunState(run_id)
-        live_run.publish(run_view.status_of(run))
+        live_run.publish(status_of(run))
         return self._live_runs.setdefault(run_id, live_run)
 
-    def document(self, _run_id: str, document_id: str) -> DocumentText | None:
-        """Return a document's text, or None."""
-        return run_view.document(self.store, document_id)
+    def document(self, document_id: str) -> DocumentText | None:
+        """Return a document's text and its source, None if the project does not have it."""
+        found = self.store.documents.get(document_id)
+        if found is None:
+            return None
+        file_name, number = self.store.finished_debates.origin(document_id) or ("", found.position + 1)
+        source = f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
+        return DocumentText(found.id, dict(found.fields), source)
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:
-        """Return the stored debate on a document, or None."""
-        return run_view.replay(self.store, run_id, document_id)
+        """Return the stored debate on a document, None if it has neither turns nor a verdict."""
+        turns = tuple(self.store.transcripts.turns(run_id, document_id))
+        verdict = self.store.transcripts.verdict(run_id, document_id)
+        text = self.document(document_id)
+        return None if text is None or not (turns or verdict) else StoredDebate(text, turns, verdict)
 
     def finished(self, run_id: str, *, query: str, status: str, offset: int, limit: int) -> FinishedPage:
         """Return a page of finished debates, newest first.
@@ -262,6 +314,22 @@ class ProjectSession:
         with self._guard:
             return tuple(run_id for run_id, future in self._futures.items() if not future.done())
 
+    def _make_engine(self, work: Work, publish: Publish) -> Engine:
+        """Return the engine that the settings of a run name."""
+        project, models, engine = self.project, self.models, work.run.settings.engine
+        find_examples = few_shot_examples.example_library(self.store, models, self._load, work.run)
+        dependencies = Dependencies(self._load, models, project.turn_store, project.sink, publish, find_examples)
+        match engine.name:
+            case "live":
+                return LiveEngine(work, dependencies)
+            case "batch":
+                return BatchEngine(work, dependencies, BatchLibrary(models), project.jobs)
+            case "ray":
+                from core.engine.ray_run import RayEngine  # with Parquet, which nothing else in a run needs
+
+                folder = Path(engine.ray_dir or self.path.with_suffix(".ray")).expanduser() / work.run.run_id
+                return RayEngine(work, dependencies, list(models.connections.values()), folder.resolve())
+
     def _publisher(self, live_run: LiveRunState) -> Listener:
         def publish(event: Event) -> None:
             live_run.publish(event)
@@ -296,7 +364,7 @@ class ProjectSession:
             return
         await self.project.sink.state(run_id, state, reason)
         if (row := await asyncio.to_thread(self.store.runs.get, run_id)) is not None and run_id in self._live_runs:
-            self._live_runs[run_id].publish(run_view.status_of(row))
+            self._live_runs[run_id].publish(status_of(row))
 
     async def _load(self, ids: Sequence[str]) -> Sequence[Document]:
         return await asyncio.to_thread(self.store.documents.load, ids, gold=False)

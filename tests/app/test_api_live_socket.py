@@ -18,7 +18,7 @@ from core.debate.turns import Reply, Turn, Verdict
 from core.errors import ProjectError
 from core.runs import RoleModel
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
-from core.services.run_view import FinishedDebate, FinishedPage
+from core.store.finished_debates import FinishedDebate, FinishedPage
 
 RUN = "r1"
 MODEL = RoleModel(connection="x", model="m")
@@ -35,7 +35,7 @@ class Source:
     def live_run(self, run_id: str) -> LiveRunState | None:
         return self.state if run_id == RUN else None
 
-    def document(self, run_id: str, document_id: str) -> DocumentText | None:
+    def document(self, document_id: str) -> DocumentText | None:
         return DocumentText(document_id, {"text": HOSTILE}, "row 1")
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:

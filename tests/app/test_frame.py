@@ -14,7 +14,7 @@ from core.debate.events import RunStatus
 from core.errors import ProjectLocked
 from core.services import guided_path
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
-from core.services.run_view import FinishedPage
+from core.store.finished_debates import FinishedPage
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))
@@ -50,7 +50,7 @@ class ProjectSession:
     def live_run(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == "r1" else None
 
-    def document(self, run_id: str, document_id: str) -> DocumentText | None:
+    def document(self, document_id: str) -> DocumentText | None:
         return None
 
     def replay(self, run_id: str, document_id: str) -> StoredDebate | None:

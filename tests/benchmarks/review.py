@@ -12,13 +12,13 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services import run_view
 from core.services.review import accuracy_estimate, focus, queue, review
 from core.services.review.queue import QueueFilter
 from core.services.session import ProjectSession
@@ -120,8 +120,8 @@ def main() -> None:
         store = project.store
         session = cast(ProjectSession, SimpleNamespace(
             store=store, saved_at=lambda: project.saved_at, trainer=SimpleNamespace(schedule=lambda: None),
-            document=lambda _run, document: run_view.document(store, document),
         ))  # fmt: skip
+        session.document = partial(ProjectSession.document, session)  # type: ignore[method-assign]
         run = store.runs.get(run_id)
         assert run is not None
         timed("count(*) of annotations", lambda: project._connection.rows("SELECT count(*) FROM annotations"), None)

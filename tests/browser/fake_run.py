@@ -25,7 +25,7 @@ from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWait
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict  # noqa: E402
 from core.runs import RoleModel  # noqa: E402
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate  # noqa: E402
-from core.services.run_view import FinishedDebate, FinishedPage  # noqa: E402
+from core.store.finished_debates import FinishedDebate, FinishedPage  # noqa: E402
 
 RUN = "run-14"
 CODEBOOK = Codebook(
@@ -205,7 +205,7 @@ class FakeSession:
     def live_run(self, run_id: str) -> LiveRunState | None:
         return self.board_ if run_id == RUN else None
 
-    def document(self, run_id: str, document_id: str) -> DocumentText | None:
+    def document(self, document_id: str) -> DocumentText | None:
         debate = self.by_id.get(document_id)
         return debate.text if debate else None
 

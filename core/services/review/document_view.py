@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from core.annotations import majority_reference
 from core.documents import Value
 from core.runs import RunRow
-from core.services import run_view
 from core.services.live_run import debate_events
 from core.services.review import focus, review
 from core.services.runs.configuration import role_titles
@@ -29,7 +28,7 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     one of the runs, ``hidden`` is True and only the text and what ``actor`` has decided are returned. Without a run
     there are no debates and no history.
     """
-    text = run_view.document(session.store, document_id)
+    text = session.document(document_id)
     if text is None:
         return None
     blind = _is_blind(session, runs, document_id, actor)

@@ -62,7 +62,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     quiet = hidden(session, run, record, actor)
     own = record.reviews
     marks = session.store.reviews.marks(document_id, actor=actor)
-    text = session.document(run.run_id, document_id)
+    text = session.document(document_id)
     shown: Json = {
         "id": document_id,
         "note": text.note if text else "",

@@ -58,6 +58,7 @@ SAMPLING_PARAMS = {
 }  # fmt: skip
 """Command-line parameters that set a role model's sampling, with the name of the field they set."""
 HANDLING_PARAMS = tuple(Handling.model_fields)
+ENGINE_PARAMS = tuple(name for name in EngineSettings.model_fields if name != "name")
 PANEL = "panel"
 """Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
@@ -158,6 +159,19 @@ def split_handling(params: Mapping[str, str]) -> tuple[Handling, dict[str, str]]
     """
     chosen = {name: value for name, value in params.items() if name in HANDLING_PARAMS}
     return _validated(Handling, chosen), {name: value for name, value in params.items() if name not in chosen}
+
+
+def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, dict[str, str]]:
+    """Split ``KEY=VALUE`` parameters into the settings of an engine and the rest.
+
+    Raises UsageError for an invalid value.
+    """
+    own = {key: value for key, value in params.items() if key in ENGINE_PARAMS}
+    chosen = _validated(EngineSettings, {"name": name, **own})
+    other = next((key for key in own if not key.startswith(name)), None)
+    if other is not None:
+        raise UsageError(f"--param {other} is not a parameter of the engine {name}.", "Choose it with --engine.")
+    return chosen, {key: value for key, value in params.items() if key not in ENGINE_PARAMS}
 
 
 def _validated(model: type[Form], chosen: Mapping[str, Any]) -> Form:

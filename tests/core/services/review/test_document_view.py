@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
-from core.services import run_view
 from core.services.review import review
 from core.services.review.document_view import document_view
+from core.services.session import ProjectSession
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -17,12 +18,9 @@ from tests.core.services import sample_world
 def session(tmp_path):
     with Project.open(tmp_path / "small.duckdb") as project:
         run_id = sample_world.build(project)
-        yield SimpleNamespace(
-            store=project.store,
-            run_id=run_id,
-            replay=lambda run, document: run_view.replay(project.store, run, document),
-            trainer=SimpleNamespace(schedule=lambda: None),
-        )
+        small = SimpleNamespace(store=project.store, run_id=run_id, trainer=SimpleNamespace(schedule=lambda: None))
+        small.document, small.replay = partial(ProjectSession.document, small), partial(ProjectSession.replay, small)
+        yield small
 
 
 def view(session, document, actor="ann", runs=None):

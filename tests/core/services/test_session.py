@@ -1,15 +1,18 @@
-"""Tests of the run view: documents, stored turns, finished debates and status of a run."""
+"""Tests of an open project: documents, stored turns, finished debates, status of a run, and the prefetcher."""
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from core.debate.events import Event, TurnDone, VerdictReached
-from core.services import run_view
-from core.services.session import ProjectSession
+from core.errors import ProjectError
+from core.services.live_run import status_of
+from core.services.session import Prefetcher, ProjectSession
 from tests.core.services.sessions import BOOK, queue_runs, studio
 
 
@@ -25,12 +28,12 @@ def recorded_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pro
 
 
 def test_document_shows_its_source(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
-    session, run_id, _ = recorded_run
-    found = session.document(run_id, "d1")
+    session, _, _ = recorded_run
+    found = session.document("d1")
     assert found is not None
     assert (found.id, dict(found.fields)) == ("d1", {"text": "Friendly staff, dirty bath."})
     assert found.note == "reviews.csv, no. 2"
-    assert session.document(run_id, "nobody") is None
+    assert session.document("nobody") is None
 
 
 def test_stored_turns_equal_the_published_turns(recorded_run: tuple[ProjectSession, str, list[Event]]) -> None:
@@ -77,7 +80,7 @@ def test_stored_status_equals_the_last_published_status(
     assert row is not None
     assert live is not None
     assert live.status is not None
-    stored = run_view.status_of(row)
+    stored = status_of(row)
     for name in ("state", "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "cost_usd"):
         assert getattr(stored, name) == getattr(live.status, name), name
 
@@ -87,3 +90,48 @@ def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:
         assert session.latest_run() is None
         assert session.live_run("r0001") is None
         assert session.finished("r0001", query="", status="", offset=0, limit=9).total == 0
+
+
+def test_only_the_latest_waiting_task_runs() -> None:
+    prefetcher, started, release, done = Prefetcher(), threading.Event(), threading.Event(), []
+    prefetcher.submit_latest(lambda: (started.set(), release.wait(10), done.append("under way")))
+    assert started.wait(10)
+    prefetcher.submit_latest(lambda: done.append("replaced"))
+    last = threading.Event()
+    prefetcher.submit_latest(lambda: (done.append("latest"), last.set()))
+    release.set()
+    assert last.wait(10)
+    prefetcher.close()
+    assert done == ["under way", "latest"]
+
+
+def test_closing_waits_for_the_active_task_and_drops_the_rest() -> None:
+    prefetcher, started, release, done = Prefetcher(), threading.Event(), threading.Event(), []
+    prefetcher.submit_latest(lambda: (started.set(), release.wait(10), done.append("under way")))
+    assert started.wait(10)
+    prefetcher.submit_latest(lambda: done.append("waited"))
+    threading.Timer(0.05, release.set).start()
+    prefetcher.close()
+    assert done == ["under way"]
+    prefetcher.submit_latest(lambda: done.append("too late"))
+    prefetcher.close()
+    assert done == ["under way"]
+
+
+def test_failed_task_is_logged_and_later_tasks_run(caplog):
+    prefetcher = Prefetcher()
+    with caplog.at_level(logging.ERROR):
+        prefetcher.submit_latest(lambda: 1 / 0)
+        prefetcher.close()
+    assert "prefetching failed" in caplog.text
+
+
+def test_error_that_the_page_shows_is_not_logged(caplog):
+    def read():
+        raise ProjectError("p.duckdb is closed.", "Open the project again.")
+
+    prefetcher = Prefetcher()
+    with caplog.at_level(logging.DEBUG):
+        prefetcher.submit_latest(read)
+        prefetcher.close()
+    assert caplog.text == ""
