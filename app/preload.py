@@ -90,7 +90,7 @@ def prefetch_evaluation(session: ProjectSession) -> None:
         _ready.wait()
         from app.screens.evaluate import score_bars
         from core.services.evaluation.debate_effect import debate_effect
-        from core.services.evaluation.prefetch import prefetch_scores
+        from core.services.evaluation.report import prefetch_scores
         from core.services.evaluation.scores import role_scores
 
         found = prefetch_scores(session)

@@ -24,8 +24,7 @@ from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.review import focus, queue, review
-from core.services.review.document_view import document_view
-from core.services.review.focus import TONES
+from core.services.review.focus import TONES, document_view
 from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession

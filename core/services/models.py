@@ -24,7 +24,7 @@ from core.llm.embeddings import MINILM as MINILM
 from core.llm.models import BUILTIN_MODELS
 from core.llm.prices import ANY_MODEL
 from core.runs import BUILTIN, RoleModel, RunSettings
-from core.services import capability_cache, preferences
+from core.services import preferences
 from core.services.preferences import RoleModels
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -77,7 +77,7 @@ def examine(workspace: Workspace, role_model: RoleModel) -> Probe:
     probe, settings = _tested(workspace, role_model)
     if probe.error is None:
         workspace.engine.submit(workspace.models.examine(probe.role_model, settings)).result()
-        capability_cache.keep(workspace.models)
+        preferences.keep_capabilities(workspace.models)
     return probe
 
 

@@ -7,12 +7,17 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import orjson
 import platformdirs
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from core.llm.connections import Connection, Limits, Price
 from core.runs import RoleModel
+
+if TYPE_CHECKING:
+    from core.llm.models import ModelLibrary
 
 RECENT = 12
 FILE = "preferences.json"
@@ -110,3 +115,28 @@ def write(name: str, content: bytes) -> None:
 def folder() -> Path:
     """Return the folder of the preferences."""
     return platformdirs.user_config_path("moot", appauthor=False)
+
+
+CAPABILITIES_FILE = "capabilities.json"
+
+
+def recall_capabilities(models: ModelLibrary) -> None:
+    """Load capabilities that earlier processes found. An unreadable file counts as empty."""
+    with contextlib.suppress(KeyError, TypeError, ValueError):
+        models.capabilities.recall(_capability_rows())
+
+
+def keep_capabilities(models: ModelLibrary) -> None:
+    """Save the known capabilities, merged with those of other processes."""
+    learned = models.capabilities.to_json()
+    ours = {(row["base_url"], row["model"]) for row in learned}
+    others = [row for row in _capability_rows() if (row.get("base_url"), row.get("model")) not in ours]
+    write(CAPABILITIES_FILE, orjson.dumps([*others, *learned], option=orjson.OPT_INDENT_2))
+
+
+def _capability_rows() -> list[dict[str, Any]]:
+    try:
+        rows = orjson.loads((folder() / CAPABILITIES_FILE).read_bytes())
+    except (OSError, ValueError):
+        return []
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

@@ -11,7 +11,7 @@ from core.engine.event_loop import EngineThread
 from core.llm import embeddings
 from core.llm.connections import PRESETS, Connection, connection
 from core.llm.models import ModelLibrary
-from core.services import capability_cache, preferences
+from core.services import preferences
 from core.services.session import ProjectSession
 from core.store.project import Project
 
@@ -29,7 +29,7 @@ class Workspace:
         self.models.own_limits.update(kept.limits)
         self.models.prices.own.update(kept.prices)
         self.models.vectors = embeddings.default_spec() if kept.vectors is None else kept.vectors
-        capability_cache.recall(self.models)
+        preferences.recall_capabilities(self.models)
         self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}
         self._guard = threading.Lock()
@@ -126,7 +126,7 @@ class Workspace:
         with ExitStack() as last:
             last.callback(self.engine.stop)
             last.callback(lambda: self.engine.submit(self.models.close()).result())
-            last.callback(capability_cache.keep, self.models)
+            last.callback(preferences.keep_capabilities, self.models)
             for session in self.sessions():
                 last.callback(self.close_project, session.path)
 

@@ -31,8 +31,8 @@ from core.runs import RunRow
 from core.services.evaluation import coverage, drift, report
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
-from core.services.evaluation.prefetch import prefetch_tabs
 from core.services.evaluation.reference import available_references, reference_names
+from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, role_scores
 from core.services.session import ProjectSession
 from core.stats.metrics import MAIN, metrics

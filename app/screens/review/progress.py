@@ -17,7 +17,7 @@ from app.widgets.lessons import accepted_lessons
 from core.errors import MootError
 from core.runs import RunRow
 from core.services import classifier
-from core.services.codebooks import staleness
+from core.services.codebooks import codebook as codebooks
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import codebook_examples as teaching
 from core.services.review import focus, plan, review
@@ -76,7 +76,7 @@ def _offer(
     example, effect = next((one for one in suggestions if one[1] is not None), suggestions[0])
     words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
     if effect is not None:
-        codebook = staleness.shown(session, run.settings.codebook)
+        codebook = codebooks.shown(session, run.settings.codebook)
         words = codebook_examples.sentence(
             example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere
         )  # fmt: skip
@@ -114,7 +114,7 @@ def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor:
 
 @st.dialog("Add as example", width="large")
 def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
-    chosen = codebook_examples.form(example, staleness.shown(session, run.settings.codebook))
+    chosen = codebook_examples.form(example, codebooks.shown(session, run.settings.codebook))
     if not chosen.text.strip():
         st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
         return

@@ -24,7 +24,7 @@ from core.debate.protocols import custom
 from core.errors import MootError
 from core.formatting import format_count, format_price, format_tokens, join_names
 from core.runs import BUILTIN, EngineSettings, RunRow, RunSettings
-from core.services import guided_path, request_preview
+from core.services import guided_path, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
@@ -86,7 +86,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         with st.container(border=True, key="estimate"):
             _estimate_table(costs.estimate_run(session, settings, len(ids), iterations=plan.iterations))
         with st.expander("Prompt of each role"):
-            _prompts(*request_preview.preview_first_document(session, settings))
+            _prompts(*prompt_templates.preview_first_document(session, settings))
         with warnings_slot:
             if found := planning.run_warnings(session, settings, ids[: plan.limit]):
                 notice("warn", format_count(len(found), "warning"), "\n".join(found))
@@ -494,7 +494,7 @@ def _estimate_table(estimate: Estimate) -> None:
     line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
 
 
-def _prompts(document_id: str, shown: Sequence[request_preview.RequestPreview]) -> None:
+def _prompts(document_id: str, shown: Sequence[prompt_templates.RequestPreview]) -> None:
     """Draw the exact messages that each role gets for a document."""
     line(f"Document {document_id}. Brackets mark replies of other roles.", "q")
     for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):

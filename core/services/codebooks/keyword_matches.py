@@ -21,8 +21,7 @@ from core.services.cache import cached_by_documents, cached_while
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect
-from core.services.prompt_templates import default_settings
-from core.services.request_preview import RequestPreview, preview_requests
+from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
 from core.services.session import ProjectSession
 
 LOOKED_AT = 5_000

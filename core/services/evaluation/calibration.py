@@ -13,7 +13,7 @@ from core.annotations import Reference
 from core.baseline.classifier_replies import NAME
 from core.runs import BUILTIN, RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import coverage, debate_steps, repeated_runs, run_data
+from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage, Reason
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
@@ -60,13 +60,13 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
     if len(rows) >= LEAST_VOTES:
         _, voters = repeated_runs.aligned([own, *(run_data.verdict_arrays(session, row, reference) for row in rows)])
         return _calibrate(session, run, reference, "votes", f"{len(rows)} iterations", *votes(voters[1:]))
-    panels = [stage for stage in debate_steps.stages(session, run) if len(stage.members) >= LEAST_VOTES]
+    panels = [stage for stage in run_data.stages(session, run) if len(stage.members) >= LEAST_VOTES]
     if panels:
         members = list(panels[-1].members.values())
         return _calibrate(
             session, run, reference, "votes", f"{len(members)} {panels[-1].title.lower()}", *votes(members)
         )
-    decider, items = debate_steps.decider(run), codebook.items
+    decider, items = run_data.decider(run), codebook.items
     sure = np.full_like(own.reference, np.nan)
     found = session.store.evaluations.decision_certainty(run.run_id, decider, items)
     sure[found["row"], found["column"]] = found["value"]
@@ -100,7 +100,7 @@ def votes(voters: Sequence[Grid]) -> tuple[Grid, Grid]:
 def _classifier_hash(run: RunRow) -> str:
     """Return the hash of the classifier that decides in this run, empty if the classifier does not decide."""
     role_models = run.settings.role_models
-    role_model = role_models.get(debate_steps.decider(run)) or (
+    role_model = role_models.get(run_data.decider(run)) or (
         next(iter(role_models.values())) if len(role_models) == 1 else None
     )
     name, _, hash = role_model.model.partition("@") if role_model is not None else ("", "", "")

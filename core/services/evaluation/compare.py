@@ -15,7 +15,7 @@ from core.errors import UsageError
 from core.formatting import format_count, format_interval, format_points, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import debate_steps, repeated_runs, run_data
+from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
@@ -287,7 +287,7 @@ def _pair(
 ) -> Pair:  # fmt: skip
     codebook, gold, groups = data.codebook, data.gold, data.design.groups
     rating = codebook.kind == "rating"
-    coded_gold, *coded = debate_steps.coded(gold, first, second, measured=rating)
+    coded_gold, *coded = run_data.coded(gold, first, second, measured=rating)
     items = codebook.names if codebook.kind != "choice" else codebook.items
     changes = flips.flip_table(coded_gold, [(one.run_id, coded[0]), (two.run_id, coded[1])], items, data.design)
     documents = mcnemar_of(*_whole(coded_gold, *coded), groups=groups)
@@ -358,7 +358,7 @@ def _whole(gold: Any, *coded: Any) -> tuple[Any, ...]:
 
 def _several(runs: Sequence[RunRow], gold: Grid, verdicts: Sequence[Grid]) -> CochranQ:
     rating = runs[0].settings.codebook.kind == "rating"
-    known, *cases = _whole(*debate_steps.coded(gold, *verdicts, measured=rating))
+    known, *cases = _whole(*run_data.coded(gold, *verdicts, measured=rating))
     return cochrans_q(known, dict(zip([run.run_id for run in runs], cases, strict=True)))
 
 
@@ -450,7 +450,7 @@ def outcomes(session: ProjectSession, first: str, second: str, reference: Refere
     documents, gold, (one, two) = aligned(session, runs, reference)
     whole = ~np.isnan(gold).all(axis=1) & ~np.isnan(one).any(axis=1) & ~np.isnan(two).any(axis=1)
     known = ~np.isnan(gold[whole])
-    target, *coded = debate_steps.coded(gold[whole], one[whole], two[whole], measured=measured)
+    target, *coded = run_data.coded(gold[whole], one[whole], two[whole], measured=measured)
     was, now = (np.equal(codes, target) for codes in coded)
     corrected: Mask = known & now & ~was
     regressed: Mask = known & was & ~now

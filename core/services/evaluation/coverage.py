@@ -14,7 +14,7 @@ from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import debate_steps, run_data
+from core.services.evaluation import run_data
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.run_data import AnnotationArrays
 from core.services.session import ProjectSession
@@ -104,7 +104,7 @@ def on_item(session: ProjectSession, run: RunRow, item: str, reference: Referenc
 @cached_scores
 def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of debate steps: documents with complete values in the first step and the verdict."""
-    found = debate_steps.stages(session, run)
+    found = run_data.stages(session, run)
     ends = [run_data.verdict_arrays(session, run, reference).verdicts, *(stage.predicted for stage in found[:1])]
     return _summed(_reasons(session, run, reference, np.all(~np.isnan(np.hstack(ends)), axis=1)))
 
@@ -113,7 +113,7 @@ def of_debate(session: ProjectSession, run: RunRow, reference: Reference = "gold
 def of_rounds(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
     """Return the coverage of several agents: documents with a reference and a value of at least one agent."""
     gold = run_data.verdict_arrays(session, run, reference).reference
-    several = [stage for stage in debate_steps.stages(session, run) if len(stage.members) > 1]
+    several = [stage for stage in run_data.stages(session, run) if len(stage.members) > 1]
     members = [grid for stage in several for grid in stage.members.values()]
     spoken = np.any([~np.isnan(gold) & ~np.isnan(grid) for grid in members], axis=(0, 2)) if members else None
     return among(session, run, reference, np.zeros(len(gold), dtype=np.bool_) if spoken is None else spoken)

@@ -12,9 +12,8 @@ from core.debate.turns import family
 from core.formatting import format_count, format_interval, format_money, format_points
 from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores
-from core.services.evaluation import debate_steps, run_data
-from core.services.evaluation.debate_steps import Stage
-from core.services.evaluation.run_data import Grid
+from core.services.evaluation import run_data
+from core.services.evaluation.run_data import Grid, Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
@@ -82,17 +81,17 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
     """Return what the debates of a run changed, for any protocol and kind of label. Cached."""
     codebook = run.settings.codebook
     rating = codebook.kind == "rating"
-    found = debate_steps.stages(session, run)
+    found = run_data.stages(session, run)
     loaded = run_data.verdict_arrays(session, run, reference)
     gold, predicted = loaded.reference, loaded.verdicts
     verdict = np.where(
         np.isnan(predicted).any(axis=1, keepdims=True), np.nan, predicted
     )  # a partly read verdict does not count as an end
-    path = debate_steps.steps(run, found, verdict)
+    path = run_data.steps(run, found, verdict)
     design = run_data.sampling_design(session, run, reference, loaded.documents, gold, [predicted])
     flip_table = on_all = None
     if len(path) > 1:
-        true, *codes = debate_steps.coded(gold, *(values for *_, values in path), measured=rating)
+        true, *codes = run_data.coded(gold, *(values for *_, values in path), measured=rating)
         if codebook.kind == "choice":  # a column per label, with values for the documents with this reference label
             true = np.where(true == np.arange(len(codebook.labels)), true, -1)
             codes = [np.broadcast_to(own, true.shape) for own in codes]
@@ -105,7 +104,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         flip_table=flip_table,
         on_all=on_all,
         noun=noun(run),
-        titles={**debate_steps.step_titles(run), **{name: title for name, title, _ in path}},
+        titles={**run_data.step_titles(run), **{name: title for name, title, _ in path}},
         prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, design, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
@@ -194,7 +193,7 @@ def _critic(gold: Grid, found: tuple[Stage, ...], verdict: Grid, design: Design,
     if place is None or rating:
         return None
     claim, critic = found[place - 1].predicted, found[place].predicted
-    true, *coded = debate_steps.coded(gold, claim, critic, verdict, measured=False)
+    true, *coded = run_data.coded(gold, claim, critic, verdict, measured=False)
     return objections(true, coded[0], coded[1], coded[2], design)
 
 
@@ -205,7 +204,7 @@ def _panels(run: RunRow, found: tuple[Stage, ...], gold: Grid) -> dict[str, dict
     for stage in found:
         by_family.setdefault(stage.family, []).append(stage)
     return {
-        family: panels.before_after(gold, own[0].members, debate_steps.last_lists(own), codebook.names, scales)
+        family: panels.before_after(gold, own[0].members, run_data.last_lists(own), codebook.names, scales)
         for family, own in by_family.items()
         if len(own) > 1
     }

@@ -20,7 +20,7 @@ from core.errors import MootError
 from core.formatting import format_interval, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import coverage, debate_steps, run_data
+from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
@@ -171,9 +171,9 @@ def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, referen
 
 
 def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:
-    steps = [stage for stage in debate_steps.stages(session, run) if stage.family == personas.FAMILY]
+    steps = [stage for stage in run_data.stages(session, run) if stage.family == personas.FAMILY]
     first = {role: grid for stage in steps if stage.round == 0 for role, grid in stage.members.items()}
-    last = debate_steps.last_lists(steps)
+    last = run_data.last_lists(steps)
     found: dict[str, tuple[list[Grid], list[Grid]]] = {}
     for role, group in _members(run):
         for name in (group, EVERYBODY):

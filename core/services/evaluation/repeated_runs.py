@@ -10,7 +10,7 @@ import numpy as np
 from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import coverage, debate_steps, run_data
+from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import evaluate
@@ -60,7 +60,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
     }
     loaded = [run_data.verdict_arrays(session, row, reference) for row in rows]
     gold, predicted = aligned(loaded)
-    true, *coded = debate_steps.coded(gold, *predicted, measured=codebook.kind == "rating")
+    true, *coded = run_data.coded(gold, *predicted, measured=codebook.kind == "rating")
     return RepeatedRuns(
         runs=tuple(scored),
         measures={name: repeated([scores.get(name) for scores in by_run.values()]) for name in names},

@@ -19,7 +19,7 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import coverage, debate_steps, latent, run_data
+from core.services.evaluation import coverage, latent, run_data
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.evaluation.run_data import Grid
@@ -319,9 +319,9 @@ def cell_documents(
     error_by: dict[str, str] = {}
     if true != value and found:
         loaded = run_data.verdict_arrays(session, run, reference)
-        steps = debate_steps.steps(run, debate_steps.stages(session, run), loaded.verdicts)
+        steps = run_data.steps(run, run_data.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
-            gold, *coded = debate_steps.coded(loaded.reference, *(values for *_, values in steps), measured=False)
+            gold, *coded = run_data.coded(loaded.reference, *(values for *_, values in steps), measured=False)
             trace = flips.trace(gold, [(name, codes) for (name, *_), codes in zip(steps, coded, strict=True)])
             places = trace.error_at[:, codebook.items.index(item)].tolist()
             roles = zip(loaded.documents, places, strict=True)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from core.codebook import Codebook, Kind
 from core.documents import Value
 from core.formatting import join_names
-from core.services.evaluation import debate_steps
+from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.stats import metrics
 from core.stats.debate_rounds import is_right
@@ -161,7 +161,7 @@ def comparable_codes(
     Ratings are scored as right or wrong, as if every dimension were a label that is present.
     """
     if codebook.kind == "rating":
-        return "multilabel", "accuracy", debate_steps.coded(reference, *annotations, measured=True)
+        return "multilabel", "accuracy", run_data.coded(reference, *annotations, measured=True)
     return codebook.kind, "macro_f1", (reference, *annotations)
 
 

@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.codebooks import staleness
+from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.review import review
 from core.services.session import ProjectSession
@@ -146,7 +146,7 @@ def adjudicate(
     if before is None and value is None:
         raise UsageError("Nothing was decided here yet.", "Choose one of the values.")
     decision = Decision(document_id, (ReviewChange(item, before, value),), adjudicated=True)
-    version = staleness.version_seen(session, run.settings) or None
+    version = codebooks.version_seen(session, run.settings) or None
     events = session.store.reviews.record(
         [decision], actor=actor or review.default_reviewer(), run_id=run.run_id, codebook_version=version
     )

@@ -16,7 +16,6 @@ from core.documents import Document, Value
 from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.codebooks import staleness
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.lab import lessons
@@ -167,7 +166,7 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
 
 def _latest(session: ProjectSession, run: RunRow) -> Codebook:
     """Return the codebook to extend: the latest with the same kind of labels as the run's."""
-    return staleness.shown(session, run.settings.codebook)
+    return codebooks.shown(session, run.settings.codebook)
 
 
 def _corrected_labels(codebook: Codebook, item: str, verdict: Value, true: Value) -> list[tuple[str, Part]]:

@@ -11,7 +11,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.formatting import format_percent
 from core.runs import RunRow
-from core.services.codebooks import staleness
+from core.services.codebooks import codebook as codebooks
 from core.services.review import plan, sampling_frames
 from core.services.review.review import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles
@@ -172,7 +172,7 @@ def save_review_settings(session: ProjectSession, settings: ReviewSettings, *, a
 def viewpoint(session: ProjectSession, run: RunRow, actor: str | None = None) -> Viewpoint:
     """Return whose review of the run it is, after refreshing the review reasons."""
     session.store.review_reasons.refresh(run.run_id, session.store.runs.with_codebook(run.settings.codebook))
-    return Viewpoint(run.run_id, actor, staleness.outdated(session))
+    return Viewpoint(run.run_id, actor, codebooks.outdated(session))
 
 
 def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, actor: str | None) -> QueuePage:

@@ -13,7 +13,7 @@ from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import NoSuchRun, UsageError
 from core.runs import RunRow, RunSettings
-from core.services.codebooks import staleness
+from core.services.codebooks import codebook as codebooks
 from core.services.session import ProjectSession
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
@@ -143,7 +143,7 @@ def submit(
     """
     codebook = _run_settings(session, run_id).codebook
     who = actor or default_reviewer()
-    outdated = set(staleness.outdated(session))
+    outdated = set(codebooks.outdated(session))
     decisions = []
     for found in session.store.document_records.load(run_id, list(document_ids), actor=who):
         open_items = [item for item in codebook.items if found.value(item) is None]
@@ -315,7 +315,7 @@ def _record_action(
         decisions,
         actor=actor,
         run_id=run_id,
-        codebook_version=staleness.version_seen(session, _run_settings(session, run_id)) or None,
+        codebook_version=codebooks.version_seen(session, _run_settings(session, run_id)) or None,
         seconds=info.seconds,
         once=info.once,
     )

@@ -15,7 +15,7 @@ from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings, total_cost
 from core.services.cache import cached_until_commit
-from core.services.request_preview import first_messages, prompt_tokens
+from core.services.prompt_templates import first_messages, prompt_tokens
 from core.services.session import ProjectSession
 from core.stats.intervals import Interval, ends, wilson
 from core.store.avoided_costs import FromStore as FromStore

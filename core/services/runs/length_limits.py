@@ -9,7 +9,7 @@ from core.documents import Document
 from core.formatting import format_count
 from core.llm.models import ModelLibrary
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings
-from core.services.request_preview import first_messages, prompt_tokens
+from core.services.prompt_templates import first_messages, prompt_tokens
 
 CONTEXT_TOKENS_PER_ROLE = 250
 """Assumed tokens that each earlier role adds to a prompt."""

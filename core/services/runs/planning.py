@@ -39,8 +39,8 @@ from core.runs import (
     Template,
     total_cost,
 )
-from core.services import capability_cache, few_shot_examples, preferences, prompt_templates
-from core.services.request_preview import simulate_asks
+from core.services import few_shot_examples, preferences, prompt_templates
+from core.services.prompt_templates import simulate_asks
 from core.services.runs import jury
 from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, estimate_run
@@ -358,7 +358,7 @@ def probe_all(settings: RunSettings, models: ModelLibrary, engine: EngineThread)
         return probes
 
     probes = engine.submit(probed()).result()
-    capability_cache.keep(models)
+    preferences.keep_capabilities(models)
     return probes
 
 

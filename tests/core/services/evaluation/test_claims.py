@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.codebook import Codebook, Kind, Label
-from core.services.evaluation import compare, debate_steps
+from core.services.evaluation import compare, run_data
 from core.stats import metrics
 from core.stats.estimation import Design
 from core.stats.sampling import Sample
@@ -33,7 +33,7 @@ def sentences(kind: Kind, gold: np.ndarray, one: np.ndarray, two: np.ndarray, de
     main = data.main_test(scores, one, two)
     main = compare.replace(main, verdict=compare._verdict(main.difference, main.p))
     yield compare._sentence("r1", "r2", scores, main), main.p, main.difference
-    gold_codes, *coded = debate_steps.coded(gold, one, two, measured=False)
+    gold_codes, *coded = run_data.coded(gold, one, two, measured=False)
     for label in compare._label_tests(data, scores, gold_codes, coded, "r1", "r2"):
         yield label.sentence, label.adjusted, label.difference
 

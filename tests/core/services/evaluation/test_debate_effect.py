@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import debate_effect, debate_steps
+from core.services.evaluation import debate_effect, run_data
 from core.services.evaluation.report import full_report
 from core.services.evaluation.run_data import get_run
 from tests.core.services import sample_world
@@ -38,7 +38,7 @@ def create_run(project, protocol, codebook, roles, gold):
 
 
 def test_flip_table_has_a_step_for_each_role(session, run):
-    found = debate_steps.stages(session, run)
+    found = run_data.stages(session, run)
     assert [(stage.name, stage.title, list(stage.members)) for stage in found] == [
         ("extractor", "Extractor", ["extractor"]),
         ("critic", "Critic", ["critic"]),

@@ -8,7 +8,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.errors import UsageError
-from core.services.codebooks import staleness
+from core.services.codebooks import codebook as codebooks
 from core.services.review import agreement, queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
 from tests.core.services import sample_world
@@ -121,10 +121,10 @@ def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     book = sample_world.CODEBOOK
     session.store.codebooks.save(book)
     review.submit(session, run.run_id, ["d0", "d1"], actor="ann")
-    assert staleness.outdated(session) == ()
+    assert codebooks.outdated(session) == ()
     alpha = Label(name="Alpha", id="a", description="now with words")
     session.store.codebooks.save(Codebook(labels=(alpha, book.labels[1])))
-    assert staleness.outdated(session) == (("a", 1),)
+    assert codebooks.outdated(session) == (("a", 1),)
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d0", "d1"]
     assert queue.reason_counts(session, run, actor="ann")["stale"] == 2

@@ -1,10 +1,10 @@
-"""Tests of prefetching for the Evaluate page: results are computed once and not while a run is active."""
+"""Tests of reports, and of prefetching them for Evaluate: computed once, and not while a run is active."""
 
 from __future__ import annotations
 
 import pytest
 
-from core.services.evaluation import prefetch, run_data, scores
+from core.services.evaluation import report, run_data, scores
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -19,11 +19,11 @@ def session(tmp_path):
 
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
-    found = prefetch.prefetch_scores(session)
+    found = report.prefetch_scores(session)
     run = run_data.all_runs(session)[-1]
     assert found is not None
     assert found.run.run_id == run.run_id
-    prefetch.prefetch_tabs(session, run, "gold")
+    report.prefetch_tabs(session, run, "gold")
     monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed again"))
     assert scores.evaluate(session, run, "gold").run.run_id == run.run_id
 
@@ -31,5 +31,5 @@ def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
 def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
-    assert prefetch.prefetch_scores(session) is None
-    prefetch.prefetch_tabs(session, run_data.all_runs(session)[-1], "gold")
+    assert report.prefetch_scores(session) is None
+    report.prefetch_tabs(session, run_data.all_runs(session)[-1], "gold")
