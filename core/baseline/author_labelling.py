@@ -127,8 +127,7 @@ def _choose(question: Question, text: str, earlier: Sequence[EarlierAnswer]) -> 
     """Return the position of the option that shares most with the text and with the author's earlier answers."""
     options = list(question.options)
     scores = TextSpace(options).similarities([text])[0]
-    evidence = find_evidence(lexicon_of(question.codebook), text)
-    scores = scores + np.array([evidence.score(place) for place in range(len(options))])
+    scores = scores + np.array(find_evidence(lexicon_of(question.codebook), text).scores)
     if earlier:
         space = TextSpace([f"{one.question} {one.text}" for one in earlier])
         near = space.similarities([f"{question.text} {text}"])[0]

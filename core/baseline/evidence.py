@@ -17,7 +17,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -344,11 +344,12 @@ class Hit:
         return weight * (WEAK_FACTOR if self.doubt or not self.term.carries else 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
 
-    ``foreign`` is True for a text that does not look English; then only listed words are looked for.
+    All roles share it, so scores are computed once. ``foreign`` is True for a text that does not look English; then
+    only listed words are looked for.
     """
 
     lexicon: Lexicon
@@ -357,31 +358,28 @@ class Evidence:
     hits: tuple[tuple[Hit, ...], ...]
     foreign: bool
 
-    @property
+    @cached_property
     def undoubted(self) -> Evidence:
         """The same hits without their doubts."""
         return replace(self, hits=tuple(tuple(replace(hit, doubt="") for hit in own) for own in self.hits))
 
-    def score(self, label: int) -> float:
-        """Return the score of a label, from the strength of each of its words; from ``THRESHOLD`` on it is present."""
-        strengths: dict[frozenset[str], float] = defaultdict(float)
-        for hit in self.hits[label]:
-            strengths[hit.term.key] = max(strengths[hit.term.key], hit.strength)
-        best, *others = sorted(strengths.values(), reverse=True) or [0.0]
-        return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
+    @cached_property
+    def scores(self) -> tuple[float, ...]:
+        """The score of each label; from ``THRESHOLD`` on it is present."""
+        return tuple(map(_score, self.hits))
 
-    @property
-    def ranked(self) -> list[int]:
+    @cached_property
+    def ranked(self) -> tuple[int, ...]:
         """The labels with a hit by score, number of hits, and first position in the text."""
-        found = [(-self.score(n), -len(own), own[0].start, n) for n, own in enumerate(self.hits) if own]
-        return [number for *_, number in sorted(found)]
+        found = [(-self.scores[n], -len(own), own[0].start, n) for n, own in enumerate(self.hits) if own]
+        return tuple(number for *_, number in sorted(found))
 
-    @property
-    def selected(self) -> list[int]:
+    @cached_property
+    def selected(self) -> tuple[int, ...]:
         """The labels that the words select: those present, or the chosen one if any label has a word."""
         if self.lexicon.codebook.kind == "choice":
             return self.ranked[:1]
-        return [number for number in range(len(self.hits)) if self.score(number) >= THRESHOLD]
+        return tuple(number for number, score in enumerate(self.scores) if score >= THRESHOLD)
 
     def best(self, label: int) -> list[Hit]:
         """Return the label's hits, the strongest first."""
@@ -394,6 +392,15 @@ class Evidence:
     def word(self, hit: Hit) -> str:
         """Return the words that were hit, in lower case."""
         return " ".join(self.text[hit.start : hit.end].lower().split())
+
+
+def _score(hits: Iterable[Hit]) -> float:
+    """Return the score of a label with these hits, from the strength of each of its words."""
+    strengths: dict[frozenset[str], float] = defaultdict(float)
+    for hit in hits:
+        strengths[hit.term.key] = max(strengths[hit.term.key], hit.strength)
+    best, *others = sorted(strengths.values(), reverse=True) or [0.0]
+    return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
 
 
 _Match: TypeAlias = tuple[Term, int, int]
@@ -540,11 +547,10 @@ def example(codebook: Codebook, text: str) -> Example:
     for hit in (hit for own in found.hits for hit in own):
         name = hit.term.text.lower()
         words[name] = max(words.get(name, 0.0), WEAK_FACTOR if hit.doubt else 1.0)
-    numbers = range(len(lexicon.usable))
     if codebook.kind == "multilabel":
-        prior = tuple(STEEPNESS * (found.score(number) - THRESHOLD) for number in numbers)
+        prior = tuple(STEEPNESS * (score - THRESHOLD) for score in found.scores)
     elif codebook.kind == "choice":
-        prior = tuple(math.log(found.score(number) + CHOICE_SMOOTHING) for number in numbers)
+        prior = tuple(math.log(score + CHOICE_SMOOTHING) for score in found.scores)
     else:
-        prior = tuple(map(found.score, numbers))
+        prior = found.scores
     return Example(text, prior, words)

@@ -220,7 +220,7 @@ class _LabelRoles(_Roles):
         if self.is_choice:
             upheld = [] if kept else [n for n in self.evidence.ranked if n in disputed][:1]
         else:
-            upheld = [n for n in disputed if self.evidence.score(n) >= THRESHOLD]
+            upheld = [n for n in disputed if self.evidence.scores[n] >= THRESHOLD]
         lines = []
         if kept:
             bare = [self.name(n) for n in kept if not self.evidence.hits[n]]
@@ -263,7 +263,7 @@ class _LabelRoles(_Roles):
         """Return True if half or more of the words that carry a label are doubted, or if none carries it."""
         hits = [hit for hit in self.evidence.hits[number] if hit.term.carries]
         doubted = sum(bool(hit.doubt) for hit in hits)
-        return self.evidence.undoubted.score(number) < THRESHOLD or (doubted > 0 and doubted * 2 >= len(hits))
+        return self.evidence.undoubted.scores[number] < THRESHOLD or (doubted > 0 and doubted * 2 >= len(hits))
 
     def conclude(self, opening: str, lines: Iterable[str], present: Sequence[int], *, final: bool = False) -> str:
         """Return the reply. A choice without a label is the nearest by vectors, else it stays undecided."""
@@ -335,7 +335,7 @@ class _RatingRoles(_Roles):
         for number, usable in enumerate(self.evidence.lexicon.usable):
             if usable and self.evidence.text.strip():
                 scale = self.codebook.scale_of(self.codebook.labels[number].id)
-                missing = float(2.0 ** -self.evidence.score(number))
+                missing = float(2.0 ** -self.evidence.scores[number])
                 for share in self.shares():
                     missing *= 1 - (share or 0.0)
                 rated[number] = scale.min + math.floor((1 - missing) * (scale.max - scale.min) + 0.5)

@@ -284,7 +284,7 @@ class TestDerivedWords:
 
     def test_derived_words_give_a_score_below_the_threshold(self) -> None:
         lexicon = lexicon_of(self.book("Vermin and linen, how clean the rooms are."))
-        score = find_evidence(lexicon, "Vermin in the linen!").score(0)
+        score = find_evidence(lexicon, "Vermin in the linen!").scores[0]
         assert 0 < score < THRESHOLD
 
     def test_short_list_is_supplemented_by_the_description_without_its_framing_words(self) -> None:
