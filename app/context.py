@@ -23,7 +23,7 @@ from core.services.workspace import Workspace
 
 if TYPE_CHECKING:
     from core.services.data.importing import ImportDraft
-    from core.services.data.pending_imports import ImportJob, PendingImport, PendingImports
+    from core.services.data.pending_imports import PendingImport, PendingImports
 
 
 _installed = False
@@ -152,20 +152,8 @@ def add_pending_import(draft: ImportDraft) -> None:
     select_pending_import(pending_imports().add(draft, state.project))
 
 
-def update_pending_import(draft: ImportDraft) -> None:
-    """Store the settings of the pending import."""
-    if (pending := pending_import()) is not None:
-        pending_imports().update(pending.id, draft)
-
-
 def remove_pending_import() -> None:
     """Remove the pending import of this tab, after it was imported or cancelled."""
     if (pending := pending_import()) is not None:
         pending_imports().remove(pending.id)
         select_pending_import(None)
-
-
-def set_import_job(job: ImportJob | None) -> None:
-    """Set the running import job of the pending file. None after the job failed."""
-    if (pending := pending_import()) is not None:
-        pending_imports().set_job(pending.id, job)

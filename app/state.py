@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.errors import MootError
     from core.services import personas
     from core.services.data.importing import ImportDraft
+    from core.services.jobs import Job
     from core.services.lab.suggestions import Proposal
     from core.services.models import Probe
     from core.services.review.codebook_examples import CodebookExample
@@ -134,7 +135,7 @@ class CodebookState:
 class PersonasState:
     """State of the Personas page."""
 
-    job: Value[personas.GenerationJob | None] = Value(None)
+    job: Value[Job[personas.GeneratedPersonas] | None] = Value(None)
     """Persona generation that is running or whose result was not shown yet."""
     persona: Value[str | None] = Value(None)
     """Name of the edited persona."""

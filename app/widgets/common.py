@@ -11,6 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.formatting import format_clock
+from core.services.jobs import Job
 
 T = TypeVar("T")
 
@@ -25,6 +26,14 @@ def report_to(bar: DeltaGenerator) -> Callable[[float, str], None]:
         bar.progress(min(1.0, share), step)
 
     return report
+
+
+@st.fragment(run_every=0.5)
+def job_progress(job: Job[Any]) -> None:
+    """Draw the progress of a job. Rerun the page when the job ends."""
+    if job.wait(0.0):
+        st.rerun()
+    st.progress(job.share, job.step)
 
 
 def saved(at: float | None, what: str = "Saved") -> None:

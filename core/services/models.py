@@ -25,6 +25,7 @@ from core.llm.models import BUILTIN_MODELS
 from core.llm.prices import ANY_MODEL
 from core.runs import BUILTIN, RoleModel, RunSettings
 from core.services import preferences
+from core.services.jobs import in_thread
 from core.services.preferences import RoleModels
 from core.services.runs import planning
 from core.services.workspace import Workspace
@@ -322,9 +323,8 @@ class _Lists:
         with self._guard:
             known = self._asked.get(place.name)
             if known is None or known[0] != place or time.monotonic() - known[1] > LISTED_SECONDS:
-                answer: Future[Listing] = Future()
+                answer = in_thread(lambda: self._list(place), "moot-listing")
                 self._asked[place.name] = (place, time.monotonic(), answer)
-                threading.Thread(target=self._answer, args=(place, answer), daemon=True).start()
             else:
                 answer = known[2]
         try:
@@ -336,13 +336,13 @@ class _Lists:
         with self._guard:
             self._asked.pop(name, None)
 
-    def _answer(self, place: Connection, answer: Future[Listing]) -> None:
+    def _list(self, place: Connection) -> Listing:
         try:
-            answer.set_result(Listing(self._ask(place), at=time.time()))
+            return Listing(self._ask(place), at=time.time())
         except ModelError as error:
-            answer.set_result(Listing(error=error, at=time.time()))
+            return Listing(error=error, at=time.time())
         except Exception as error:  # whatever a server makes a client library raise must not leave the page waiting
-            answer.set_result(Listing(error=ModelError(f"{place.name}: {error}."), at=time.time()))
+            return Listing(error=ModelError(f"{place.name}: {error}."), at=time.time())
 
 
 class _Keyring:

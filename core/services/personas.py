@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent import futures
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from core.formatting import one_line
 from core.ingest.persona_sources import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
+from core.services.jobs import Job
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
 from core.store.personas import PersonaSetVersion as PersonaSetVersion
@@ -198,49 +198,22 @@ def _settings(codebook: Codebook, role_model: RoleModel) -> RunSettings:
     )
 
 
-class GenerationJob:
-    """Progress and result of generating personas, for a page that polls."""
-
-    def __init__(self) -> None:
-        self._done = self._asked = 0
-        self.future: Future[GeneratedPersonas] | None = None
-
-    def on_progress(self, done: int, asked: int) -> None:
-        """Record the progress."""
-        self._done, self._asked = done, asked
-
-    @property
-    def share(self) -> float:
-        """Share of the requests so far that are answered, 0 to 1."""
-        return self._done / self._asked if self._asked else 0.0
-
-    @property
-    def words(self) -> str:
-        """Progress as text."""
-        return f"{self._done} of {self._asked} answers; more may follow"
-
-    def wait(self, seconds: float) -> bool:
-        """Wait for at most ``seconds`` and return True if the job has ended."""
-        assert self.future is not None
-        futures.wait([self.future], seconds)
-        return self.future.done()
-
-    def result(self) -> GeneratedPersonas:
-        """Return the generated personas, waiting for them if necessary. Raises the error that stopped the job."""
-        assert self.future is not None
-        return self.future.result()
-
-
 def start(
     session: ProjectSession, codebook: Codebook, role_model: RoleModel, *, groups: int, dimensions: int
-) -> GenerationJob:
+) -> Job[GeneratedPersonas]:
     """Start generating personas from the project's sources. UsageError without sources."""
-    job = GenerationJob()
     sources = [SourceDocument(name, text) for name, text in session.store.personas.sources().items()]
-    job.future = generate(
-        session, sources, codebook, role_model, groups=groups, dimensions=dimensions, on_progress=job.on_progress
-    )
-    return job
+
+    def words(done: int, asked: int) -> str:
+        return f"{done} of {asked} answers; more may follow"
+
+    return Job(
+        lambda report: generate(
+            session, sources, codebook, role_model, groups=groups, dimensions=dimensions,
+            on_progress=lambda done, asked: report(done / asked if asked else 0.0, words(done, asked)),
+        ),
+        words(0, 0),
+    )  # fmt: skip
 
 
 def add_sources(session: ProjectSession, files: Sequence[tuple[str, bytes]]) -> None:

@@ -17,7 +17,7 @@ from app.screens.data.overview import distribution_charts, document_table, profi
 from app.state import DataState, bound, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.common import download, segments
+from app.widgets.common import download, job_progress, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -27,7 +27,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, ImportPreview
 from core.services.data.overview import count_documents, gold_counts
-from core.services.data.pending_imports import ImportJob, PendingImport
+from core.services.data.pending_imports import PendingImport
 from core.services.session import ProjectSession
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
@@ -42,19 +42,22 @@ class ImportPage:
 
     def __init__(self, session: ProjectSession | None, pending: PendingImport) -> None:
         if session is None and pending.draft.destination != "new":
-            pending = replace(pending, draft=replace(pending.draft, destination="new"))
-            context.update_pending_import(pending.draft)
-        self.id = pending.id
+            pending.draft = replace(pending.draft, destination="new")
+        self.pending = pending
         self.draft: ImportDraft = pending.draft
         self.session = session
         new = self.draft.destination == "new"
         self.codebook = None if new or session is None else codebooks.editor_codebook(session)
 
+    def keep(self, draft: ImportDraft) -> None:
+        """Store the draft with other settings."""
+        self.pending.draft = draft
+
     def show(self) -> None:
         """Draw the page."""
         self.add_dropped_files()
         table = self.draft.table
-        layout.write_url(import_id=self.id)
+        layout.write_url(import_id=self.pending.id)
         with header("Data", f"{self.draft.name}, not imported yet"):
             slot = st.container(horizontal=True, horizontal_alignment="right")
         preview, error = self.build_preview()
@@ -74,12 +77,10 @@ class ImportPage:
         with left:
             self.rows(preview)
             with panel("Columns", f"{len(table.columns)} in the file", key="columns"):
-                column_mapping.columns(self.draft, context.update_pending_import)
-                column_mapping.gold(self.draft, self.codebook, context.update_pending_import)
+                column_mapping.columns(self.draft, self.keep)
+                column_mapping.gold(self.draft, self.codebook, self.keep)
                 if preview is not None:
-                    column_mapping.unknown_values(
-                        self.draft, preview.built, preview.codebook, context.update_pending_import
-                    )
+                    column_mapping.unknown_values(self.draft, preview.built, preview.codebook, self.keep)
                     self.new_codebook(preview)
                 column_mapping.reasons(self.draft.mapping.reasons)
         with right:
@@ -103,7 +104,7 @@ class ImportPage:
         state.data.clear_uploaders()
         with error_notices(), st.spinner("Reading"):
             column_mapping.reset()
-            context.update_pending_import(importing.read_again(self.draft, self.codebook, more))
+            self.keep(importing.read_again(self.draft, self.codebook, more))
         st.rerun()
 
     def build_preview(self) -> tuple[ImportPreview | None, MootError | None]:
@@ -111,7 +112,7 @@ class ImportPage:
         session = self.session if self.draft.destination == "add" else None
         with st.spinner("Building the preview", show_time=True):
             try:
-                return context.pending_imports().preview(self.id, self.codebook, session), None
+                return self.pending.preview(self.codebook, session), None
             except MootError as error:
                 return None, error
 
@@ -157,7 +158,7 @@ class ImportPage:
 
         def reread(part: str, chosen: str) -> None:
             try:
-                context.update_pending_import(importing.read_again(draft, self.codebook, **{part: chosen or None}))
+                self.keep(importing.read_again(draft, self.codebook, **{part: chosen or None}))
             except MootError as error:
                 state.set_notice(
                     "error", error.message, f"{error.remedy} The preview still shows the previous settings."
@@ -184,7 +185,7 @@ class ImportPage:
 
         def choice(part: str, title: str, options: dict[str, str]) -> None:
             def change(value: Any) -> None:
-                context.update_pending_import(replace(self.draft, **{part: value}))
+                self.keep(replace(self.draft, **{part: value}))
 
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 st.html(f'<div class="moot-cell">{escape(title)}</div>', width="stretch")
@@ -224,7 +225,7 @@ class ImportPage:
             column_mapping.reset()
             codebook = None if chosen == "new" or session is None else codebooks.editor_codebook(session)
             mapping = importing.propose_mapping(self.draft.table, codebook)
-            context.update_pending_import(replace(self.draft, destination=chosen, mapping=mapping))
+            self.keep(replace(self.draft, destination=chosen, mapping=mapping))
 
         options = list(DESTINATIONS) if session is not None and count else ["add", "new"] if session else ["new"]
         caption = f"{session.name} has {format_count(count, 'document')}" if session is not None else ""
@@ -243,9 +244,9 @@ class ImportPage:
         workspace, session, name = context.workspace(), self.session, state.data.new_project
         if self.draft.destination == "new" or session is None:
             name = projects.project_path(name).stem
-            context.set_import_job(ImportJob(preview, lambda: projects.create_project(workspace, name)))
+            self.pending.job = importing.start_import(preview, lambda: projects.create_project(workspace, name))
         else:
-            context.set_import_job(ImportJob(preview, lambda: session))
+            self.pending.job = importing.start_import(preview, lambda: session)
 
 
 def pending_import_notices(pending: Sequence[PendingImport]) -> None:
@@ -263,18 +264,19 @@ def pending_import_notices(pending: Sequence[PendingImport]) -> None:
                 )  # fmt: skip
 
 
-def show_job(job: ImportJob) -> None:
-    """Draw the progress of an import, or finish it."""
+def show_job(pending: PendingImport) -> None:
+    """Draw the progress of an import that was started, or finish it."""
+    job = pending.job
+    assert job is not None
     if not job.wait(JOB_WAIT):
-        pending = context.pending_import()
-        layout.write_url(import_id=pending.id if pending is not None else None)
-        header("Data", f"{job.preview.draft.name} is being imported")
-        _progress(job)
+        layout.write_url(import_id=pending.id)
+        header("Data", f"{pending.draft.name} is being imported")
+        job_progress(job)
         return
     try:
         session, stored = job.result()
     except MootError as error:
-        context.set_import_job(None)
+        pending.job = None
         state.set_notice("error", error.message, error.remedy)
         st.rerun()
     counts = stored.counts
@@ -297,13 +299,6 @@ def show_job(job: ImportJob) -> None:
     imported = format_count(counts["documents"], "document")
     state.set_notice("ok", f"{imported} imported from {stored.file_name}", " ".join(sentences))
     st.rerun()
-
-
-@st.fragment(run_every=0.5)
-def _progress(job: ImportJob) -> None:
-    if job.wait(0.0):
-        st.rerun()
-    st.progress(min(1.0, job.share), job.step)
 
 
 def _length_summary(preview: ImportPreview) -> str:

@@ -27,7 +27,7 @@ def main() -> None:
     """Draw the page."""
     pending = context.pending_import()
     if pending is not None and pending.job is not None:
-        show_job(pending.job)
+        show_job(pending)
         return
     if pending is not None:
         ImportPage(context.current_project(), pending).show()

@@ -14,7 +14,7 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows, when
-from app.widgets.common import download, literal, saved
+from app.widgets.common import download, job_progress, literal, saved
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
 from core.errors import MootError
@@ -22,6 +22,7 @@ from core.formatting import format_count, format_price
 from core.runs import RoleModel
 from core.services import personas
 from core.services.codebooks import codebook as codebooks
+from core.services.jobs import Job
 from core.services.personas import PersonaStatus
 from core.services.runs import planning
 from core.services.session import ProjectSession
@@ -113,7 +114,7 @@ def _import_file(session: ProjectSession) -> None:
 # -- sources and generation
 
 
-def _sources(session: ProjectSession, job: personas.GenerationJob | None) -> None:
+def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | None) -> None:
     """Draw the source documents and the form that generates personas from them."""
     stored = personas.sources(session)
     with panel("Sources", "statements of your stakeholders", key="persona-sources"):
@@ -137,7 +138,7 @@ def _sources(session: ProjectSession, job: personas.GenerationJob | None) -> Non
         if not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
         elif job is not None:
-            _progress(job)
+            job_progress(job)
         else:
             _generation(session)
 
@@ -167,15 +168,7 @@ def _generation(session: ProjectSession) -> None:
             st.rerun()
 
 
-@st.fragment(run_every=0.7)
-def _progress(job: personas.GenerationJob) -> None:
-    """Draw the progress of the generation. Leaving the page does not stop it."""
-    if job.wait(0.0):
-        st.rerun()
-    st.progress(min(1.0, job.share), job.words)
-
-
-def _finish(session: ProjectSession, job: personas.GenerationJob) -> None:
+def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> None:
     """Save the generated personas as the draft, or set an error notice, and rerun the page."""
     state.personas.job = None
     try:

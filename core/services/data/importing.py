@@ -29,6 +29,7 @@ from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.codebooks.codebook import prefill
+from core.services.jobs import Job, Progress, in_thread
 from core.services.session import ProjectSession
 from core.store.documents import Import
 
@@ -37,8 +38,6 @@ Empties: TypeAlias = Literal["keep", "drop"]
 Destination: TypeAlias = Literal["add", "replace", "new"]
 SourceFile: TypeAlias = "tuple[str, bytes | Path]"
 """The name of a file, and its content or its path."""
-Progress: TypeAlias = Callable[[float, str], None]
-"""Called with a share from 0 to 1 and the current step."""
 
 MIN_ROWS = 1_000
 """Rows that are read even if fewer documents are needed."""
@@ -335,6 +334,16 @@ def store_documents(session: ProjectSession, preview: ImportPreview, progress: P
         session.store.codebooks.save(preview.codebook, note=f"from the gold columns of {draft.name}")
     report(1.0, "Done")
     return stored
+
+
+def start_import(preview: ImportPreview, target: Callable[[], ProjectSession]) -> Job[tuple[ProjectSession, Import]]:
+    """Start to store the documents of a preview in the project that ``target`` returns, and may create."""
+
+    def work(report: Progress) -> tuple[ProjectSession, Import]:
+        session = target()
+        return session, store_documents(session, preview, report)
+
+    return Job(lambda report: in_thread(lambda: work(report), "moot-import"), "Importing")
 
 
 def _options_record(draft: ImportDraft) -> dict[str, Any]:

@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from concurrent import futures
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
 from core.codebook import Codebook
 from core.errors import MootError
-from core.services.data.importing import ImportDraft, ImportPreview, preview_import, store_documents
+from core.services.data.importing import ImportDraft, ImportPreview, preview_import
+from core.services.jobs import Job
 from core.services.session import ProjectSession
 from core.store.documents import Import
 
@@ -24,60 +21,37 @@ MAX_PENDING = 4
 """Files held at once: each is in memory with its rows."""
 
 
-class ImportJob:
-    """One import in its own thread, so that a rerun of the page neither stops nor repeats it.
+class PendingImport:
+    """A file that was read, as it is currently mapped, and its import job once started.
 
-    ``target`` returns the project, and may create it.
+    ``project`` was open when the file was read; None without a project.
     """
 
-    def __init__(self, preview: ImportPreview, target: Callable[[], ProjectSession]) -> None:
-        self.preview = preview
-        self.share = 0.0
-        self.step = "Importing"
-        self._future: Future[tuple[ProjectSession, Import]] = Future()
-        threading.Thread(target=self._run, args=(target,), name="moot-import", daemon=True).start()
+    def __init__(self, draft: ImportDraft, project: Path | None) -> None:
+        self.id = uuid4().hex[:12]
+        self.draft = draft
+        self.project = project
+        self.read_at = time.time()
+        self.job: Job[tuple[ProjectSession, Import]] | None = None
+        self._built: tuple[tuple[ImportDraft, str, int], ImportPreview | MootError] | None = None
 
-    def wait(self, seconds: float) -> bool:
-        """Wait at most ``seconds`` and return whether the job has ended."""
-        futures.wait([self._future], seconds)
-        return self._future.done()
+    def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
+        """Return the preview, built once until draft, codebook or project change.
 
-    def result(self) -> tuple[ProjectSession, Import]:
-        """Return the project and the stored import, waiting for them if necessary. Raises the error of the job."""
-        return self._future.result()
-
-    def _run(self, target: Callable[[], ProjectSession]) -> None:
-        try:
-            session = target()
-            self._future.set_result((session, store_documents(session, self.preview, self._report)))
-        except Exception as error:  # raised again by result()
-            self._future.set_exception(error)
-
-    def _report(self, share: float, step: str) -> None:
-        self.share, self.step = share, step
-
-
-@dataclass(frozen=True, slots=True)
-class _BuiltPreview:
-    """A preview, or the error that prevented it, and the codebook and project state that it was built for."""
-
-    codebook_hash: str
-    stored_documents: int
-    result: ImportPreview | MootError
-
-
-@dataclass(frozen=True, slots=True)
-class PendingImport:
-    """A file that was read, as it is currently mapped, and its import job once started."""
-
-    id: str
-    draft: ImportDraft
-    project: Path | None
-    """The project that was open when the file was read; None without a project."""
-    read_at: float
-    """Unix seconds."""
-    job: ImportJob | None = None
-    built: _BuiltPreview | None = None
+        ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import.
+        """
+        draft, built = self.draft, self._built
+        stored = session.store.documents.count() if session is not None else 0
+        basis = (draft, codebook.hash if codebook is not None else "", stored)
+        if built is None or built[0][0] is not draft or built[0][1:] != basis[1:]:
+            try:
+                result: ImportPreview | MootError = preview_import(draft, codebook, session)
+            except MootError as error:
+                result = error
+            self._built = built = basis, result
+        if isinstance(built[1], MootError):
+            raise built[1]
+        return built[1]
 
 
 class PendingImports:
@@ -89,7 +63,7 @@ class PendingImports:
 
     def add(self, draft: ImportDraft, project: Path | None) -> PendingImport:
         """Hold a file. Beyond ``MAX_PENDING`` the oldest one is dropped, unless it is being imported."""
-        added = PendingImport(uuid4().hex[:12], draft, project, time.time())
+        added = PendingImport(draft, project)
         with self._lock:
             self._pending[added.id] = added
             idle = [id for id, one in self._pending.items() if one.job is None]
@@ -106,42 +80,6 @@ class PendingImports:
         """Return the pending imports that were read in a project, the latest first."""
         with self._lock:
             return tuple(one for one in reversed(self._pending.values()) if one.project == project)
-
-    def preview(self, id: str, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
-        """Return the preview of a pending import, built once until draft, codebook or project change.
-
-        ``session`` is the project to add to, None for a new project. Raises the MootError that prevents the import,
-        and KeyError once the import is gone.
-        """
-        with self._lock:
-            pending = self._pending[id]
-        codebook_hash = codebook.hash if codebook is not None else ""
-        stored = session.store.documents.count() if session is not None else 0
-        built = pending.built
-        if built is None or (built.codebook_hash, built.stored_documents) != (codebook_hash, stored):
-            try:
-                result: ImportPreview | MootError = preview_import(pending.draft, codebook, session)
-            except MootError as error:
-                result = error
-            built = _BuiltPreview(codebook_hash, stored, result)
-            with self._lock:
-                if (current := self._pending.get(id)) is not None and current.draft is pending.draft:
-                    self._pending[id] = replace(current, built=built)
-        if isinstance(built.result, MootError):
-            raise built.result
-        return built.result
-
-    def update(self, id: str, draft: ImportDraft) -> None:
-        """Replace the draft of a pending import. Does nothing once it is gone."""
-        with self._lock:
-            if id in self._pending:
-                self._pending[id] = replace(self._pending[id], draft=draft, built=None)
-
-    def set_job(self, id: str, job: ImportJob | None) -> None:
-        """Set the import job; None after it failed. Does nothing once the pending import is gone."""
-        with self._lock:
-            if id in self._pending:
-                self._pending[id] = replace(self._pending[id], job=job)
 
     def remove(self, id: str) -> None:
         """Remove a pending import. Does nothing once it is gone."""

@@ -15,7 +15,6 @@ from core.ingest.mapping import Mapping
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
-from core.services.data.pending_imports import ImportJob
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
@@ -127,11 +126,13 @@ def test_gold_is_matched_with_draft_labels_and_the_draft_is_kept(session: Projec
 
 
 def test_import_job_runs_in_the_background(session: ProjectSession) -> None:
-    job = ImportJob(soup(session), lambda: session)
+    job = importing.start_import(soup(session), lambda: session)
     assert job.wait(20)
     where, made = job.result()
     assert (where, made.counts["documents"], job.share) == (session, 4, 1.0)
-    again = ImportJob(preview(session, importing.read_files([("x.csv", b"id,text\na,other\n")])), lambda: session)
+    again = importing.start_import(
+        preview(session, importing.read_files([("x.csv", b"id,text\na,other\n")])), lambda: session
+    )
     again.wait(20)
     with pytest.raises(InputError):
         again.result()

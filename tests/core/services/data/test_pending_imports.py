@@ -7,7 +7,8 @@ from typing import cast
 
 from core.codebook import load_yaml
 from core.services.data.importing import ImportDraft, read_files
-from core.services.data.pending_imports import MAX_PENDING, ImportJob, PendingImports
+from core.services.data.pending_imports import MAX_PENDING, PendingImports
+from core.services.jobs import Job
 
 
 def draft(name: str = "a.csv") -> ImportDraft:
@@ -20,26 +21,24 @@ def test_pending_import_is_kept_per_project_until_removed():
     other = pending.add(draft("c.csv"), None)
     assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "a.csv"]
     assert pending.of_project(None) == (other,)
-    pending.update(first.id, draft("renamed.csv"))
+    first.draft = draft("renamed.csv")
     assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "renamed.csv"]
     pending.remove(second.id)
     assert pending.get(second.id) is None
 
 
-def test_removed_pending_import_cannot_be_updated():
+def test_removing_a_pending_import_twice_does_nothing():
     pending = PendingImports()
     one = pending.add(draft(), None)
     pending.remove(one.id)
     pending.remove(one.id)
-    pending.update(one.id, draft())
-    pending.set_job(one.id, None)
     assert pending.of_project(None) == ()
 
 
 def test_oldest_pending_import_is_dropped_unless_it_is_importing():
     pending = PendingImports()
     importing, *rest = [pending.add(draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
-    pending.set_job(importing.id, cast(ImportJob, object()))
+    importing.job = cast(Job, object())
     pending.add(draft("last.csv"), None)
     assert pending.get(importing.id) is not None
     assert pending.get(rest[0].id) is None
@@ -49,8 +48,8 @@ def test_oldest_pending_import_is_dropped_unless_it_is_importing():
 def test_preview_is_cached_until_draft_or_codebook_changes():
     pending = PendingImports()
     one = pending.add(draft(), None)
-    first = pending.preview(one.id, None, None)
-    assert pending.preview(one.id, None, None) is first
-    assert pending.preview(one.id, load_yaml("labels: [{name: Food}]"), None) is not first
-    pending.update(one.id, draft("b.csv"))
-    assert pending.preview(one.id, None, None).draft.name == "b.csv"
+    first = one.preview(None, None)
+    assert one.preview(None, None) is first
+    assert one.preview(load_yaml("labels: [{name: Food}]"), None) is not first
+    one.draft = draft("b.csv")
+    assert one.preview(None, None).draft.name == "b.csv"

@@ -1,0 +1,51 @@
+"""Work in the background for a page that polls."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent import futures
+from concurrent.futures import Future
+from typing import Generic, TypeAlias, TypeVar
+
+T = TypeVar("T")
+Progress: TypeAlias = Callable[[float, str], None]
+"""Called with a share from 0 to 1 and the current step."""
+
+
+def in_thread(work: Callable[[], T], name: str) -> Future[T]:
+    """Start work in a daemon thread of its own and return its future result."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except Exception as error:  # raised again by result()
+            future.set_exception(error)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
+
+
+class Job(Generic[T]):
+    """Progress and result of work that neither a rerun nor leaving the page stops or repeats.
+
+    ``start`` begins the work and returns its future; it gets a function that reports the progress.
+    """
+
+    def __init__(self, start: Callable[[Progress], Future[T]], step: str) -> None:
+        self.share = 0.0
+        self.step = step
+        self._future = start(self._report)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most ``seconds`` and return True if the job has ended."""
+        futures.wait([self._future], seconds)
+        return self._future.done()
+
+    def result(self) -> T:
+        """Return the result, waiting for it if necessary. Raises the error that ended the job."""
+        return self._future.result()
+
+    def _report(self, share: float, step: str) -> None:
+        self.share, self.step = min(1.0, share), step
