@@ -1,8 +1,9 @@
-"""Drawer that shows one document beside the list it comes from: text, annotations, debates, history and notes."""
+"""Lists of documents, and the drawer that shows one of them: text, annotations, debates, history and notes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -75,3 +76,40 @@ def _act(key: str, runs: Sequence[RunRow]) -> None:
         state.review.requested_document = str(pressed["document"])
     else:
         state.lab.requested_document = str(pressed["document"])
+
+
+_DOCUMENT_LIST = component("document_list")
+
+
+def document_list(
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    title: str,
+    note: str,
+    heading: str = "",
+    roles: Mapping[str, str] = {},
+    listing: str = "",
+    key: str,
+) -> None:
+    """Draw a list of documents, which open in the page's ``document_drawer``.
+
+    Each row is ``{id, excerpt, role, note, corrected, regressed}``; only ``id`` and ``excerpt`` are required. ``role``
+    or ``note`` is shown in a column with this ``heading``. ``corrected`` and ``regressed`` are label names.
+    ``listing`` is the name of the list in the drawer (default: ``title``).
+    """
+    _DOCUMENT_LIST(
+        key=key,
+        data={
+            "rows": [dict(row) for row in rows],
+            "title": title,
+            "note": note,
+            "heading": heading,
+            "roles": role_data(roles),
+            "listing": listing or title,
+        },
+    )
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning of a text on one line, for a list."""
+    return " ".join(text[:300].split())[:200]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.screens.review import accuracy_estimate as view
+from app.screens.review import progress as view
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.evaluation import drift
@@ -37,15 +37,15 @@ def _estimate(**fields: object) -> AccuracyEstimate:
 
 
 def test_accuracy_sentence_names_the_next_step() -> None:
-    assert "No document has a verdict" in view.sentence(_estimate(documents=0))
-    assert "Review 5 more documents of the queue in its order" in view.sentence(_estimate())
-    assert "Review 1 more document of the queue" in view.sentence(_estimate(drawn=4))
-    assert "Review more of the queue" in view.sentence(_estimate(drawn=9))
+    assert "No document has a verdict" in view.accuracy_sentence(_estimate(documents=0))
+    assert "Review 5 more documents of the queue in its order" in view.accuracy_sentence(_estimate())
+    assert "Review 1 more document of the queue" in view.accuracy_sentence(_estimate(drawn=4))
+    assert "Review more of the queue" in view.accuracy_sentence(_estimate(drawn=9))
     known = Estimate(0.918, Interval(0.874, 0.95))
-    sentence = view.sentence(_estimate(reviewed=60, drawn=12, right=known))
+    sentence = view.accuracy_sentence(_estimate(reviewed=60, drawn=12, right=known))
     assert "<b>91.8%</b> of labels are correct, 95% interval 87.4% to 95.0%" in sentence
     assert "Review about 7 more for ±3 points" in sentence
-    assert "All 400 documents are reviewed" in view.sentence(_estimate(reviewed=400, right=known))
+    assert "All 400 documents are reviewed" in view.accuracy_sentence(_estimate(reviewed=400, right=known))
 
 
 @pytest.fixture

@@ -13,8 +13,7 @@ from app.screens.compare import sections
 from app.state import state
 from app.widgets import layout
 from app.widgets.common import download, literal
-from app.widgets.document_drawer import document_drawer
-from app.widgets.document_list import document_list, excerpt
+from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text

@@ -26,8 +26,7 @@ from app.widgets.charts import (
     tooltip,
 )
 from app.widgets.common import download
-from app.widgets.document_drawer import document_drawer
-from app.widgets.document_list import document_list, excerpt
+from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.labels import colour
 from app.widgets.layout import panel
 from core.codebook import Codebook

@@ -11,7 +11,6 @@ from app.screens.evaluate import (
     annotators,
     confusion,
     debate_effect,
-    debate_flow,
     error_analysis,
     panel_ablation,
     ratings,
@@ -200,7 +199,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
         text = summary(debate, noun(found.run))
-        debate_flow.flip_sankey(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
+        debate_effect.flip_sankey(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
 
 
 main()

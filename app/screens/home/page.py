@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.pages import open_page
 from app.screens.home import sections
-from app.screens.home.project_list import project_list
+from app.screens.home.sections import project_list
 from app.state import DataState, state
 from app.widgets import file_import
 from app.widgets.common import heading

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
 from app.pages import open_page
-from app.screens.review import accuracy_estimate as proof_view
-from app.screens.review import codebook_examples
 from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
+from app.widgets import codebook_versions
 from app.widgets.alerts import error_boxes
 from app.widgets.common import download
+from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons
+from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
+from core.codebook import Codebook, Kind
 from core.errors import MootError
+from core.formatting import format_count, format_interval, format_percent, format_signed, plural
 from core.runs import RunRow
 from core.services import classifier
+from core.services.classifier import ClassifierStatus
 from core.services.codebooks import codebook as codebooks
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import codebook_examples as teaching
 from core.services.review import focus, plan, review
-from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect
+from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
+from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
 from core.services.session import ProjectSession
+from core.stats.intervals import Estimate
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
@@ -43,7 +50,7 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
                 if current is not None:
                     plan_view.line(session, run, current)
                 else:
-                    proof_view.line(proofs.estimate_accuracy(session, run))
+                    accuracy_line(proofs.estimate_accuracy(session, run))
         if st.button("Plan", type="tertiary", icon=":material/flag:", key="review-plan-open",
                      help="State what you want to claim, and see how many reviews it takes."):  # fmt: skip
             plan_view.dialog(session, run, actor)
@@ -77,7 +84,7 @@ def _offer(
     words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
     if effect is not None:
         codebook = codebooks.shown(session, run.settings.codebook)
-        words = codebook_examples.sentence(
+        words = example_sentence(
             example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere
         )  # fmt: skip
     st.html(f'<div class="moot-example">{words}</div>', width="stretch")
@@ -114,12 +121,12 @@ def _keep(session: ProjectSession, run: RunRow, example: CodebookExample, actor:
 
 @st.dialog("Add as example", width="large")
 def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExample, actor: str) -> None:
-    chosen = codebook_examples.form(example, codebooks.shown(session, run.settings.codebook))
+    chosen = _example_form(example, codebooks.shown(session, run.settings.codebook))
     if not chosen.text.strip():
         st.html('<div class="moot-remark q">Type or paste words of the text to preview the change.</div>')
         return
     with error_boxes():
-        codebook_examples.effect(teaching.preview_example(session, run, chosen))
+        _example_effect(teaching.preview_example(session, run, chosen))
         st.html(
             '<div class="moot-remark q">This document is excluded from evaluations of runs whose codebook contains '
             "these words.</div>"
@@ -133,14 +140,14 @@ def _example_dialog(session: ProjectSession, run: RunRow, example: CodebookExamp
 def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
     with st.spinner("Estimating the accuracy"):
         estimate = proofs.estimate_accuracy(session, run)
-    proof_view.details(estimate, run.settings.codebook.kind)
+    accuracy_details(estimate, run.settings.codebook.kind)
     with st.container(border=True, key="accuracy-classifier", gap="small"):
         found = classifier.status(session)
         st.html(
             '<div class="moot-panel"><h2>Classifier</h2>'
             "<span>trained on your decisions, not a language model</span></div>"
         )
-        proof_view.classifier_status(found)
+        classifier_status(found)
         if found.ready:
             _classifier_buttons(session)
         with st.expander("Import a classifier"):
@@ -181,3 +188,206 @@ def _classifier_buttons(session: ProjectSession) -> None:
             "Model card", lambda: classifier.card(session), f"{session.name}-classifier.md", "text/markdown",
             type="tertiary", icon="description", key="classifier-card", help="Training data and performance",
         )  # fmt: skip
+
+
+_PART_WORDS: Mapping[Part, str] = {
+    "include": "to the include examples of",
+    "exclude": "to the exclude examples of",
+    "keywords": "to the keywords of",
+}
+
+
+def _example_form(example: CodebookExample, codebook: Codebook) -> CodebookExample:
+    """Draw the choice of label, part and words, and return the resulting example."""
+    left, right = st.columns(2)
+    place = next((place for place, label in enumerate(codebook.labels) if label.id == example.label_id), 0)
+    with left:
+        label_id = select_label(codebook, key="teach-form-label", index=place)
+    parts = list(PART_NAMES)
+    part = right.selectbox(
+        "Add as",
+        parts,
+        index=parts.index(example.part),
+        format_func=PART_NAMES.__getitem__,
+        key="teach-form-part",
+    )
+    text = st.text_area(
+        "Words", example.text, height=80, key="teach-form-words", placeholder="A short quote from the text"
+    )
+    return CodebookExample(example.document_id, label_id, part, text or "")
+
+
+def _example_effect(found: Effect) -> None:
+    """Draw the effect of an example: the diff and the affected documents."""
+    codebook_versions.changes(found.changes)
+    matching, decisions = format_count(found.matching, "reviewed document"), format_count(found.stale, "decision")
+    words = (
+        f"{found.net}. The words occur in {matching}. The change is saved as version {found.version} of the codebook. "
+        f"Review then marks {decisions} on this label that {plural(found.stale, 'was', 'were')} made before."
+    )
+    st.html(f'<div class="moot-remark">{escape(words)}</div>')
+
+
+def example_sentence(example: CodebookExample, found: Effect, codebook: Codebook, *, more: int, elsewhere: bool) -> str:
+    """Return a suggested example as HTML.
+
+    ``more`` counts further suggestions. ``elsewhere`` is True when another document is in focus.
+    """
+    label = codebook.label(example.label_id)
+    others = f" {format_count(more, 'more correction')} here." if more else ""
+    source = f" of {escape(example.document_id)}" if elsewhere else ""
+    return (
+        f"<b>Suggested example</b> Add <q>{escape(example.text)}</q>{source} {_PART_WORDS[example.part]} "
+        f"{swatch_html(label.colour)}<b>{escape(label.name)}</b>. {found.net}.{others}"
+    )
+
+
+def accuracy_sentence(found: AccuracyEstimate) -> str:
+    """Return the accuracy estimate and the next step as one sentence in HTML."""
+    if not found.documents:
+        return "No document has a verdict for every label yet."
+    if not found.known:
+        return _not_yet(found)
+    right, interval = found.right.value or 0.0, found.right.interval
+    assert interval is not None
+    correct = f"<b>{format_percent(right, 1)}</b> of labels are correct"
+    if found.reviewed == found.documents:
+        return f"All {found.documents:,} documents are reviewed: {correct}."
+    span = format_interval(interval.low, interval.high, style="percent", digits=1, level=interval.level)
+    return f"Estimated accuracy: {correct}, {span}. {_more(found)}"
+
+
+def accuracy_line(found: AccuracyEstimate) -> None:
+    """Draw the accuracy estimate."""
+    st.html(f'<div class="moot-remark" role="status">{accuracy_sentence(found)}</div>')
+
+
+def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
+    """Draw the estimates over all documents, and those of each label by method."""
+    metric_strip(_figures(found), key="proof-numbers")
+    if not found.known:
+        st.html(f'<div class="moot-remark">{accuracy_sentence(found)}</div>')
+        return
+    what = "mean rating" if kind == "rating" else "share of documents"
+    head = "".join(
+        f"<th>{name}</th>"
+        for name in ("", f"Verdicts, {what}", "Reviewed documents only", "Combined estimate", "", "F1")
+        if name != "F1" or kind != "rating"
+    )
+    rows = "".join(_estimate_row(label, kind) for label in found.labels)
+    st.html(f'<table class="moot-estimate"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>')
+    st.html(
+        '<div class="moot-remark q">The mark is the estimate for all documents, the strong bar its 95% interval '
+        "by prediction-powered inference, the faint bar that of the reviewed documents only, and the circle the "
+        "verdicts. Each document is weighted by its selection probability. Documents that you picked by hand count for "
+        "themselves only.</div>"
+    )
+
+
+def classifier_status(found: ClassifierStatus) -> None:
+    """Draw the status of the classifier."""
+    if not found.ready:
+        words = (
+            "The first training is running."
+            if found.is_training
+            else f"Submit {format_count(found.missing, 'more document')} to train it."
+            if found.missing
+            else "Not trained yet."
+        )
+    else:
+        score = "not available" if found.score.value is None else f"{found.score.value:.3f}"
+        span = f", 95% interval {interval_words(found.score)}" if found.score.interval else ""
+        words = (
+            f"Trained on {found.documents:,} documents with codebook version {found.version}. Cross-validated "
+            f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them. "
+            f"Reviewed documents are harder than most.{_gain(found)}"
+            f"{' Training on your latest decisions.' if found.is_training else ''}"
+        )
+    error = f'<div class="moot-remark"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
+    st.html(f'<div class="moot-remark">{words}</div>{error}')
+
+
+def _gain(found: ClassifierStatus) -> str:
+    """Return a sentence about the effect of more training documents, empty without an estimate."""
+    interval = found.gain.interval
+    if found.gain.value is None or interval is None:
+        return ""
+    if interval.low > 0:
+        advice = "More review is likely to improve it."
+    else:
+        advice = "It is not certain that more review improves it."
+    return (
+        f" Training on all of these documents instead of half of them changes it by {format_signed(found.gain.value)} "
+        f"({interval_words(found.gain, named=True)}). {advice}"
+    )
+
+
+def _figures(found: AccuracyEstimate) -> list[Metric]:
+    drawn = format_count(found.drawn, "random draw")
+    lent = [MetricNote("used as examples", f"{found.examples:,}", "unres")] if found.examples else []
+    figures = [Metric("Labels correct", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
+    if found.f1.value is not None:
+        figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(interval_words(found.f1)),)))
+    figures.append(
+        Metric("Reviewed", text=f"{found.reviewed:,}", lines=(MetricNote(f"of {found.documents:,}, {drawn}"), *lent))
+    )
+    return figures
+
+
+def _not_yet(found: AccuracyEstimate) -> str:
+    if not found.missing:
+        return "The reviewed documents give no interval for the accuracy yet. Review more of the queue."
+    count = format_count(found.missing, "more document")
+    return f"Review {count} of the queue in its order to estimate the accuracy on all {found.documents:,} documents."
+
+
+def _more(found: AccuracyEstimate) -> str:
+    points = f"±{TARGET_WIDTH * 50:g} points"
+    more = found.more()
+    return f"Review about {more:,} more for {points}." if more else f"That is {points} or better."
+
+
+def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
+    f1 = "" if kind == "rating" else f"<td>{_estimate_words(label.f1, 0, 1, kind)}</td>"
+    low, high = label.scale.min, label.scale.max
+    sampled, powered = (_estimate_words(one, low, high, kind) for one in (label.sampled, label.powered))
+    return (
+        f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td>"
+        f"<td>{_one(label.naive, low, high, kind)}</td>"
+        f"<td>{sampled}</td><td><b>{powered}</b></td>"
+        f"<td>{_bar(label)}</td>{f1}</tr>"
+    )
+
+
+def _bar(label: LabelEstimate) -> str:
+    """Return the bar of both intervals and the verdicts as HTML, from 0 to 1 (ratings: along the scale)."""
+    parts = [_span(label.sampled, "wide"), _span(label.powered, "")]
+    if label.powered.value is not None:
+        parts.append(f'<u style="left:{label.powered.value:.2%}"></u>')
+    parts.append(f'<u class="naive" style="left:{label.naive:.2%}"></u>')
+    return f'<div class="moot-bar" aria-hidden="true">{"".join(parts)}</div>'
+
+
+def _span(estimate: Estimate, name: str) -> str:
+    interval = estimate.interval
+    if interval is None:
+        return ""
+    return f'<b class="{name}" style="left:{interval.low:.2%};width:{interval.high - interval.low:.2%}"></b>'
+
+
+def _one(value: float, low: int, high: int, kind: Kind) -> str:
+    return f"{low + value * (high - low):.2f}" if kind == "rating" else format_percent(value, 1)
+
+
+def _estimate_words(estimate: Estimate, low: int, high: int, kind: Kind) -> str:
+    if estimate.value is None:
+        return "–"
+    words = _one(estimate.value, low, high, kind)
+    interval = estimate.interval
+    if interval is None:
+        return words
+    if kind == "rating":
+        span = format_interval(*(low + end * (high - low) for end in (interval.low, interval.high)), digits=2)
+    else:
+        span = format_interval(interval.low, interval.high, style="percent", digits=1)
+    return f"{words} <small>{span}</small>"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.screens.evaluate.by_ambiguity import part_words
+from app.screens.evaluate.stability import part_words
 
 
 @pytest.mark.parametrize(
