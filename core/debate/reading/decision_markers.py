@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
@@ -20,10 +20,18 @@ MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecid
 
 _THOUGHTS = re.compile(
     r"\s*(?:[<\[◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|\Z)"
-    r"|<\|channel\|>analysis.*?(?:<\|channel\|>final<\|message\|>|\Z))",
+    r"|(?:<\|start\|>assistant)?<\|channel\|>(?:(?:.*<\|channel\|>)?final\b[^\n]{0,40}?<\|message\|>|.*))",
     re.IGNORECASE | re.DOTALL,
 )
-_END_OF_THOUGHT = re.compile(r"^[^\S\n]*</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+_END_OF_THOUGHT = re.compile(r"</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
+_END_OF_REPLY = re.compile(
+    r"<\|(?:im_end|eot_id|eom_id|end|return|endoftext|end_of_text)\|>|<end_of_turn>|</s>(?=\s*\Z)|<｜end▁of▁sentence｜>"
+    r"|(?<=\n)(?:#{1,3} ?(?:user|human|instructions?|input):?|(?:user|human):)[^\S\n]*(?=\n)",
+    re.IGNORECASE,
+)
+"""Tokens that some servers leave in the text, and the next turn that small models invent after their own."""
+_FOREIGN = re.compile(r"<(document|analysis)\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
+"""A repeated part of the prompt, and struck text."""
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
 _CHOICE = rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|tag)"
@@ -33,18 +41,19 @@ _TRANSLATED = (
     r" ++решение"
     r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
 )
-_TRANSLATED_WORDS = (
-    "entscheidung", "décision", "decisión", "decisione", "decisão", "eindbeslissing", "beslissing", "decyzja",
-    "решение", "最终", "最終",
-)  # fmt: skip
-"""Words of which every translation contains one."""
 _HEADINGS = (
     rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected|best|correct|revised|updated) ++)*{_CHOICE}"
     r"|result|output|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
+_SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
 _START = r"(?<![^\W_])"
+
+
+def _words(pattern: str) -> tuple[str, ...]:
+    """Return the words in a pattern that consists of words: every match contains one of them."""
+    return tuple(re.findall(r"[^\W\d_]{2,}(?!\?)", pattern))
 
 
 @lru_cache(maxsize=32)
@@ -58,11 +67,13 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     own = " ++".join(map(re.escape, unit[:200].split())) or "text"
     some = r"(?:(?! (?:are|is|would|could|might|may|should|were)\b)(?:[^\n:#.]|\.(?! ))){1,120}?"
     place = rf"(?: ++(?:in|of|for) ++(?:(?:this|the|that) ++{own}|{some}))?"
-    verb = rf" ++(?:are|is)\b{_ADVERB}(?: *+(?P<colon>:))?"
+    verb = rf" ++(?:are|is|should ++be)\b{_ADVERB}(?: *+(?P<colon>:))?"
     believed = r"(?:(?:that|which) ++)?(?:(?:i|we) ++(?:believe|think|find|consider|see) ++)?"
+    seen = "|".join(_SEEN)
     present = (
-        rf"{_START}(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{believed}(?:(?:are|is|to ++be|as) ++)?"
-        rf"(?:(?:actually|clearly|explicitly) ++)?present{place}(?:{verb}| *+(?P<mark>:))"
+        rf"{_START}(?:present ++{_NOUN}"
+        rf"|(?:the ++)?(?:(?:only|final) ++)?{_NOUN} ++{believed}(?:(?:are|is|to ++be|as) ++)?"
+        rf"(?:(?:actually|clearly|explicitly) ++)?(?:present|{seen})){place}(?:{verb}| *+(?P<mark>:))"
     )
     # Without "present" it takes the article: "the labels are", "the final aspects of this text are".
     fit = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
@@ -70,7 +81,6 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         rf"{_START}(?:the|my) ++(?:(?:final|correct|right|best|predicted|present|overall|{fit}) ++)*+{_CHOICE}"
         rf"{place}{verb}"
     )
-    bare = rf"{_START}present ++{_NOUN}{place}(?:{verb}| *+(?P<mark>:))"
     final = (
         rf"{_START}(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
         rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]) )"
@@ -86,39 +96,39 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     surely = r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely) ++)*+"
     classed = (
         rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
-        r"(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as *+(?P<mark>:)?+"
+        r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
     )
     plainly = rf"{_START}(?:(?:this|the) ++{noun}|this|it) ++is ++{surely}(?:an? ++)?"
-    led = rf"^[ >#•\d.)_-]*+(?:{_HEADINGS})[ _]*+(?P<mark>[:=])"
+    led = rf"^[ >#•\d.)_-]*+(?:{_HEADINGS})[ _]*+(?P<mark>[:=]|[-–—] )"
     answered = (
-        r"^[ >#•\d.)_-]*+(?:(?:(?:die|la|el|il|a|het|the) ++)?+(?:antwort|réponse|respuesta|risposta|resposta|antwoord)"
-        r" ++(?:ist|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
+        r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
+        r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
+        r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
+    )
+    told = (
+        rf"{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?(?:mentions|discusses|addresses|covers|contains) ++(?:only ++)?"
+        rf"(?:(?:the ++following|these) ++)?{_NOUN} *+(?P<mark>:)"
     )
     elsewhere = (
-        rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:vorhandenen ++|aanwezige ++)?"
+        rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{some} ++)?(?:vorhandenen ++|aanwezige ++)?"
         r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
-        r"(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
+        rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{some} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
     )
     rating = rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{verb}| *+(?P<mark>:))|[ ._]*+$)"
     rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
     undecided = rf"^[ >#+•\d.)_-]*+undecided(?: ++{_NOUN})?_* *+(?P<mark>:)"
-    ending = ("final", *_TRANSLATED_WORDS)
-    nouns = (
-        "aspect", "label", "categor", "topic", "theme", "code", "answer", "choice", "class", "option", "prediction",
-        "decision", "verdict", "stance", "sentiment", "tag",
-    )  # fmt: skip
-    acts = (
-        "choose", "select", "pick", "go ", "stay", "stick", "settle", "decide", "classify", "label", "categor",
-        "annotate", "mark",
-    )  # fmt: skip
-    sorted_ = ("classified", "label", "categor", "annotated", "coded", "marked")
+    ending = ("final", *_words(_TRANSLATED))
+    nouns = _words(_CHOICE)
+    sorted_ = ("classif", "label", "categor", "annotate", "code", "mark")
+    acts = ("choose", "select", "pick", "go ", "stay", "stick", "settle", "decide", *sorted_)
     forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
-        ("aspects", present, ("present",)), ("aspects", bare, ("present",)), ("label", named, nouns),
+        ("aspects", present, ("present", *_SEEN)), ("label", named, nouns),
         ("final", final, ending), ("final", heading, ending), ("ratings", rating, ("final",)),
         ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
         ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
-        ("sentence", plainly, (" is ",)), ("heading", led, (":", "=")),
-        ("heading", answered, ("antwo", "répon", "respuesta", "risposta", "resposta", "答", "标签")),
+        ("sentence", plainly, (" is ",)), ("heading", led, (":", "=", " - ", " – ", " — ")),
+        ("heading", answered, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
+        ("aspects", told, ("mentions", "discusses", "addresses", "covers", "contains")),
         ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn")),
     )  # fmt: skip
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
@@ -140,9 +150,10 @@ _REPORTED = re.compile(
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
 )
 _INSTRUCTED = re.compile(
-    r"\W*(?:use|follow|end with|(?:answer|reply|respond|write) (?:in|with|like|as))\b.*:|\W*(?:an )?example.*:"
+    r"\W*(?:use|follow|(?:answer|reply|respond|write) (?:in|with|like|as)|(?:an )?example|the (?:\w+ )?form(?:at)? is"
+    r"|your (?:draft|review)|analysis \d)\b.*:|.*\bfor example\b[^.]*:|.*\bend with *:"
 )
-"""A line above a decision that only shows its form."""
+"""A line above a decision that only shows its form, or a heading of the prompt."""
 _SUPPOSED = re.compile(
     r"(?<!even )\bif\b(?! anything| in doubt)|\b(?:unless|whether|suppose|supposing|assum(?:e|es|ing)|were to)\b"
 )
@@ -154,9 +165,9 @@ _DENIED = re.compile(
 )
 _OTHERWISE = re.compile(
     r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
-    r"|these|those|each|every|any|no|not|non-?|(?:extractor|critic|opponent)(?:['’]s)?|their|his|her)[ -]*$"
+    r"|these|those|each|every|any|no|not|non-?|(?:extractor|critic|opponent)(?:['’]s(?: \w+ *:)?)?|their|his|her)[ -]*$"
 )
-_ENTRY_END = re.compile(r"[\s*_`\"'”’»)\]]*(?:$|[.,;:!?(–—<]|-\s|(?:because|since|as|but)\b)")
+_ENTRY_END = re.compile(r"[\s*_`\"'”’»)\]}]*(?:$|[.,;:!?(–—<]|-\s|(?:because|since|as|but)\b)")
 _CONTRAST = re.compile(r"\bbut\b", re.IGNORECASE)
 _NOT_SO = re.compile(r" *+\b(?=(?:not|no longer|never|neither)\b)", re.IGNORECASE)
 
@@ -187,8 +198,8 @@ class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
 
     ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces.
-    ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them. ``unclosed`` is the start
-    of JSON that the text's end cuts off, or -1.
+    ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them, with struck text and
+    repeated parts of the prompt. ``unclosed`` is the start of JSON that the text's end cuts off, or -1.
     """
 
     text: str
@@ -216,6 +227,14 @@ class MarkedReply:
         end = self.lines.find("\n", position)
         return len(self.lines) if end < 0 else end
 
+    def spans(self, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+        """Yield start and end of the lines from ``start`` on, up to ``end``."""
+        limit = len(self.lines) if end is None else end
+        while start <= limit:
+            stop = min(self.line_end(start), limit)
+            yield start, stop
+            start = stop + 1
+
     def past_marker(self, start: int, limit: int) -> int:
         """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""
         begin = start
@@ -232,15 +251,16 @@ WITHDRAWN = re.compile(
     r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
     r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|scratch that|i take that back"
     r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right))"
-    r"|^(?:edit|update|p\.? ?s)\b|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i mean|oops|just kidding)\b"
+    r"|\bthese numbers are an example|^(?:edit|update|p\.? ?s)\b"
+    r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i mean|oops|just kidding)\b"
     r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b",
     re.IGNORECASE,
 )
 """Words after a decision that take it back."""
 CORRECTED = re.compile(
     r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
-    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|also (?:present|mentioned|applies|included)|remove"
-    r"|drop|excluding|except|rather)\b",
+    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|(?:could|might|may) also"
+    r"|also (?:present|mentioned|applies|included)|remove|add|drop|excluding|except|rather)\b",
     re.IGNORECASE,
 )
 """Words after a decision that take back what it says of a label in the same sentence."""
@@ -248,6 +268,9 @@ _WEAK = frozenset({"heading", "sentence"})
 _ANOTHERS = re.compile(
     r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|for example|e\.g\.|for instance)\b"
 )
+
+
+_THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
 
 
 def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
@@ -296,11 +319,13 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
     A line ``Undecided: ...`` leaves labels open, unless that is a label's name.
     """
     text = without_reasoning(text)
+    if end := _END_OF_REPLY.search(text):
+        text = text[: end.start()].ljust(len(text))
     blocks, unclosed = find_json_blocks(text)
     lines = re.sub(r"\r(?!\n)", "\n", text).translate(_PLAIN)
     lines = _without(lines, blocks)
     doubles = double_quoted(lines)
-    quoted = outermost(doubles)
+    quoted = outermost((*doubles, *(Span(*match.span()) for match in _FOREIGN.finditer(lines))))
     found = _found(lines, codebook, quoted, weak=False)
     undecided = (
         [] if names_of(codebook).find("Undecided") else [marker for marker in found if marker.kind == "undecided"]
@@ -371,21 +396,17 @@ _in_short_line = lru_cache(maxsize=2048)(_in_line)  # many replies of a run have
 
 
 def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
-    limited = []
-    for index, marker in enumerate(markers):
-        end = lines.find("\n", marker.end)
-        end = len(lines) if end < 0 else end
-        following = markers[index + 1].start if index + 1 < len(markers) else end
-        limited.append(Marker(marker.kind, marker.start, marker.end, marker.plain, min(end, following)))
-    return tuple(limited)
+    following = [*(marker.start for marker in markers[1:]), len(lines)]
+    ends = ((lines + "\n").find("\n", marker.end) for marker in markers)
+    return tuple(replace(marker, limit=min(pair)) for marker, *pair in zip(markers, ends, following, strict=False))
 
 
 def _meant(lines: str, marker: Marker, names: Names) -> bool:
     """Return True if the sentence asserts its content: not a report, a condition or a denial."""
     if marker.kind == "undecided":
         return True
-    if marker.kind == "final" and _ANOTHERS.search(lines[marker.start : marker.end].casefold()):
-        return False  # "Final Decision (Critic): ..."
+    if (_ANOTHERS if marker.kind == "final" else _THEIRS).search(lines[marker.start : marker.end].casefold()):
+        return False  # "Final Decision (Critic): ...", "The aspects present in the critic's list are: ..."
     if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]
         if not _CONTRAST.search(line) and not _is_name(line, names):

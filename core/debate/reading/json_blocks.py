@@ -10,7 +10,7 @@ from typing import Any
 _START = re.compile(r"\{(?=\s{0,200}(?:[\"'}\w]|//))|\[(?=\s{0,200}\{\s{0,200}[\"'])")
 _KEY = re.compile(r"""["']?\b(?:labels?|aspects?|ratings)["']?\s{0,20}:""", re.IGNORECASE)
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}\[\]]|\n[^\S\n]*\n|\n[^\S\n]*```')
-_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|(?:(?<=\s)|(?<=[,{}\[\]]))//([^\n]*)')
+_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+")|(?:(?<=\s)|(?<=[,{}\[\]]))(?://([^\n]*)|/\*(.*?)\*/)', re.DOTALL)
 _BRACKETS = re.compile(r"[{\[]")
 _WORD = re.compile(r"\w+")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -21,7 +21,6 @@ _REPAIRS = 5
 _REPAIRED_CHARACTERS = 8_000
 _REPAIRED_BRACKETS = 400
 _REGION = 10_000
-_DEPTH_SKIPPED = 500
 _WRAPPERS = 3
 
 
@@ -29,7 +28,7 @@ _WRAPPERS = 3
 class Block:
     """A JSON object, or an array of objects, from ``start`` to ``end``.
 
-    ``error`` says why ``data`` is unreadable; ``comments`` are those after ``//``, which JSON does not have.
+    ``error`` says why ``data`` is unreadable; ``comments`` are those after ``//`` or in ``/* */``.
     """
 
     start: int
@@ -67,7 +66,7 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
             blocks.append(Block(start, position, data))
             continue
         except RecursionError:
-            error, stop = "nested too deeply", _skip_brackets(text, start)
+            error, stop = "nested too deeply", _region(text, start)[0]
         except _Ambiguous as failure:
             error, stop = str(failure), start + 1
         except json.JSONDecodeError as failure:
@@ -78,7 +77,7 @@ def find_json_blocks(text: str) -> tuple[tuple[Block, ...], int]:
         end, closed = _region(text, start)
         repaired, comments = None, ""
         if closed and repairs < _REPAIRS and ":" in text[start:end]:
-            comments = " ".join(found[2].strip() for found in _COMMENT.finditer(text, start, end) if found[2])
+            comments = " ".join((found[2] or found[3] or "").strip() for found in _COMMENT.finditer(text, start, end))
             repaired = _repair(_COMMENT.sub(r"\1", text[start:end]))
             repairs += 1
         if repaired is not None:
@@ -129,14 +128,6 @@ def _region(text: str, start: int) -> tuple[int, bool]:
             case "\n":
                 return token.start(), False
     return limit, False
-
-
-def _skip_brackets(text: str, start: int) -> int:
-    """Return a position past as many brackets as any stack is deep, so that deeper nesting is skipped in steps."""
-    end = start + 1
-    for _, bracket in zip(range(_DEPTH_SKIPPED), _BRACKETS.finditer(text, start), strict=False):
-        end = bracket.end()
-    return end
 
 
 def _integer(digits: str) -> int | float:

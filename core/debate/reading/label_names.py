@@ -14,6 +14,8 @@ IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
 """Characters that ``codebook.normalise`` removes from a name, and invisible ones; they may occur anywhere in a name."""
 
 _GAP = f"[{re.escape(IGNORED)}]*+"
+_SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|_)"
+"""Between the words of a name; "#" begins another name there, and snake_case writes "_"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,13 @@ def names_of(codebook: Codebook) -> Names:
 
 
 def _visible(key: str) -> str:
-    if key.isascii():
-        return key
-    return "".join(character for character in key if character not in INVISIBLE).strip() or key
+    """Return a name as most replies spell it: with plain hyphens, and spaces for underscores."""
+    seen = "".join(character for character in key if character not in INVISIBLE)
+    return seen.replace("\u2010", "-").replace("_", " ").strip() or key
 
 
 def _pattern(key: str) -> str:
-    return _GAP.join(r"\ [\s" + _GAP[1:] if character == " " else re.escape(character) for character in key)
+    return _SPACE.join(_GAP.join(map(re.escape, word)) for word in key.split(" "))
 
 
 def _bounded(keys: list[str]) -> Iterator[str]:

@@ -24,6 +24,8 @@ _PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
 _ASKED = frozenset({"verb", "fill", "word", "present", "why"})
 """Tokens allowed beside the name in a question about a label."""
 _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
+_SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
+"""Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
 _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
 _BOX = rf"\[[ xX✓✔]?\]|\([ xX]\)|[{YES_SIGNS}{NO_SIGNS}]"
 BULLET = re.compile(
@@ -67,8 +69,8 @@ class Statements:
     """What consecutive lines state about the labels of a codebook.
 
     ``values`` are the values stated of each label, ``line_values`` those of the last line. ``explicit`` are the labels
-    with an answer, a heading or a predicate; ``none`` is set by "none". A heading without names applies to the lines
-    below it.
+    with an answer, a heading or a predicate; ``none`` is set by "none", ``blank`` by "Name:" with nothing after it. A
+    heading without names applies to the lines below it.
     """
 
     def __init__(self, names: Names) -> None:
@@ -79,6 +81,7 @@ class Statements:
         self.none = False
         self.headed = self.answered = False
         self.unfinished = False
+        self.blank = False
         self.heading: Value | str = "default"
         self._signs: set[str] = set()
         self._columns: list[Value | str] | None = None
@@ -276,6 +279,7 @@ class _Sentence:
                 self._resolve(False, plural=False)
                 self._comment(own, implicit=False)
             elif token.kind == "link" and following in ("", "quote", "closed", *_BREAKS):
+                self.out.blank = self.out.blank or not following
                 self.position += 1
             elif token.kind == "link" and following == "and" and self._kind(2) == "closed":
                 self.position += 2
@@ -300,12 +304,13 @@ class _Sentence:
 
     def _remark(self, token: Token, own: str) -> None:
         value = _sole_answer(token.inner)
+        shade = len(token.inner) == 1 and token.inner[0].text in _SHADES
         if token.kind == "bracket" and value != "none":
             if own not in self.pending:
                 self._fail()  # two answers
             self.pending.remove(own)
             self.out._state(own, value if not isinstance(value, str) else None)
-        elif token.kind == "bracket" and _takes_back(token.inner, "", implicit=True):
+        elif token.kind == "bracket" and not shade and _takes_back(token.inner, "", implicit=True):
             self._fail()
         elif token.kind == "bracket" and self.out.names_with(own, self.text[token.start : token.end]):
             self._fail()  # "Food (quality)", if there is a label "Food quality", too
@@ -493,8 +498,8 @@ def is_comment(text: str, names: Names, *, implicit: bool = True) -> bool:
 
 def _takes_back(tokens: Sequence[Token], own: str, *, implicit: bool) -> bool:
     words = [token.text for token in tokens if token.kind != "link"]
-    if implicit and len(words) == 1 and words[0][:1].isdigit():
-        return True  # "Food: 4"
+    if implicit and tokens and (not words or (len(words) == 1 and (words[0] in _SHADES or words[0][:1].isdigit()))):
+        return True  # "Food: -", "Food: 4", "Food: negative"
     dangerous = _HEDGES | _DENIALS if implicit else _HEDGES
     return any(
         token.kind in dangerous or (token.kind in ("name", "struck") and token.item != own) for token in every(tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 _CLUSTER = 32
 """Longest run that is normalised as one: NFKC sorts combining marks, which takes quadratic time on a long run."""
 
-_SELECTORS = {"\ufe0e": "", "\ufe0f": ""}
+_SWAPPED = {"\ufe0e": "", "\ufe0f": "", "\u2010": "-"}
+"""Variation selectors, and the hyphen that NFKC makes of a non-breaking one."""
 
 INVISIBLE = (
     "\u00ad\u061c\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufe0e\ufe0f\ufeff"
@@ -44,12 +46,12 @@ def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
     """``text`` in NFKC, casefolded, every run of white space as one space.
 
     ``swap`` replaces single characters after that; an empty replacement drops them. Agrees with ``codebook.normalise``
-    but for the characters which that removes, and for variation selectors, which are dropped: "❤" is "❤️". Empty text
-    folds to empty text.
+    but for the characters which that removes, for variation selectors, which are dropped ("❤" is "❤️"), and for
+    typographic hyphens. Empty text folds to empty text.
     """
     if text.isascii() and text.isprintable() and "  " not in text and not (swap and any(map(text.__contains__, swap))):
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))  # nothing moves: most of what is said
-    swap = {**_SELECTORS, **(swap or {})}
+    swap = {**_SWAPPED, **(swap or {})}
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -95,20 +97,17 @@ def is_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character).startswith("M")
 
 
+_UNSPACED = re.compile(
+    "[\u2e80-\u9fff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
 def unspaced(character: str) -> bool:
     """Return True if the character's script does not separate words by spaces.
 
     These are Chinese, Japanese, Thai, Lao, Burmese and Khmer, and Korean, which attaches particles to words.
     """
-    return (
-        "\u2e80" <= character <= "\u9fff"
-        or "\u0e00" <= character <= "\u0eff"
-        or "\u1000" <= character <= "\u109f"
-        or "\u1780" <= character <= "\u17ff"
-        or "\uac00" <= character <= "\ud7af"
-        or "\uf900" <= character <= "\ufaff"
-        or "\U00020000" <= character <= "\U0003ffff"
-    )
+    return _UNSPACED.match(character) is not None
 
 
 def joined(text: str, at: int) -> bool:

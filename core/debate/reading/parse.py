@@ -8,7 +8,8 @@ that of numbers. What a grammar leaves over becomes the problem of the reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,9 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 
+_LIKELY = 0.5
+"""A score or confidence from which on an entry of a list may count as present."""
+_EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|[†‡¹²³])")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
@@ -146,6 +150,10 @@ class _Reader:
         found.sort(key=lambda candidate: candidate.start)
         if self.cut and self.page.torn > (found[-1].start if found else -1):
             raise Unreadable(CUT)
+        lines = self.page.lines
+        cited = [lines[lines.rfind("\n", 0, each.start) + 1 :][:8].lstrip(" ").startswith(">") for each in found]
+        if any(cited[-1:]) and not all(cited):
+            raise Unreadable("the last decision is in a block quotation")
         for each in reversed(found):
             self.start = each.start
             if (reading := self._block(each) if isinstance(each, Block) else self._marker(each)) is not None:
@@ -184,13 +192,10 @@ class _Reader:
 
     def _lines(self, start: int, end: int | None = None) -> Iterator[_Line]:
         """Yield lines of the reply, without JSON and those inside a quotation that began on an earlier line."""
-        limit = len(self.page.lines) if end is None else end
-        while start <= limit:
-            stop = min(self.page.line_end(start), limit)
-            quoted = is_inside(start, self.page.quoted) and self.page.lines[start - 1 : start] == "\n"
-            if not quoted and "\x00" not in self.page.lines[start:stop]:
-                yield _Line(start, stop, self.page.text[start:stop])
-            start = stop + 1
+        for begin, stop in self.page.spans(start, end):
+            quoted = is_inside(begin, self.page.quoted) and self.page.lines[begin - 1 : begin] == "\n"
+            if not quoted and "\x00" not in self.page.lines[begin:stop]:
+                yield _Line(begin, stop, self.page.text[begin:stop])
 
     def _mentioned(self, text: str) -> list[str]:
         return [mention.item for mention in self.names.mentions(fold(text))]
@@ -239,6 +244,9 @@ class _Reader:
         """
         following = min((m.start for m in self.page.markers if m.start >= limit), default=len(self.page.text))
         first = self.page.text[start:limit]
+        if _EMPTY_LIST.fullmatch(first):
+            out.none = True
+            return limit
         whole = limit >= self.page.line_end(start)
         if _CONTENT.search(first):
             end = limit
@@ -345,6 +353,7 @@ class _Reader:
             return reading
         out = Statements(self.names)
         prose = leftover = end = 0
+        earlier: Set[str] = set()
         unknown: dict[str, None] = {}
         for line in self._lines(0):
             if line.blank or line.fence:
@@ -365,13 +374,15 @@ class _Reader:
             if is_reported(self.page, line.start, denied=False):
                 return None
             if not explicit and out.explicit:  # what came before the first answer is reasoning
-                out.values = out.line_values
+                earlier, out.values = out.values.keys(), out.line_values
+            leftover += out.blank
             end = line.end
         if not (out.values or out.none) or (self.cut and end >= len(self.page.text)):
             return None
         if unknown and len(out.explicit) > 1:
             raise _outside(unknown)
         missing = self._missing(out.values)
+        leftover += len(earlier - out.values.keys())
         if bool(out.explicit) and out.explicit >= out.values.keys():
             if missing and (out.answered or {False} in out.values.values()):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
@@ -420,11 +431,9 @@ class _Reader:
         lines = [line for line in self._lines(0) if not line.blank and not line.fence]
         out = Statements(self.names)
         for line in lines:
-            try:
+            with suppress(Unreadable):
                 if out.read(line.text) and is_reported(self.page, line.start):
                     return None
-            except Unreadable:
-                pass
         if out.explicit and len(self.codebook.labels) > 1 and not (self._missing(out.explicit) or out.contradicted):
             present = (item for item, values in out.values.items() if values == {True})
             return self._chosen(*present, end=self.page.text.rfind("\n") + 1)
@@ -505,6 +514,7 @@ class _Reader:
             value = lookup(block.data, *_CHOSEN)
             return self._json_choice([value], block.end) if self._named(value) is not None else None
         listed = lookup(block.data, *_PRESENT, *_CHOSEN)
+        listed = lookup(listed, *_PRESENT) if isinstance(listed, dict) else listed
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
         return self._json_labels(listed, lookup(block.data, *_ABSENT), block.end)
@@ -528,14 +538,11 @@ class _Reader:
         """Return the label that a JSON value names, by its name, its code or in words."""
         if not isinstance(name, str | int | float) or isinstance(name, bool):
             return None
-        try:
+        with suppress(ValueError, OverflowError):
             return self.names.find(str(name)) or self.names.find_code(float(name))
-        except (ValueError, OverflowError):
-            pass
-        try:
+        with suppress(Unreadable):
             return read_choice(str(name), self.names, codes=True)
-        except Unreadable:
-            return None
+        return None
 
     def _json_choice(self, values: list[Any], end: int) -> Reading:
         named = [entry_name(value) for value in values]
@@ -623,7 +630,8 @@ def _answer(value: Any, names: Names) -> Value | str:
         folded = {key.strip().casefold(): entry for key, entry in value.items()}
         given = {_answer(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
         others = any(_is_claim(entry, names) for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES)
-        others = others or 0 in (folded.get("score"), folded.get("confidence"))
+        scores = (folded.get("score"), folded.get("confidence"))
+        others = others or any(isinstance(score, int | float) and score < _LIKELY for score in scores)
         return "none" if others or len(given) > 1 or not value else given.pop() if given else True
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else "none"

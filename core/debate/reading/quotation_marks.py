@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -76,9 +77,7 @@ def _closes(mark: str, opened: Sequence[tuple[str, int]], text: str, at: int) ->
 
 def _may_open(mark: str, text: str, at: int) -> bool:
     opens, closes = _shape(text, at)
-    if mark in "“„«":
-        return True
-    return opens if mark in "”»" else opens or not closes
+    return opens or mark in "“„«" or (mark == '"' and not closes)
 
 
 def _shape(text: str, at: int) -> tuple[bool, bool]:
@@ -107,18 +106,12 @@ def single_quoted(text: str, taken: Sequence[Span]) -> tuple[Span, ...]:
     for line in masked.split("\n"):
         openings = [match.start() for match in _SINGLE_OPEN.finditer(line)]
         closings = [match.start() for match in _SINGLE_CLOSE.finditer(line)] if openings else []
-        done = position = 0
+        done = 0
         for index, opening in enumerate(openings):
             if opening < done:
                 continue
             limit = openings[index + 1] if index + 1 < len(openings) else len(line)
-            while position < len(closings) and closings[position] <= opening:
-                position += 1
-            before_next: list[int] = []
-            for closing in closings[position:]:
-                if closing >= limit:
-                    break
-                before_next.append(closing)
+            before_next = closings[bisect_right(closings, opening) : bisect_left(closings, limit)]
             strong = next((c for c in before_next if (line[c + 1 : c + 2] or "\n") in _STRONG_AFTER), None)
             if before_next:
                 done = (before_next[-1] if strong is None else strong) + 1

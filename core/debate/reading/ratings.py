@@ -20,7 +20,8 @@ _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
 _BETWEEN = re.compile(rf"[\s_{re.escape(IGNORED)}]*+(?:\([^()]{{0,80}}\)\s?)?(?::|=|\||→|[-–—]\s){_WRAPPED}")
 _NUMBER = re.compile(
-    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?[-–—~]\s?\d|\s?%|\s(?:to|or|and)\s\d)"
+    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?]|\s(?:(?:to|or|and|vs\.?)\s)?\d"
+    r"|\s?/\s?\d{1,15}\s?/|,\s?\d{1,15}\s?(?:$|[,;|)]))"
     rf"[\s_{re.escape(IGNORED)}]*+(?:(?:/|out\sof|von|sur|de|di|из|满分)\s?(?P<top>\d{{1,15}}))?"
 )
 _NOTHING = re.compile(
@@ -39,6 +40,8 @@ _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
     r"(?:(?:/|out of|von|sur|de|di|из|满分)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
 )
+_CELL = re.compile(r"\|\s*[-+−]?\d")
+"""A number in a table; two of them in a row may be those of two roles."""
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
 
@@ -51,15 +54,12 @@ def ratings_of(
     """
     following = next((m.start for m in page.markers if m.start >= marker.end), len(page.text))
     collected = _Collected(codebook, names, bare=True)
-    position = last = marker.end
-    ended = False
-    while position < following:
-        end = min(page.line_end(position), following)
+    last, ended = marker.end, False
+    for position, end in page.spans(marker.end, following):
         before = len(collected.seen)
         collected.line(page.text[position:end])
         if len(collected.seen) > before:
             last, ended = end, end < len(page.text)
-        position = end + 1
     rated = all(label.id in collected.seen or label.id in open_items for label in codebook.labels)
     return collected.reading(), last, following < len(page.text) or (rated and ended)
 
@@ -70,13 +70,11 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
     A line counts only if nothing but a remark follows its number; none counts if one of them is reported.
     """
     collected = _Collected(codebook, names)
-    position, end = 0, -1
-    while position <= len(page.text):
-        stop = page.line_end(position)
-        line, start = page.text[position:stop], position
-        position = stop + 1
+    end = -1
+    for start, stop in page.spans():
+        line, plain = page.text[start:stop], page.lines[start:stop]
         before = len(collected.seen), sum(map(len, collected.seen.values()))
-        if not _PLAIN.fullmatch(line) or line.count("|") > 3:
+        if not _PLAIN.fullmatch(plain) or len(_CELL.findall(plain)) > 1:
             continue
         collected.line(line)
         if before != (len(collected.seen), sum(map(len, collected.seen.values()))):

@@ -94,7 +94,9 @@ def check_explanation(text: str, item: str, names: Names) -> None:
         if not mentioned:
             continue
         before = sentence[: mentioned[0].start].casefold()
-        if not _DENYING.search(before) and (_OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")):
+        taken_back = _OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")
+        alone = names.find(sentence.strip(" .!*_`\"'()")) is not None
+        if alone or (taken_back and not _DENYING.search(before)):
             raise residue(sentence)
 
 

@@ -21,7 +21,7 @@ Value: TypeAlias = bool | None
 
 _KEPT = (
     r"present|mentioned|discussed|addressed|included?|includes|keep|kept|accept(?:ed)?|relevant|applicable"
-    r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen|positive"
+    r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
 _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:\w+ly|at\ all|to\ be)\ )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
@@ -52,7 +52,7 @@ _VOCABULARY = {
     "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
     r"|rejecting|omitting|apart\ from|other\ than|minus"
     r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
-    "yes": r"yes|y|true|1|ja|oui|sí|sì|sim|tak|是|はい|да",
+    "yes": r"yes|y(?!\ \w)|true|1|ja|oui|sí|sì|sim|tak|是|はい|да",
     "no": r"no|n|false|0|nein|non|não|nee|nie|否|いいえ|не",
     "hedge": r"maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
     "|impli(?:ed|citly|cit)"
@@ -65,7 +65,7 @@ _VOCABULARY = {
     "|cannot"
     r"|\w+n['’]t|nicht|kein\w*|ne|pas|sin|senza|niet|sem|sans|ohne|ni|不|没|未",
     "or": r"or|either|oder|ou|oppure",
-    "and": r"and|as\ well\ as|plus|also|und|et|e|en|и|和|と",
+    "and": r"and|as\ well\ as|plus|also|und|et|e|en|y|и|和|と",
     "why": r"because|since|as|for|which|whereas|while|given|based\ on|due\ to|thanks\ to|with|in|from|by|at|through"
     "|so|that",
     "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
@@ -79,18 +79,20 @@ YES_SIGNS, NO_SIGNS = "✓✔✅☑👍", "✗✘✖✕❌❎☐👎🚫⛔"
 _LEXER = re.compile(
     r"(?P<tag></?[a-z]{1,20}>)"
     rf"|(?P<yes_mark>[{YES_SIGNS}]|\[[x✓✔]\]|\(x\))|(?P<no_mark>[{NO_SIGNS}]|\[\ ?\]|\(\ \))"
-    r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|\.{2,}|[。！])"
-    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s))|(?P<amp>&(?=\s))"
+    r"|(?P<stop>[.!](?=[\"'”’»“*_`)\]}]*+(?:\s|$|<|\\))|(?<!,)(?<!,\s)\.{2,}|[。！])"
+    r"|(?P<semicolon>[;؛\n])|(?P<comma>[,/|、،•·](?!or\b))|(?P<link>:|=>?|->|→|⇒|—|–|(?<=\s)-+(?=\s|$))|(?P<amp>&(?=\s))"
     r"|(?<=[^\W_])(?P<tail>['’_-][^\W_]+)"
     + "".join(
         f"|(?P<{kind}>(?:{pattern.replace(chr(92) + ' ', ' ')})(?![^\\W_]|['’-][^\\W_]))"
         for kind, pattern in _VOCABULARY.items()
     )
-    + r"|(?P<question>\?)|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬])",
+    + r"|(?P<question>\?|\.{2,})|(?P<word>[^\W_]+(?:['’.][^\W_]+)*|[<>%^+=&!¬])",
     re.DOTALL,
 )
 _ALIASES = {"amp": "and", "tail": "word", "yes_mark": "mark", "no_mark": "mark"}
-_NUMBER = re.compile(r"[-+]?\d{1,15}(?:\.\d{1,15})?(?![^\W_]|[.,]\d)")
+_NUMBER = re.compile(r"[-+−]?\d{1,15}(?:\.\d{1,15})?(?![^\W_]|[.,]\d)")
+_ATTACHED = re.compile(r"[^\W_]|[-+−±–—]")
+"""A character before a number that makes it no code: a letter, a digit or a sign."""
 _STRUCK = re.compile(r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>[^~<]*)(?:~~|</(?P=tag)>)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _KEPT_LENGTH = 200
@@ -173,7 +175,7 @@ def _groups(text: str) -> _Groups:
 def _scan(
     folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Groups, depth: int = 0
 ) -> Iterator[Token]:
-    text, position = folded.text, start
+    text, position, named_to = folded.text, start, -1
     while position < end:
         if text[position] == " ":
             position += 1
@@ -181,13 +183,14 @@ def _scan(
         if (named := names.at(folded, position)) and named[1] <= end:
             yield Token("name", *folded.source(position, named[1]), item=named[0])
             position = named[1]
+            named_to = position + (text[position : position + 1] == " ")
             continue
         if (
             codes
             and (number := _NUMBER.match(text, position, end))
-            and (position == 0 or not text[position - 1].isalnum())
+            and not _ATTACHED.match(text[position - 1 : position])
         ):
-            item = names.find_code(float(number.group()))
+            item = names.find_code(float(number.group().replace("−", "-")))
             if item is not None:
                 yield Token("code", *folded.source(position, number.end()), item=item)
                 position = number.end()
@@ -199,7 +202,8 @@ def _scan(
             start_of_group, (kind, begin, stop, position) = position, group
             inner = tuple(_scan(folded, begin, stop, names, codes, groups, depth + 1))
             kinds = {token.kind for token in inner}
-            if kind != "struck" and kinds <= _LISTED and ("name" in kinds or kinds == {"code"}):
+            beside = kind == "bracket" and named_to == start_of_group  # "Service (Room Service)"
+            if kind != "struck" and kinds <= _LISTED and (("name" in kinds and not beside) or kinds == {"code"}):
                 yield from inner
             else:
                 yield Token(kind, *folded.source(start_of_group, position), inner=inner)

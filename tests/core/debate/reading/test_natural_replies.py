@@ -409,7 +409,7 @@ OPEN = {
         ("None of the aspects is present, although Food is hinted at.", "nothing"),
         ("There is Food and there is Service.", "nothing"),
         ("Cleanliness and Service are not both present.", "nothing"),
-        ("Solo Food y Price", "nothing"),
+        ("Solo Food y Price", "Price, Food"),
         (
             "After weighing both analyses, I conclude that Cleanliness and Service are present, while Location, Price, and Food are not.",
             "Cleanliness, Service",
@@ -532,7 +532,7 @@ OPEN = {
         ('{"label": "not Hawkish"}', "nothing"),
         ('{"label": "Hawkish"}\n\nActually, no: "Neutral".', "nothing"),
         ("Die richtige Bezeichnung ist Hawkish.", "nothing"),
-        ("Le label est Neutral.", "nothing"),
+        ("Le label est Neutral.", "Neutral"),
         ("Hawkish.\nDovish.", "nothing"),
         ("The speaker quotes a hawkish colleague. Label: Dovish", "Dovish"),
     ],

@@ -202,7 +202,7 @@ def test_broken_json_is_repaired_if_no_word_is_lost(text: str) -> None:
     [
         '{"labels": ["Price"',
         '{"labels": ["Price", ...]',
-        '{"labels": ["Price" /* not Food */]}',
+        '{"labels": ["Price" /* not Food ]}',
         '{"labels": ["Price"], "labels": ["Food"]}',
         '{"labels": ["Price", "Fo',
         "{'labels': ['Price']",
