@@ -121,42 +121,40 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
 def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
     """Apply one action and return the saved documents or the user error."""
     seconds = message.get("seconds")
-    info = review.ActionInfo(None if seconds is None else float(seconds), _text(message["id"])[:80])
+    by = review.By(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
     try:
-        saved = _act(session, run_id, message, actor, info)
+        saved = _act(session, run_id, message, by)
     except MootError as error:
         return {"problem": error.message, "remedy": error.remedy}
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
-def _act(
-    session: ProjectSession, run_id: str, message: Json, actor: str, info: review.ActionInfo
-) -> review.SavedAction | None:
+def _act(session: ProjectSession, run_id: str, message: Json, by: review.By) -> review.SavedAction | None:
     action = message["action"]
     if action == "undo":
-        return review.undo(session, actor=actor, info=info)
+        return review.undo(session, by)
     if action == "redo":
-        return review.redo(session, actor=actor, info=info)
+        return review.redo(session, by)
     if action == "settings":
         kept = queue.review_settings(session)
-        queue.save_review_settings(session, queue.ReviewSettings(kept.even, bool(message["blind"])), actor=actor)
+        queue.save_review_settings(session, queue.ReviewSettings(kept.even, bool(message["blind"])), actor=by.actor)
         return None
     document = _text(message["document"])
     match action:
         case "set":
             item, value = _text(message["item"]), message["value"]
-            return review.edit(session, run_id, document, item, value, actor=actor, info=info)
+            return review.edit(session, run_id, document, item, value, by)
         case "submit":
             sampling = queue.parse_sampling_record(document, message.get("sampling"))
-            return review.submit(session, run_id, [document], actor=actor, info=info, draw=sampling)
+            return review.submit(session, run_id, [document], by, draw=sampling)
         case "discard":
-            return review.set_status(session, run_id, [document], "Discarded", actor=actor, info=info)
+            return review.set_status(session, run_id, [document], "Discarded", by)
         case "reopen":
-            return review.set_status(session, run_id, [document], "Draft", actor=actor, info=info)
+            return review.set_status(session, run_id, [document], "Draft", by)
         case "reveal":
-            return review.reveal(session, run_id, document, actor=actor, info=info)
+            return review.reveal(session, run_id, document, by)
         case "note" | "tags" | "flag" | "skip":
-            return review.mark(session, run_id, document, action, message["value"], actor=actor, info=info)
+            return review.mark(session, run_id, document, action, message["value"], by)
         case _:
             raise ValueError("action")
 

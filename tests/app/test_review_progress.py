@@ -74,7 +74,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     run = drift.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     assert "Suggested example" not in html(at)
-    review.edit(session, run.run_id, "d0", PRICE, False, actor="ada")
+    review.edit(session, run.run_id, "d0", PRICE, False, review.By("ada"))
     at.run()
     assert "Price &lt;b&gt;" in html(at)
     assert "<img" not in html(at)
@@ -94,7 +94,7 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     at = AppTest.from_function(_page, default_timeout=60).run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     assert "Submit 5 more documents to train it." in html(at)
-    review.submit(session, run.run_id, [f"d{n}" for n in range(9)], actor="ada")
+    review.submit(session, run.run_id, [f"d{n}" for n in range(9)], review.By("ada"))
     session.trainer.wait(60)
     at.run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()

@@ -219,9 +219,9 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     app = screen("review", review_view="Agreement")
     assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
-        review.edit(session, run_id, "d0", "a", True, actor=actor)
-        review.edit(session, run_id, "d0", "b", value, actor=actor)
-        review.submit(session, run_id, ["d0"], actor=actor)
+        review.edit(session, run_id, "d0", "a", True, review.By(actor))
+        review.edit(session, run_id, "d0", "b", value, review.By(actor))
+        review.submit(session, run_id, ["d0"], review.By(actor))
     app = screen("review", review_view="Agreement")
     assert "1 of 1 disagreements open" in texts(app)
     assert "the truth is inferred from all answers, as if annotators erred independently" in texts(app)

@@ -128,7 +128,7 @@ def main() -> None:
         start = time.perf_counter()
         queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
-        review.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], actor="another")
+        review.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], review.By("another"))
         timed("Focus: the queue", lambda: focus.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
         timed("Focus: a document", lambda: focus.document(session, run, "d000100", actor=ACTOR))
         timed("Focus: progress", lambda: focus.progress(session, run, actor=ACTOR))
@@ -153,21 +153,21 @@ def main() -> None:
         ids = iter(range(1000, options.documents))
 
         def edit() -> None:
-            review.edit(session, run_id, f"d{next(ids):06}", label, True, actor=ACTOR)
+            review.edit(session, run_id, f"d{next(ids):06}", label, True, review.By(ACTOR))
 
         def submit() -> None:
-            review.submit(session, run_id, [f"d{next(ids):06}"], actor=ACTOR)
+            review.submit(session, run_id, [f"d{next(ids):06}"], review.By(ACTOR))
 
         timed("an edit, saved", edit, EDIT_BOUND)
         timed("a submission, saved", submit, EDIT_BOUND)
         drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).draws.items())
         document, draw = next(drawn)
-        review.submit(session, run_id, [document], actor=ACTOR, draw=draw)
+        review.submit(session, run_id, [document], review.By(ACTOR), draw=draw)
         accuracy_estimate.estimate_accuracy(session, run)
 
         def estimate() -> None:
             document, draw = next(drawn)
-            review.submit(session, run_id, [document], actor=ACTOR, draw=draw)
+            review.submit(session, run_id, [document], review.By(ACTOR), draw=draw)
             accuracy_estimate.estimate_accuracy(session, run)
 
         timed("a submission and the estimate", estimate)

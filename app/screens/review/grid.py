@@ -70,6 +70,7 @@ def grid_view(
         else:
             _nothing(run, page, show_all)
         _under(session, run, actor, page)
+    by = review.By(actor)
     with counters:
         found = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
@@ -78,8 +79,8 @@ def grid_view(
             words = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: review.undo(session, actor=actor), icon=":material/undo:", shortcut="Ctrl+Z")
-            _button("Redo", lambda: review.redo(session, actor=actor), icon=":material/redo:", shortcut="Ctrl+Shift+Z")
+            _button("Undo", lambda: review.undo(session, by), icon=":material/undo:", shortcut="Ctrl+Z")
+            _button("Redo", lambda: review.redo(session, by), icon=":material/redo:", shortcut="Ctrl+Shift+Z")
     if right is not None:
         with right:
             _detail(session, run, actor, page)
@@ -157,21 +158,21 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(chosen), "document")
-        run_id = run.run_id
+        run_id, by = run.run_id, review.By(actor)
         _button(
             f"Set for {count}",
-            lambda: review.edit_many(session, run_id, chosen, item, value, actor=actor),
+            lambda: review.edit_many(session, run_id, chosen, item, value, by),
             key="review-bulk-set",
         )
         _button(
             "Submit selected",
-            lambda: review.submit(session, run_id, chosen, actor=actor),
+            lambda: review.submit(session, run_id, chosen, by),
             key="review-bulk-submit",
             type="primary",
         )
         _button(
             "Discard selected",
-            lambda: review.set_status(session, run_id, chosen, "Discarded", actor=actor),
+            lambda: review.set_status(session, run_id, chosen, "Discarded", by),
             key="review-bulk-discard",
             type="tertiary",
         )
@@ -202,23 +203,23 @@ def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.Review
         known = review.load_record(session, run, shown, actor=actor)
     if shown is None or known is None:
         return
-    run_id = run.run_id
+    run_id, by = run.run_id, review.By(actor)
     with layout.panel(
         shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
     ) as head:
         with head:
             _button(
                 "Submit",
-                lambda: review.submit(session, run_id, [shown], actor=actor),
+                lambda: review.submit(session, run_id, [shown], by),
                 type="primary",
                 disabled=known.review_status == "Submitted",
             )
             settled = known.review_status in review.RESOLVED
             if settled:
-                _button("Reopen", lambda: review.set_status(session, run_id, [shown], "Draft", actor=actor))
+                _button("Reopen", lambda: review.set_status(session, run_id, [shown], "Draft", by))
             if known.review_status != "Discarded":
                 _button(
-                    "Discard", lambda: review.set_status(session, run_id, [shown], "Discarded", actor=actor),
+                    "Discard", lambda: review.set_status(session, run_id, [shown], "Discarded", by),
                     type="tertiary",
                 )  # fmt: skip
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):

@@ -61,23 +61,33 @@ class SavedAction:
         return time.strftime("Saved %H:%M:%S", time.localtime(self.at))
 
 
-@dataclass(frozen=True, slots=True)
-class ActionInfo:
-    """Details of an action: the ``seconds`` spent, and ``once``, its idempotency key.
-
-    An action with a key that was recorded before is not recorded again.
-    """
-
-    seconds: float | None = None
-    once: str = ""
-
-
 def default_reviewer() -> str:
     """Return the name of this account, the default reviewer."""
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):  # pragma: no cover - an account without a name
         return "reviewer"
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Reviewer of an action, an empty ``name`` for the default reviewer, with the ``seconds`` spent.
+
+    An action with an idempotency key (``once``) that was recorded before is not recorded again.
+    """
+
+    name: str = ""
+    seconds: float | None = None
+    once: str = ""
+
+    @property
+    def actor(self) -> str:
+        """Name under which the action is recorded."""
+        return self.name or default_reviewer()
+
+
+DEFAULT = By()
+"""The default reviewer."""
 
 
 def load_record(
@@ -88,52 +98,33 @@ def load_record(
 
 
 def edit(
-    session: ProjectSession,
-    run_id: str,
-    document_id: str,
-    item: str,
-    value: Value | None,
-    *,
-    actor: str | None = None,
-    info: ActionInfo | None = None,
+    session: ProjectSession, run_id: str, document_id: str, item: str, value: Value | None, by: By = DEFAULT
 ) -> SavedAction:
     """Set the value of one item of one document; None withdraws the reviewer's value. Committed on return.
 
     A Pending document becomes a Draft; others keep their status. UsageError for a value that the item cannot have.
     """
-    return edit_many(session, run_id, [document_id], item, value, actor=actor, info=info)
+    return edit_many(session, run_id, [document_id], item, value, by)
 
 
 def edit_many(
-    session: ProjectSession,
-    run_id: str,
-    document_ids: Sequence[str],
-    item: str,
-    value: Value | None,
-    *,
-    actor: str | None = None,
-    info: ActionInfo | None = None,
-) -> SavedAction:
+    session: ProjectSession, run_id: str, document_ids: Sequence[str], item: str, value: Value | None,
+    by: By = DEFAULT,
+) -> SavedAction:  # fmt: skip
     """Set one item of many documents as one action, which one undo reverts."""
     codebook = _run_settings(session, run_id).codebook
     check_value(codebook, item, value)
-    who = actor or default_reviewer()
     decisions = []
-    for found in session.store.document_records.load(run_id, list(document_ids), actor=who):
+    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor):
         change = ReviewChange(item, found.value(item), value)
         decisions.append(Decision(found.document.id, (change,), _draft_status(found)))
-    return _record_action(session, run_id, decisions, who, info)
+    return _record_action(session, run_id, decisions, by)
 
 
 def submit(
-    session: ProjectSession,
-    run_id: str,
-    document_ids: Sequence[str],
-    *,
-    actor: str | None = None,
-    info: ActionInfo | None = None,
-    draw: SamplingRecord | None = None,
-) -> SavedAction:
+    session: ProjectSession, run_id: str, document_ids: Sequence[str], by: By = DEFAULT,
+    *, draw: SamplingRecord | None = None,
+) -> SavedAction:  # fmt: skip
     """Mark documents as Submitted, as one action.
 
     Labels that the reviewer left unchanged are confirmed, and so are those decided under a definition that has changed
@@ -142,10 +133,9 @@ def submit(
     document has no value; nothing is submitted then.
     """
     codebook = _run_settings(session, run_id).codebook
-    who = actor or default_reviewer()
     outdated = set(codebooks.outdated(session))
     decisions = []
-    for found in session.store.document_records.load(run_id, list(document_ids), actor=who):
+    for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor):
         open_items = [item for item in codebook.items if found.value(item) is None]
         if open_items:
             names = ", ".join(item_name(codebook, item) for item in open_items)
@@ -167,40 +157,26 @@ def submit(
         blind = {item: found.value(item) for item in codebook.items} if found.second_reading else None
         marks = (Mark("blind", None, blind),) if blind else ()
         decisions.append(Decision(found.document.id, confirmed, "Submitted", marks, how))
-    return _record_action(session, run_id, decisions, who, info)
+    return _record_action(session, run_id, decisions, by)
 
 
-def reveal(
-    session: ProjectSession,
-    run_id: str,
-    document_id: str,
-    *,
-    actor: str | None = None,
-    info: ActionInfo | None = None,
-) -> SavedAction:
+def reveal(session: ProjectSession, run_id: str, document_id: str, by: By = DEFAULT) -> SavedAction:
     """Store the blind decisions before the verdict is shown, so that both can be compared later.
 
     UsageError when a label has no value of the reviewer's own.
     """
     codebook = _run_settings(session, run_id).codebook
-    who = actor or default_reviewer()
-    own = next((found.reviews for found in session.store.document_records.load(run_id, [document_id], actor=who)), {})
+    records = session.store.document_records.load(run_id, [document_id], actor=by.actor)
+    own = next((found.reviews for found in records), {})
     missing = [item_name(codebook, item) for item in codebook.items if item not in own]
     if missing:
         raise UsageError(f"Not decided yet: {', '.join(missing)}.", "Decide each label to see the verdict.")
     values = {item: own[item].value for item in codebook.items}
-    return mark(session, run_id, document_id, "blind", values, actor=who, info=info)
+    return mark(session, run_id, document_id, "blind", values, by)
 
 
 def mark(
-    session: ProjectSession,
-    run_id: str,
-    document_id: str,
-    name: MarkName,
-    value: Any,
-    *,
-    actor: str | None = None,
-    info: ActionInfo | None = None,
+    session: ProjectSession, run_id: str, document_id: str, name: MarkName, value: Any, by: By = DEFAULT
 ) -> SavedAction:
     """Set a ``note`` (text), ``tags`` (some of ERROR_TAGS), ``flag`` or ``skip`` (true) of a document.
 
@@ -212,37 +188,30 @@ def mark(
         raise UsageError(f"Unknown tag in {value!r}.", f"Choose among {', '.join(ERROR_TAGS)}.")
     if name == "note" and len(str(value or "")) > MAX_NOTE:
         raise UsageError(f"The note is longer than {MAX_NOTE:,} characters.", "Shorten it.")
-    who = actor or default_reviewer()
-    before = session.store.reviews.marks(document_id, actor=who).get(name)
+    before = session.store.reviews.marks(document_id, actor=by.actor).get(name)
     decision = Decision(document_id, marks=(Mark(name, before, value or None),))
-    return _record_action(session, run_id, [decision], who, info)
+    return _record_action(session, run_id, [decision], by)
 
 
 def set_status(
-    session: ProjectSession,
-    run_id: str,
-    document_ids: Sequence[str],
-    status: Status,
-    *,
-    actor: str | None = None,
-    info: ActionInfo | None = None,
+    session: ProjectSession, run_id: str, document_ids: Sequence[str], status: Status, by: By = DEFAULT
 ) -> SavedAction:
     """Set documents to Pending, Draft or Discarded as one action; ``Submitted`` calls ``submit``."""
     if status == "Submitted":
-        return submit(session, run_id, document_ids, actor=actor, info=info)
+        return submit(session, run_id, document_ids, by)
     _run_settings(session, run_id)
     decisions = [Decision(id, status=status) for id in document_ids]
-    return _record_action(session, run_id, decisions, actor or default_reviewer(), info)
+    return _record_action(session, run_id, decisions, by)
 
 
-def undo(session: ProjectSession, *, actor: str | None = None, info: ActionInfo | None = None) -> SavedAction | None:
+def undo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
     """Undo this reviewer's last action; None when there is none."""
-    return _saved_action(session.store.reviews.undo(actor or default_reviewer(), once=info.once if info else ""))
+    return _saved_action(session.store.reviews.undo(by.actor, once=by.once))
 
 
-def redo(session: ProjectSession, *, actor: str | None = None, info: ActionInfo | None = None) -> SavedAction | None:
+def redo(session: ProjectSession, by: By = DEFAULT) -> SavedAction | None:
     """Redo the action undone last; None when there is none, or after a later decision."""
-    return _saved_action(session.store.reviews.redo(actor or default_reviewer(), once=info.once if info else ""))
+    return _saved_action(session.store.reviews.redo(by.actor, once=by.once))
 
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> list[HistoryEntry]:
@@ -307,17 +276,14 @@ def _draft_status(found: DocumentRecord) -> Status | None:
     return "Draft" if found.review_status == "Pending" else None
 
 
-def _record_action(
-    session: ProjectSession, run_id: str, decisions: Sequence[Decision], actor: str, info: ActionInfo | None
-) -> SavedAction:
-    info = info or ActionInfo()
+def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: By) -> SavedAction:
     events = session.store.reviews.record(
         decisions,
-        actor=actor,
+        actor=by.actor,
         run_id=run_id,
         codebook_version=codebooks.version_seen(session, _run_settings(session, run_id)) or None,
-        seconds=info.seconds,
-        once=info.once,
+        seconds=by.seconds,
+        once=by.once,
     )
     session.trainer.schedule()
     return _saved_action(events) or SavedAction(time.time(), ())

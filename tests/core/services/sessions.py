@@ -64,15 +64,20 @@ def queue_runs(session: ProjectSession, plan: planning.Plan | None = None) -> li
     )
 
 
-def decide(session: ProjectSession, run_id: str, decisions: Mapping[str, Mapping[str, Value]], **options: str) -> None:
+def decide(
+    session: ProjectSession,
+    run_id: str,
+    decisions: Mapping[str, Mapping[str, Value]],
+    by: review.By = review.DEFAULT,
+) -> None:
     """Set all values and submit the documents, with one action per value, which is faster than one per document."""
     actions: dict[tuple[str, Value], list[str]] = {}
     for document_id, values in decisions.items():
         for item, value in values.items():
             actions.setdefault((item, value), []).append(document_id)
     for (item, value), documents in actions.items():
-        review.edit_many(session, run_id, documents, item, value, **options)
-    review.submit(session, run_id, list(decisions), **options)
+        review.edit_many(session, run_id, documents, item, value, by)
+    review.submit(session, run_id, list(decisions), by)
 
 
 def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:

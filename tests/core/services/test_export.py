@@ -21,8 +21,8 @@ def table(session, run_id):
 
 
 def test_reviewed_value_takes_precedence_in_the_export(session, run_id):
-    review.edit(session, run_id, "d0", "b", True, actor="ann")
-    review.edit(session, run_id, "d4", "a", True, actor="ann")
+    review.edit(session, run_id, "d0", "b", True, review.By("ann"))
+    review.edit(session, run_id, "d4", "a", True, review.By("ann"))
     found = table(session, run_id)
     assert list(found) == [f"d{n}" for n in range(8)]
     d0 = found["d0"]
@@ -134,5 +134,5 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
 def test_dataset_card_mentions_people_only_after_a_review(session, run_id, tmp_path):
     card = lambda: (export.export(session, run_id, "huggingface", tmp_path / "out") / "README.md").read_text()  # noqa: E731
     assert "No person has reviewed any of the 8 documents" in card()
-    review.edit(session, run_id, "d0", "b", True, actor="ann")
+    review.edit(session, run_id, "d0", "b", True, review.By("ann"))
     assert "1 of 8 documents have labels decided by 1 person" in card()

@@ -44,9 +44,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     plan.save_plan(session, run, Plan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
     for document, draw in listed.draws.items():
-        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
     review.submit(
-        session, run.run_id, [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)], actor="ada"
+        session, run.run_id, [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)], review.By("ada")
     )
     yield session, run
     workspace.close()

@@ -40,7 +40,7 @@ def test_later_answers_change_the_latent_truth(project):
     run = get_run(session, runs[0])
     before = latent.refresh(session)
     assert before == ("r0001", "r0002", "rater gold")
-    review.submit(session, runs[0], ["d0"], actor="ada")
+    review.submit(session, runs[0], ["d0"], review.By("ada"))
     assert latent.refresh(session) == ("r0001", "r0002", "rater gold", "reviewer ada")
     assert evaluate(session, run, "latent").n == 12
 

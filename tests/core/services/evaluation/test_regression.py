@@ -58,8 +58,8 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     for document, draw in listed.draws.items():
         n = int(document[1:])
         if n % 2 and n % 3 < 2:
-            review.edit(session, run.run_id, document, CLEAN, False, actor="ada")
-        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+            review.edit(session, run.run_id, document, CLEAN, False, review.By("ada"))
+        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
     return session, run
 
 

@@ -241,9 +241,9 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
-    review.edit(session, run_id, "d5", "a", False, actor="ann")
+    review.edit(session, run_id, "d5", "a", False, review.By("ann"))
     assert available_references(session, run_id)["reviewed"] == 0  # an unsubmitted draft does not count
-    review.submit(session, run_id, ["d5"], actor="ann")
+    review.submit(session, run_id, ["d5"], review.By("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
     found = scores.evaluate(session, get_run(session, run_id), "reviewed")
@@ -252,7 +252,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
     assert report["macro"]["f1"] == 1.0  # only Beta has a score
-    review.undo(session, actor="ann")
+    review.undo(session, review.By("ann"))
     assert available_references(session, run_id)["reviewed"] == 0
 
 

@@ -45,9 +45,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     for line in listed.lines:
         number = int(line.document_id[1:])
         if number % 4 == 3:  # the word lists are right on the others
-            review.edit(session, run.run_id, line.document_id, CLEAN, False, actor="ada")
+            review.edit(session, run.run_id, line.document_id, CLEAN, False, review.By("ada"))
         draw = listed.draws[line.document_id]
-        review.submit(session, run.run_id, [line.document_id], actor="ada", draw=draw)
+        review.submit(session, run.run_id, [line.document_id], review.By("ada"), draw=draw)
 
 
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
@@ -78,9 +78,9 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
-    review.set_status(session, run.run_id, ["d00"], "Discarded", actor="ada")
+    review.set_status(session, run.run_id, ["d00"], "Discarded", review.By("ada"))
     assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
-    review.undo(session, actor="ada")
+    review.undo(session, review.By("ada"))
     _review(session, run, 24)
     complete = accuracy_estimate.estimate_accuracy(session, run)
     assert (complete.reviewed, complete.right.value) == (48, pytest.approx(0.875))

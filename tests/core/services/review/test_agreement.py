@@ -17,8 +17,8 @@ from tests.core.store.helpers import store_debate
 
 def submit_review(session, run, actor, document, **values):
     for item, value in values.items():
-        review.edit(session, run.run_id, document, item, value, actor=actor)
-    review.submit(session, run.run_id, [document], actor=actor)
+        review.edit(session, run.run_id, document, item, value, review.By(actor))
+    review.submit(session, run.run_id, [document], review.By(actor))
 
 
 def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
@@ -56,7 +56,7 @@ def test_adjudication_counts_until_it_is_undone(session, run):
     assert (disagreement.decided, disagreement.by) == (True, "cy")
     submit_review(session, run, "bob", "d2", a=False)
     assert queue.review_row(session, run, "d2").values["a"] is True
-    review.undo(session, actor="cy")
+    review.undo(session, review.By("cy"))
     assert agreement.agreement_report(session, run).open
     assert queue.review_row(session, run, "d2").values["a"] is False
     with pytest.raises(UsageError, match="cannot have the value 3"):
@@ -67,7 +67,7 @@ def test_adjudication_counts_until_it_is_undone(session, run):
 
 def test_unsubmitted_second_review_changes_nothing(session, run):
     submit_review(session, run, "ann", "d1", a=True)
-    review.edit(session, run.run_id, "d1", "a", False, actor="bob")
+    review.edit(session, run.run_id, "d1", "a", False, review.By("bob"))
     assert queue.review_row(session, run, "d1").values["a"] is True
     assert queue.review_row(session, run, "d1").status == "Submitted"
     assert queue.review_row(session, run, "d1", actor="bob").values["a"] is False
@@ -102,10 +102,10 @@ def test_blind_decisions_measure_anchoring(session, run):
     queue.save_review_settings(session, ReviewSettings(blind=True))
     for document, values in (("d0", {"a": True, "b": True}), ("d1", {"a": False, "b": True})):
         for item, value in values.items():
-            review.edit(session, run.run_id, document, item, value, actor="ann")
-        review.reveal(session, run.run_id, document, actor="ann")
+            review.edit(session, run.run_id, document, item, value, review.By("ann"))
+        review.reveal(session, run.run_id, document, review.By("ann"))
     submit_review(session, run, "ann", "d0", b=False)
-    review.submit(session, run.run_id, ["d1"], actor="ann")
+    review.submit(session, run.run_id, ["d1"], review.By("ann"))
     queue.save_review_settings(session, ReviewSettings(blind=False))
     submit_review(session, run, "ann", "d2", b=False)
     report = agreement.blind_report(session, run)
@@ -120,7 +120,7 @@ def test_blind_decisions_measure_anchoring(session, run):
 def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     book = sample_world.CODEBOOK
     session.store.codebooks.save(book)
-    review.submit(session, run.run_id, ["d0", "d1"], actor="ann")
+    review.submit(session, run.run_id, ["d0", "d1"], review.By("ann"))
     assert codebooks.outdated(session) == ()
     alpha = Label(name="Alpha", id="a", description="now with words")
     session.store.codebooks.save(Codebook(labels=(alpha, book.labels[1])))
@@ -128,7 +128,7 @@ def test_review_is_stale_after_definition_change_until_confirmed(session, run):
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d0", "d1"]
     assert queue.reason_counts(session, run, actor="ann")["stale"] == 2
-    review.submit(session, run.run_id, ["d0"], actor="ann")  # confirmed under the new definition
+    review.submit(session, run.run_id, ["d0"], review.By("ann"))  # confirmed under the new definition
     stale = queue.review_page(session, run, QueueFilter(reason="stale"), actor="ann")
     assert [row.document_id for row in stale.rows] == ["d1"]
 

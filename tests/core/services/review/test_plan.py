@@ -64,9 +64,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
     if records:
-        review.edit_many(session, run.run_id, records, CLEAN, False, actor="ada")
+        review.edit_many(session, run.run_id, records, CLEAN, False, review.By("ada"))
     for document, draw in listed.draws.items():
-        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:

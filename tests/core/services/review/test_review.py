@@ -64,7 +64,7 @@ def test_edit_is_stored_before_it_is_returned(tmp_path):
     path = tmp_path / "kept.duckdb"
     with Project.open(path) as project:
         run_id = sample_world.build(project)
-        saved = review.edit(sample_world.session_on(project), run_id, "d1", "a", True, actor="ann")
+        saved = review.edit(sample_world.session_on(project), run_id, "d1", "a", True, review.By("ann"))
     assert re.fullmatch(r"Saved \d\d:\d\d:\d\d", saved.words)
     assert saved.documents == ("d1",)
     with Project.open(path) as project:
@@ -99,9 +99,9 @@ def test_undo_and_redo(session, run):
 
 
 def test_undo_keeps_changes_of_other_people(session, run):
-    review.edit(session, run.run_id, "d1", "a", True, actor="ann")
-    review.edit(session, run.run_id, "d2", "a", False, actor="bob")
-    review.undo(session, actor="ann")
+    review.edit(session, run.run_id, "d1", "a", True, review.By("ann"))
+    review.edit(session, run.run_id, "d2", "a", False, review.By("bob"))
+    review.undo(session, review.By("ann"))
     assert queue.review_row(session, run, "d1").values["a"] is False
     assert queue.review_row(session, run, "d2").values["a"] is False
 
@@ -114,8 +114,8 @@ def test_bulk_edit_is_one_action(session, run):
 
 
 def test_submitting_confirms_unchanged_labels(session, run):
-    review.edit(session, run.run_id, "d0", "b", True, actor="ann")
-    review.submit(session, run.run_id, ["d0"], actor="ann")
+    review.edit(session, run.run_id, "d0", "b", True, review.By("ann"))
+    review.submit(session, run.run_id, ["d0"], review.By("ann"))
     row = queue.review_row(session, run, "d0")
     assert (row.status, row.edited) == ("Submitted", {"b"})
     settled = session.project._connection.rows("SELECT item, value, actor FROM reviewed_labels")
@@ -143,9 +143,9 @@ def test_discarding_and_reopening(session, run):
 
 
 def test_history_names_person_and_change(session, run):
-    review.edit(session, run.run_id, "d1", "a", True, actor="ann")
-    review.submit(session, run.run_id, ["d1"], actor="bob")
-    review.undo(session, actor="bob")
+    review.edit(session, run.run_id, "d1", "a", True, review.By("ann"))
+    review.submit(session, run.run_id, ["d1"], review.By("bob"))
+    review.undo(session, review.By("bob"))
     entries = review.history(session, run, "d1")
     told = [(entry.who, entry.item, entry.before, entry.after, entry.undone) for entry in entries]
     assert told == [

@@ -71,7 +71,7 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     session, run = world
     listed = _queue(session, run, size=20)
     for document, draw in listed.draws.items():
-        review.submit(session, run.run_id, [document], actor="ada", draw=draw)
+        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()
