@@ -39,16 +39,18 @@ _NAMED: Mapping[str, re.Pattern[str]] = {
     }.items()
 }
 _SCHEMA = re.compile(
-    r"response_format|json_schema|json schema|invalid format|\bschema\b|grammar|structured output|guided", re.IGNORECASE
+    r"response_format|json_schema|json schema|invalid format|\bschema\b|grammar|structured output|guided"
+    r"|json_validate_failed",
+    re.IGNORECASE,
 )
 _BOUNDS = re.compile(
     r"max_?length|max_?items|min_?items|not permitted|unsupported keyword|invalid schema", re.IGNORECASE
 )
 _LENGTHS = re.compile(r"max_?length|max_?items|min_?items", re.IGNORECASE)
-_LIMIT = re.compile(r"\bmax_(?:completion_|output_|new_)?tokens\b|num_predict", re.IGNORECASE)
+_LIMIT = re.compile(r"\bmax_?(?:completion_?|output_?|new_?)?tokens\b|num_predict", re.IGNORECASE)
 _MOST = re.compile(
     r"(?:at most|up to|less than or equal to|no more than|not exceed|maximum(?: value)?(?: is| of|:)?"
-    r"|limit(?: is| of|:)?|<=?|≤)\s*(\d{1,7})\b",
+    r"|limit(?: is| of|:)?|<=?|≤|\d >|\[\d+,|\(inclusive\) to)\s*`?(\d{1,7})\b(?!>)(?P<exclusive> \(exclusive\))?",
     re.IGNORECASE,
 )
 _SYSTEM = re.compile(
@@ -150,9 +152,10 @@ class ModelCapabilities:
         name = next((one for one in ("max_tokens", "max_completion_tokens", "num_predict") if one in sent), None)
         if name is None or not _LIMIT.search(message):
             return False
-        most = _MOST.search(message)
-        if most is not None and 0 < int(most[1]) < int(sent[name]):
-            self.most_tokens = min(self.most_tokens or int(most[1]), int(most[1]))
+        found = _MOST.search(message)
+        most = int(found[1]) - bool(found["exclusive"]) if found else 0
+        if 0 < most < int(sent[name]):
+            self.most_tokens = min(self.most_tokens or most, most)
             return True
         if name == "max_tokens" and re.search(r"\bmax_tokens\b", message):
             if self.limit == "max_tokens":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.baseline import classifier_replies
 from core.llm.connections import Connection
+from core.llm.probe import model_entries
 from core.llm.sdk import ask_ollama, ask_openai, translated_errors
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import openai
 
 LIST_SECONDS = 10.0
+MOST_PAGES = 20
 LIST_BYTES = 4_000_000
 """Longest response to a request for the list of models."""
 
@@ -49,7 +51,19 @@ def list_models(place: Connection) -> tuple[ModelCard, ...]:
 
 def _from_openai(place: Connection) -> list[ModelCard]:
     async def ask(client: openai.AsyncOpenAI) -> list[ModelCard]:
-        return [ModelCard(str(model.id)) for model in (await client.models.list()).data]
+        found: list[ModelCard] = []
+        after: dict[str, str] = {}
+        for _ in range(MOST_PAGES):
+            page: Any = await client.get("/models", cast_to=object, options={"params": after})
+            listed = page.get("data") if isinstance(page, dict) else page
+            entries = model_entries(listed)
+            if not isinstance(listed, list) or (listed and not entries):
+                raise ValueError("the response has no list of models")
+            found += [ModelCard(str(entry["id"])) for entry in entries if entry.get("id")]
+            if listed is page or not page.get("has_more") or not page.get("last_id"):
+                break
+            after = {"after_id": str(page["last_id"])}
+        return found
 
     return ask_openai(place, LIST_SECONDS, LIST_BYTES, ask)
 

@@ -16,6 +16,8 @@ from core.runs import BUILTIN
 
 Dialect: TypeAlias = Literal["builtin", "openai", "ollama"]
 KEYRING_SERVICE = "moot"
+_ENDPOINT = re.compile(r"/*(/(chat/completions|completions|models|embeddings|responses))?/*$")
+"""End of a pasted address that is not a part of the base URL."""
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 
 
@@ -98,7 +100,7 @@ def connection(name: str, url: str, dialect: Dialect | None = None) -> Connectio
         )
     if name == BUILTIN:
         raise UsageError(f"'{BUILTIN}' is the built-in model's own name.", "Choose another.")
-    url = url.strip().rstrip("/").removesuffix("/chat/completions")
+    url = _ENDPOINT.sub("", url.strip())
     try:
         parts = urlsplit(url)
         port = parts.port

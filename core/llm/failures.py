@@ -23,13 +23,15 @@ from core.llm.connections import Connection
 from core.runs import RoleModel
 
 _CONTEXT = re.compile(
-    r"context.{0,20}(length|size|window)|exceed_context_size|maximum context|too many (input )?tokens|"
+    r"context.{0,20}(length|size|window|limit)|exceed_context_size|maximum context|too many (input )?tokens|"
     r"(prompt|input|request|messages?|text|query|sequence|conversation)\b.{0,30}too long|"
     r"maximum (prompt|model|input|sequence) length|(input|prompt) (is )?longer than|exceeds? the (available )?context|"
     r"(input )?token count.{0,30}exceeds|reduce the (length|number|size)|request too large|must be reduced|"
-    r"`?inputs`? tokens? \+|string_above_max_length",
+    r"`?inputs`? (tokens? \+|must have less than)|range of input length|input tokens exceed|string_above_max_length",
     re.IGNORECASE,
 )
+_OUTPUT = re.compile(r"\W*max_\w*tokens\W* must be", re.IGNORECASE)
+"""A refused output limit, which may name the context, too."""
 _QUOTA = re.compile(
     r"insufficient_quota|exceeded your (current )?quota|billing|credit balance|out of credits|"
     r"insufficient (credit|fund|balance)|payment required|spending limit",
@@ -43,17 +45,28 @@ _FILTER = re.compile(
 _KEY = re.compile(
     r"(api[ _-]?key|(access|auth\w*|bearer) token|credentials?)\b.{0,30}"
     r"(invalid|not valid|incorrect|expired|missing|revoked|required)|"
-    r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key",
+    r"(invalid|incorrect|expired|missing|no|wrong|unknown)\s.{0,20}api[ _-]?key|api_key_invalid|invalid_api_key"
+    r"|authentication error",
     re.IGNORECASE,
 )
 _MEMORY = re.compile(r"out of memory|(more|enough|insufficient) (system |gpu |video )?memory", re.IGNORECASE)
 _MEMORY_REMEDY = "Free memory where the model runs, or choose a smaller model or less context."
+_LOADING = re.compile(r"(?<!error )(?<!failed )\bloading\b", re.IGNORECASE)
+_LOADING_REMEDY = "The server is still loading the model. Resume the run when the model is loaded."
+_LOADING_SECONDS = 10.0
+"""Wait for a server that is loading its model and names no time."""
+_WAIT = re.compile(
+    r"\b(?:again|retry) (?:in|after) ((?:[\d.]+ ?(?:ms|milli\w*|h\w*|m(?:in\w*)?|s\w*)(?![a-z]) ?)+)", re.IGNORECASE
+)
+_UNITS = {"ms": 0.001, "mi": 60.0, "m": 60.0, "h": 3600.0, "s": 1.0}
+_MARKUP = re.compile(r"<(script|style)\b.*?</\1>|<[^>]*>", re.IGNORECASE | re.DOTALL)
 _HTTPS = re.compile(r"HTTP request\b.{0,20}\bto (an )?HTTPS", re.IGNORECASE)
 _NO_MODEL = re.compile(
     r"model_not_found|not a valid model|"
     r"(unknown|invalid|no such|unsupported) model\b(?! (param|option|feature|setting))|"
     r"\bmodel\b[\s:]*[`'\"]?[\w./:@-]*[`'\"]?,?\s*((does )?not exist|(is |was |could |can)?not (be )?found|"
     r"is not (available|loaded|supported|served))|"
+    r"\bmodel\b.{0,80}(decommissioned|deprecated|no longer (supported|available))|"
     r"(access to|have access).{0,20}\bmodel\b",
     re.IGNORECASE,
 )
@@ -63,6 +76,9 @@ _SHOWN = 500
 """Characters of a server's message that are kept."""
 _PATIENCE = 300.0
 """Longest accepted Retry-After in seconds."""
+
+_EPOCHS = (1e9, 1e11)
+"""From the first number on a time is a Unix time in seconds, from the second one on in milliseconds."""
 
 _SECRET = 8
 """Shortest key in characters that is redacted. A shorter key is a placeholder such as ``none``, a common word."""
@@ -95,7 +111,9 @@ def parse_error_body(body: bytes) -> tuple[str, str]:
     try:
         data: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return server_message(body[:_SHOWN].decode("utf-8", "replace")), ""
+        text = body.decode("utf-8", "replace")
+        page = " ".join(_MARKUP.sub(" ", text).split()) if text.lstrip().startswith("<") else ""
+        return server_message(page or text), ""
     text, code = _picked(data)
     return text or server_message(body[:_SHOWN].decode("utf-8", "replace")), code
 
@@ -112,22 +130,38 @@ def _picked(data: Any) -> tuple[str, str]:
     if not isinstance(inner, dict):
         return server_message(inner), ""
     text = inner.get("message") or inner.get("detail") or data.get("message") or data.get("detail") or ""
+    routed = inner.get("metadata")  # OpenRouter passes on the message of a provider
+    if isinstance(routed, dict) and routed.get("raw"):
+        text = f"{text}: {routed['raw']}"
     return server_message(text), server_message(
         " ".join(str(inner[key]) for key in ("code", "type", "param") if inner.get(key))
     )
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the requested wait in seconds, 0 to 300, from ``Retry-After`` (seconds or date) or ``retry-after-ms``."""
-    milliseconds = _number(headers.get("retry-after-ms", ""))
-    seconds = _number(headers.get("retry-after", "")) if milliseconds is None else milliseconds / 1000
-    if seconds is None:
-        try:
-            moment = parsedate_to_datetime(headers.get("retry-after", ""))
-            seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-        except (TypeError, ValueError, OverflowError):
-            return None
-    return min(max(seconds, 0.0), _PATIENCE)
+def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
+    """Return the requested wait in seconds, 0 to 300, None without any.
+
+    Sources are ``retry-after-ms``, ``Retry-After`` (seconds or date), ``X-RateLimit-Reset`` (seconds, or a Unix time in
+    seconds or milliseconds) and the message ("Please try again in 1m26.4s").
+    """
+    wait = _stated_wait(headers, said)
+    return None if wait is None else min(max(wait, 0.0), _PATIENCE)
+
+
+def _stated_wait(headers: Mapping[str, str], said: str) -> float | None:
+    if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
+        return milliseconds / 1000
+    if (seconds := _number(headers.get("retry-after", ""))) is not None:
+        return seconds
+    now = datetime.now(UTC)
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        moment = parsedate_to_datetime(headers.get("retry-after", ""))
+        return (moment.replace(tzinfo=moment.tzinfo or UTC) - now).total_seconds()
+    if (reset := _number(headers.get("x-ratelimit-reset", ""))) is not None:
+        return reset if reset < _EPOCHS[0] else reset / (1 if reset < _EPOCHS[1] else 1000) - now.timestamp()
+    found = _WAIT.search(said)
+    parts = re.findall(r"([\d.]+) ?(ms|mi|[hms])", found[1].casefold().replace("milli", "ms")) if found else []
+    return sum((_number(number) or 0.0) * _UNITS[unit] for number, unit in parts) if parts else None
 
 
 def _number(text: str) -> float | None:
@@ -153,7 +187,10 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     said = f"{role_model.connection} answered {status} for {role_model.model}" + (f": {text}" if text else "")
     said = said if said.endswith((".", "!", "?")) else f"{said}."
     rejected = status in (400, 403, 422)
-    if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole)):
+    wait = _stated_wait(headers, text)
+    # Gemini names its limit per minute a quota, too.
+    passing = status == 429 and wait is not None and wait <= _PATIENCE and "insufficient_quota" not in whole
+    if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole) and not passing):
         return errors.QuotaSpent(said)
     if status == 400 and _HTTPS.search(whole):
         return errors.OtherProtocol(said, "Enter the address with https:// instead of http://.")
@@ -163,18 +200,21 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
         return errors.NoSuchModel(said)
     if status in (401, 403) or (status == 400 and _KEY.search(whole)):
         return errors.Unauthorised(said)
-    if status == 404:
+    if status in (404, 410):
         return errors.NoSuchModel(said, "" if _MODEL.search(whole) else ADDRESS_REMEDY)
     if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, whole)):
         return errors.ContextTooLong(said)
     if status == 429:
-        return errors.RateLimited(said, retry_after=retry_after(headers))
+        return errors.RateLimited(said, retry_after=retry_after(headers, text))
     if 300 <= status < 400:
         place = server_message(headers.get("location", "another place"))
         return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {place} (status {status}).")
-    if status in (408, 409, 425) or status >= 500:
-        return errors.ServerFault(said, _remedy(whole), retry_after=retry_after(headers))
-    return errors.BadRequest(said)
+    if status in (408, 409, 424, 425, 498) or status >= 500:
+        wait = _LOADING_SECONDS if wait is None and _LOADING.search(whole) else retry_after(headers, text)
+        return errors.ServerFault(said, _remedy(whole), retry_after=wait)
+    if status < 300:
+        return errors.MalformedStream(said, ADDRESS_REMEDY)
+    return errors.BadRequest(said, ADDRESS_REMEDY if status == 405 else "")
 
 
 def _too_long(status: int, whole: str) -> bool:
@@ -184,25 +224,32 @@ def _too_long(status: int, whole: str) -> bool:
     """
     if status == 429:
         return bool(re.search(r"request too large|must be reduced", whole, re.IGNORECASE))
-    return bool(_CONTEXT.search(whole))
+    return bool(_CONTEXT.search(whole)) and not _OUTPUT.match(whole)
+
+
+_EVENTS = {
+    413: _CONTEXT,
+    404: re.compile("unexpected endpoint", re.IGNORECASE),  # LM Studio, to an address without /v1
+    402: re.compile("insufficient_quota"),
+    429: re.compile("rate_limit"),
+    400: re.compile(rf"invalid_request_error|json_validate_failed|{_FILTER.pattern}", re.IGNORECASE),
+}
+"""Status of an error event without one, by its words."""
 
 
 def from_event(event: Any, role_model: RoleModel) -> ModelError:
     """Return the error for an error event in a stream that began with 200."""
     text, code = _picked(event)
-    status = event.get("code") if isinstance(event, dict) else None
-    if isinstance(status, int) and 400 <= status < 600:
+    given = str(event.get("code")) if isinstance(event, dict) else ""
+    meant = (status for status, sign in _EVENTS.items() if sign.search(f"{text} {code}"))
+    if status := int(given) if re.fullmatch(r"[45]\d\d", given) else next(meant, 0):
         return _error(status, text, code, {}, role_model)
-    if _CONTEXT.search(f"{text} {code}"):
-        return _error(413, text, code, {}, role_model)
-    if "rate_limit" in code:
-        return errors.RateLimited(f"{role_model.connection} stopped in mid-stream: {text}.")
     return errors.ServerFault(f"{role_model.connection} stopped in mid-stream: {text}.", _remedy(text))
 
 
 def _remedy(said: str) -> str:
     """Return the remedy for a server fault if its message shows one, else an empty text."""
-    return _MEMORY_REMEDY if _MEMORY.search(said) else ""
+    return _MEMORY_REMEDY if _MEMORY.search(said) else _LOADING_REMEDY if _LOADING.search(said) else ""
 
 
 LOOK_SECONDS = 2.0

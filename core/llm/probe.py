@@ -125,9 +125,7 @@ async def fetch_model_info(session: aiohttp.ClientSession, place: Connection, ke
 async def _of_openai(
     session: aiohttp.ClientSession, place: Connection, headers: Mapping[str, str], model: str
 ) -> ModelInfo:
-    listed = await _json(session, f"{place.base_url}/models", headers)
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    known = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    known = model_entries(await _json(session, f"{place.base_url}/models", headers))
     entry = next((one for one in known if one.get("id") == model), known[0] if len(known) == 1 else {})
     context = next((_count(entry[name]) for name in _CONTEXT_KEYS if name in entry), None)
     if context is None and entry.get("owned_by") == "llamacpp":
@@ -135,6 +133,12 @@ async def _of_openai(
         told = props.get("default_generation_settings") if isinstance(props, dict) else None
         context = _count(told.get("n_ctx")) if isinstance(told, dict) else None  # of one slot
     return ModelInfo(context=context)
+
+
+def model_entries(listed: Any) -> list[dict[str, Any]]:
+    """Return the models in a response of ``/models``; Together sends the bare list."""
+    entries = listed.get("data") if isinstance(listed, dict) else listed
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _of_ollama(shown: Any) -> ModelInfo:

@@ -318,7 +318,7 @@ class ReplyBuilder:
         role_model = request.role_model
         if not self.finish_reason:
             raise errors.CutStream(f"{role_model.connection} closed the stream of {role_model.model} before the end.")
-        why = self.finish_reason.casefold()
+        why = self.finish_reason.casefold().partition(":")[0]  # Gemini: "content_filter: RECITATION"
         if why in _BROKEN:
             raise errors.CutStream(
                 f"{role_model.connection} broke off the reply of {role_model.model}: it gives '{why}' as the reason."
@@ -332,7 +332,8 @@ class ReplyBuilder:
                 f"{role_model.spec} reached its output limit of {request.output_limit} tokens without writing any text."
             )
         if not text.strip() and finish_reason == "stop":
-            raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied without any text.")
+            written = "with reasoning and without any text" if reasoning.strip() else "without any text"
+            raise errors.EmptyReply(f"{role_model.model} at {role_model.connection} replied {written}.")
         usage = self.usage_so_far(request.ask.characters)
         return Reply(
             text=text,
@@ -392,18 +393,24 @@ async def post(
             f"{role_model.connection} at {role_model.base_url} cannot be reached ({_short(error)})."
         ) from error
     except aiohttp.ClientResponseError as error:
+        if "content-encoding" in error.message:
+            raise _packed(role_model, error.message) from error
         raise errors.MalformedStream(
             f"{role_model.connection} sent a response that is not HTTP ({server_message(error.message)})."
         ) from error
     except (aiohttp.ClientError, ConnectionError, asyncio.IncompleteReadError) as error:
         if isinstance(error.__cause__, ContentEncodingError):
-            said = server_message(error.__cause__.message)
-            raise errors.MalformedStream(
-                f"{role_model.connection} sent data that cannot be unpacked ({said}).", ""
-            ) from error
+            raise _packed(role_model, error.__cause__.message) from error
         raise errors.CutStream(
             f"{role_model.connection} closed the connection on {role_model.model} ({_short(error)})."
         ) from error
+
+
+def _packed(role_model: RoleModel, said: str) -> errors.MalformedStream:
+    return errors.MalformedStream(
+        f"{role_model.connection} sent data that cannot be unpacked ({server_message(said)}).",
+        "Switch off the compression of the server or of a proxy in front of it.",
+    )
 
 
 def reuse_tracing() -> aiohttp.TraceConfig:

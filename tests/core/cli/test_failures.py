@@ -54,6 +54,7 @@ def test_persistent_fault_pauses_the_run_and_names_a_remedy(folder: Path, kind: 
     [
         *STOPPING.values(),
         (answer(400, "API key not valid. Please pass a valid API key."), "Check the key"),
+        (sending(event({"error": "Unexpected endpoint or method. (POST /chat/completions)"})), "ends in /v1"),
     ],
 )
 def test_failure_visible_in_one_request_costs_one_request(folder: Path, behave: Behaviour, message: str) -> None:

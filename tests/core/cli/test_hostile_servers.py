@@ -150,6 +150,17 @@ def test_malformed_model_list_is_handled(listed: Any, ollama: bool) -> None:
         moot("models", "--connection", url, "--json")
 
 
+def test_models_are_listed_from_a_bare_list_and_from_all_pages() -> None:
+    async def pages(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        after = request.query.get("after_id")
+        return web.json_response({"data": [{"id": after or "a"}, {"id": "b"}], "has_more": not after, "last_id": "c"})
+
+    for behave, names in ((answer(200, [{"id": "b"}, {"id": "a"}]), "ab"), (pages, "abbc")):
+        with Scripted(behave) as server:
+            assert [card.name for card in list_models(connection("toy", server.url))] == list(names)
+            assert moot("models", "--connection", f"toy={server.url}", "--json").json["connections"]
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_redirect_is_not_followed_and_stops_the_run_before_it_starts(status: int, folder: Path) -> None:
     with Scripted(debating()) as redirect_target:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -83,6 +84,83 @@ def test_too_high_output_limit_is_lowered_to_the_servers_maximum() -> None:
     assert [body["max_tokens"] for body in outcome.sent] == [4000, 512, 512]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "`max_tokens` must be less than or equal to `512`, the maximum value for `max_tokens` is less than the `context_window` for this model",
+        "Invalid max_tokens value, the valid range of max_tokens is [1, 512]",
+        "<400> InternalError.Algo.InvalidParameter: Range of max_tokens should be [1, 512]",
+        "max_tokens: 4000 > 512, which is the maximum allowed number of output tokens for m",
+        "Unable to submit request because it has a maxOutputTokens value of 4000 but the supported range is from 1 (inclusive) to 513 (exclusive).",
+        "Input validation error: `max_new_tokens` must be <= 512. Given: 4000",
+    ],
+)
+def test_maximum_is_found_in_the_words_of_many_servers(words: str) -> None:
+    rule = (lambda body: body["max_tokens"] > 512, 400, error_body(words))
+    assert [body["max_tokens"] for body in ask(refusing(FINE, rule), max_tokens=4000).sent] == [4000, 512]
+
+
+@pytest.mark.parametrize(
+    ("headers", "words", "wait"),
+    [
+        ({"retry-after": "7"}, "slow", 7.0),
+        ({"retry-after-ms": "150"}, "slow", 0.15),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, "slow", 0.0),
+        ({"x-ratelimit-reset": "9"}, "slow", 9.0),
+        ({"x-ratelimit-reset": "1500000000"}, "slow", 0.0),
+        ({"x-ratelimit-reset": "1500000000000"}, "slow", 0.0),
+        ({}, "Rate limit reached. Please try again in 6.2s.", 6.2),
+        ({}, "Rate limit reached. Please try again in 250ms.", 0.25),
+        ({}, "Rate limit reached. Please try again in 1m26.4s.", 86.4),
+        ({}, "Rate limit reached. Please try again in 20 seconds.", 20.0),
+        ({}, "Rate limit reached. Please try again in 2 hours.", 300.0),
+        (
+            {},
+            "You exceeded your current quota, please check your plan and billing details. Please retry in 37.4s.",
+            37.4,
+        ),
+        ({}, "slow down", None),
+    ],
+)
+def test_requested_wait_of_a_rate_limit_is_found(headers: dict[str, str], words: str, wait: float | None) -> None:
+    error = from_status(429, json.dumps(error_body(words)).encode(), headers, RoleModel(connection="c", model="m"))
+    assert (type(error), error.retry_after) == (errors.RateLimited, wait)
+
+
+def test_quota_for_hours_is_spent() -> None:
+    words = error_body("You exceeded your current quota. Please retry in 14h22m.")
+    with pytest.raises(errors.QuotaSpent):
+        ask(refusing(FINE, (lambda _body: True, 429, words)))
+
+
+def test_loading_model_is_waited_for() -> None:
+    with pytest.raises(errors.ServerFault, match="Loading model") as caught:
+        ask(refusing(FINE, (lambda _body: True, 503, error_body("Loading model", code=503, type="unavailable_error"))))
+    assert caught.value.retry_after == 10
+    assert "Resume the run when the model is loaded" in caught.value.remedy
+
+
+def test_message_of_a_provider_behind_a_router_is_read() -> None:
+    raw = {"error": {"message": "Unsupported value: 'temperature' does not support 0.2 with this model."}}
+    words = error_body("Provider returned error", code=400, metadata={"raw": json.dumps(raw), "provider_name": "X"})
+    assert ask(refusing(FINE, (has("temperature"), 400, words)), temperature=0.2).reply.refused_params == (
+        "temperature",
+    )
+
+
+def test_schema_that_a_model_failed_to_follow_is_left_out() -> None:
+    words = error_body("Failed to generate JSON. Please adjust your prompt.", code="json_validate_failed")
+    assert ask(refusing(FINE, (has("response_format"), 400, words)), json_schema="on").reply.text == "fine"
+
+
+def test_error_page_is_shown_as_text() -> None:
+    page = (
+        b"<html>\r\n<head><title>502 Bad Gateway</title><style>b{}</style></head>\r\n<body><h1>nginx</h1></body></html>"
+    )
+    error = from_status(502, page, {}, RoleModel(connection="c", model="m"))
+    assert error.message == "c answered 502 for m: 502 Bad Gateway nginx."
+
+
 @pytest.mark.parametrize("status", [400, 500])
 def test_refused_system_message_is_merged_into_the_user_message(status: int) -> None:
     words = error_body("System role not supported")
@@ -137,7 +215,18 @@ def test_parameter_names_in_a_model_name_are_ignored() -> None:
         (400, error_body("Model Not Exist"), errors.NoSuchModel),
         (400, "<html><h1>400</h1>The plain HTTP request was sent to HTTPS port</html>", errors.OtherProtocol),
         (400, "Client sent an HTTP request to an HTTPS server.", errors.OtherProtocol),
+        (400, error_body("input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000, decrease input length or `max_tokens`"), errors.ContextTooLong),
+        (422, {"error": "Input validation error: `inputs` must have less than 1024 tokens. Given: 1500", "error_type": "validation"}, errors.ContextTooLong),
+        (400, error_body("Range of input length should be [1, 30720]", code="invalid_parameter_error"), errors.ContextTooLong),
+        (400, error_body("input tokens exceed the configured limit of 272000 tokens."), errors.ContextTooLong),
+        (400, error_body("Provider returned error", code=400, metadata={"raw": '{"error":{"message":"maximum context length is 8192 tokens"}}'}), errors.ContextTooLong),
         (413, {}, errors.ContextTooLong),
+        (410, {"error": "The requested model is deprecated and no longer supported by provider x"}, errors.NoSuchModel),
+        (400, error_body("The model `m` has been decommissioned and is no longer supported.", code="model_decommissioned"), errors.NoSuchModel),
+        (400, error_body("Authentication Error, Invalid proxy server token passed.", type="auth_error"), errors.Unauthorised),
+        (424, {"error": "Request failed during generation: Server error: CUDA error", "error_type": "generation"}, errors.ServerFault),
+        (498, error_body("Flex tier capacity exceeded"), errors.ServerFault),
+        (204, "", errors.MalformedStream),
         (500, error_body("the request exceeds the available context size"), errors.ContextTooLong),
         (529, error_body("Overloaded"), errors.ServerFault),
     ],

@@ -21,7 +21,7 @@ from tests.servers.scripted import Behaviour, event, piece
 
 REPLY = "The aspects present in this review are: #Service"
 EVENTS = [piece("The aspects present"), piece(" in this review are: #Service"), piece(finish="stop")]
-USAGE = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
+USAGE: dict[str, Any] = {"choices": [], "usage": {"prompt_tokens": 11, "completion_tokens": 7}}
 DONE = b"data: [DONE]\n\n"
 COMPACT = b"".join(map(event, [*EVENTS, USAGE])) + DONE
 
@@ -239,6 +239,14 @@ def test_finish_reason_is_normalised(reason: str, expected: str) -> None:
         (piece(finish="error"), errors.CutStream),
         (piece(finish="insufficient_system_resource"), errors.CutStream),
         (piece(finish="SAFETY"), errors.Refused),
+        (piece(finish="content_filter: RECITATION"), errors.Refused),
+        ({"error": {"message": "slow", "type": "None", "param": "None", "code": "429"}}, errors.RateLimited),
+        ({"error": {"message": "bad key", "code": "401"}}, errors.Unauthorised),
+        ({"error": {"message": "spent", "code": "insufficient_quota"}}, errors.QuotaSpent),
+        ({"error": {"message": "filtered by the content management policy"}}, errors.Refused),
+        ({"error": {"message": "odd", "type": "invalid_request_error", "code": None}}, errors.BadRequest),
+        ({"error": "Unexpected endpoint or method. (POST /chat/completions)"}, errors.NoSuchModel),
+        ({"error": {"message": "Overloaded", "type": "overloaded_error"}}, errors.ServerFault),
         (piece(finish="null"), errors.CutStream),
         ({"choices": [{"error": {"code": 502, "message": "gone"}, "finish_reason": "error"}]}, errors.ServerFault),
     ],
@@ -248,6 +256,59 @@ def test_reply_with_an_abnormal_end_is_an_error(last: Any, expected: type[errors
     with pytest.raises(expected) as caught:
         ask(sending(event(piece(REPLY)) + event(last)))
     assert caught.value.partial == REPLY
+
+
+STREAMS = {
+    "OpenRouter": [
+        b": OPENROUTER PROCESSING\n\n",
+        event({"provider": "x", **piece("", reasoning="hm", reasoning_details=[{"type": "reasoning.text"}])}),
+        event(piece(REPLY)),
+        b": OPENROUTER PROCESSING\n\n",
+        event(piece("", "stop")),
+        event({**piece(""), "usage": {**USAGE["usage"], "cost": 0.1, "prompt_tokens_details": None}}),
+    ],
+    "Azure": [
+        event({"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}),
+        event({**piece(content=None, refusal=None), "usage": None}),
+        event(piece(REPLY)), event(piece(finish="stop")), event(USAGE),
+    ],
+    "DeepSeek": [
+        b": keep-alive\n\n",
+        event(piece(content=None, reasoning_content="hm")),
+        event(piece(REPLY, reasoning_content=None)),
+        event({**piece("", "stop"), "usage": {**USAGE["usage"], "prompt_cache_hit_tokens": 2}}),
+    ],
+    "Gemini": [event({**piece(REPLY, "stop", extra_content={"google": {}}), "usage": USAGE["usage"]})],
+    "vLLM": [
+        event({**piece(""), "usage": {"prompt_tokens": 11, "completion_tokens": 0}}),
+        event({**piece(REPLY), "usage": {"prompt_tokens": 11, "completion_tokens": 6}}),
+        event(piece(finish="stop")), event(USAGE),
+    ],
+    "Anthropic": [
+        b'event: ping\ndata: {"type": "ping"}\n\n', event(piece(REPLY)), event(piece(finish="end_turn")), event(USAGE),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_of_real_servers_are_read(name: str) -> None:
+    reply = ask(sending(*STREAMS[name], DONE)).reply
+    assert (reply.text, reply.usage.prompt_tokens, reply.usage.completion_tokens) == (REPLY, 11, 7)
+    assert reply.reasoning == ("hm" if name in ("OpenRouter", "DeepSeek") else "")
+
+
+def test_reply_with_reasoning_alone_says_so() -> None:
+    with pytest.raises(errors.EmptyReply, match="with reasoning and without any text"):
+        ask(sending(event(piece(reasoning_content=REPLY, finish="stop")) + DONE))
+
+
+def test_unknown_compression_is_named() -> None:
+    async def behave(_request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
+        return web.Response(body=b"\x0b\x02\x80hello\x03", headers={"content-encoding": "br"})
+
+    with pytest.raises(errors.MalformedStream, match="cannot be unpacked") as caught:
+        ask(behave)
+    assert "compression" in caught.value.remedy
 
 
 def test_garbage_after_the_end_is_ignored() -> None:
