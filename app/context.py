@@ -22,8 +22,7 @@ from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
 if TYPE_CHECKING:
-    from core.services.data.importing import ImportDraft
-    from core.services.data.pending_imports import PendingImport, PendingImports
+    from core.services.data.importing import ImportDraft, PendingImport, PendingImports
 
 
 _installed = False
@@ -124,7 +123,7 @@ def require_project() -> ProjectSession:
 
 def pending_imports() -> PendingImports:
     """Return the pending imports of all tabs: files that are read but not imported."""
-    from core.services.data.pending_imports import PendingImports
+    from core.services.data.importing import PendingImports
 
     return workspace().shared(PendingImports)
 

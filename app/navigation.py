@@ -12,7 +12,7 @@ from app.state import SessionState, state
 from app.widgets import frame
 from app.widgets.alerts import error_box, notice
 from app.widgets.empty_state import empty_page
-from app.widgets.next_step import next_step, path_card
+from app.widgets.frame import next_step, path_card
 from core.errors import MootError
 from core.services.guided_path import Overview
 

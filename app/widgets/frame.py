@@ -15,16 +15,18 @@ import streamlit as st
 
 from app import context
 from app.components import APP, colour_classes, component, read, tokens
+from app.pages import open_page
 from app.state import SessionState, state
 from app.widgets import layout
 from app.widgets.alerts import error_box, error_boxes, notice
 from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_eta, format_money, join_names, one_line
+from core.services import guided_path
+from core.services.guided_path import Overview, Step
 from core.services.session import ProjectSession
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage
-
 
 _log = logging.getLogger("moot.app")
 MOVING = ("running", "queued")
@@ -225,3 +227,59 @@ def fetch() -> None:
     if _address():
         with st.container(key="unseen-preload"):
             _PRELOAD(key="preload", data=_address())
+
+
+STEP_PAGES = ("run", "review")
+"""Pages whose work goes on without a rerun of the page."""
+
+
+def path_card(session: ProjectSession, page: str) -> Overview:
+    """Draw the steps of the project and the next one in the sidebar, and return them."""
+    overview = guided_path.overview(session)
+    if page == "data" and context.pending_import() is not None:
+        with st.container(key="path"):
+            st.html(_path_html("Next: import", "", "", "Check the columns and the preview, then press Import."))
+        return overview
+    with st.container(key="path", gap="small"):
+        st.fragment(_draw_step, run_every=2.0 if page in STEP_PAGES else None)(session, page, overview.next)
+    return overview
+
+
+def _draw_step(session: ProjectSession, page: str, drawn: Step | None) -> None:
+    """Draw the card. If the next step has changed since the page was drawn, draw the page again."""
+    overview = guided_path.overview(session)
+    step = overview.next
+    if (step and step.name) != (drawn and drawn.name):
+        st.rerun()
+    marks = "".join(f'<i class="{each.state}" title="{escape(each.title)}"></i>' for each in overview.steps)
+    head = "All steps done" if step is None else f"Next: {step.action.lower()}"
+    words = "Compare runs, improve definitions, or export the results."
+    if step is not None:
+        words = step.hint if step.page == page else step.words
+    st.html(_path_html(head, f"{overview.done} of {len(overview.steps)}", marks, words))
+    if step is not None and step.page != page:
+        _step_button(step, step.action, "path-next", stretch=True)
+
+
+def _path_html(head: str, count: str, marks: str, words: str) -> str:
+    return (
+        f'<div class="moot-path"><div><b>{escape(head)}</b><span>{count}</span></div><p>{marks}</p>'
+        f"<small>{escape(words)}</small></div>"
+    )
+
+
+def next_step(overview: Overview, page: str) -> None:
+    """Draw the button for the next step at the end of a page, unless the step is done on this page."""
+    step = overview.next
+    if step is not None and step.page != page:
+        with st.container(horizontal=True, horizontal_alignment="right", key="page-end"):
+            _step_button(step, f"Next: {step.action.lower()}", "next-step")
+
+
+def _step_button(step: Step, label: str, key: str, *, stretch: bool = False) -> None:
+    if st.button(
+        label, type="primary", icon=":material/arrow_forward:", icon_position="right", key=key,
+        width="stretch" if stretch else "content",
+    ):  # fmt: skip
+        state.run.show_setup(step.name == "whole")
+        open_page(step.page)

@@ -41,7 +41,7 @@ from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
 from core.services.runs import control, planning, rerun
-from core.services.runs.length_limits import context_overflows, describe_truncation, longest_document
+from core.services.runs.costs import context_overflows, describe_truncation, longest_document
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.text_file import read_text

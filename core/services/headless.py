@@ -16,7 +16,7 @@ from core.services import prompt_templates
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
-from core.services.runs.length_limits import longest_document
+from core.services.runs.costs import longest_document
 from core.services.session import ProjectSession
 from core.store.connection import check_path as check_path
 

@@ -25,9 +25,8 @@ from core.formatting import format_count, plural
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
-from core.services.data.importing import ImportDraft, ImportPreview
+from core.services.data.importing import ImportDraft, ImportPreview, PendingImport
 from core.services.data.overview import count_documents, gold_counts
-from core.services.data.pending_imports import PendingImport
 from core.services.session import ProjectSession
 
 ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")

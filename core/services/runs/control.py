@@ -9,7 +9,7 @@ from core.errors import UsageError
 from core.formatting import format_money
 from core.runs import RunRow, State, StopCode, StopReason
 from core.services.runs import planning
-from core.services.runs.length_limits import describe_truncation
+from core.services.runs.costs import describe_truncation
 from core.services.session import ProjectSession
 
 

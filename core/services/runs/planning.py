@@ -43,8 +43,7 @@ from core.services import few_shot_examples, preferences, prompt_templates
 from core.services.prompt_templates import simulate_asks
 from core.services.runs import jury
 from core.services.runs.configuration import propose_name
-from core.services.runs.costs import Estimate, estimate_run
-from core.services.runs.length_limits import context_overflows
+from core.services.runs.costs import Estimate, context_overflows, estimate_run
 from core.services.session import ProjectSession
 from core.store.codebooks import CodebookVersion
 from core.text_file import read_text

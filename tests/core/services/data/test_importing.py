@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -15,6 +16,8 @@ from core.ingest.mapping import Mapping
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
+from core.services.data.importing import MAX_PENDING, ImportDraft, PendingImports, read_files
+from core.services.jobs import Job
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
@@ -255,3 +258,47 @@ def test_gold_of_another_kind_is_offered_for_a_new_project() -> None:
     draft = importing.read_files([("r.csv", content.encode())], CODEBOOK)
     assert draft.mapping.gold == ()
     assert draft.mapping.reasons[-1].startswith("In a new project: Ratings of 1 dimension by 2 raters")
+
+
+def soup_draft(name: str = "a.csv") -> ImportDraft:
+    return read_files([(name, b"id,text\n1,some soup\n2,some bread\n")])
+
+
+def test_pending_import_is_kept_per_project_until_removed():
+    pending, here = PendingImports(), Path("p.duckdb")
+    first, second = pending.add(soup_draft("a.csv"), here), pending.add(soup_draft("b.csv"), here)
+    other = pending.add(soup_draft("c.csv"), None)
+    assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "a.csv"]
+    assert pending.of_project(None) == (other,)
+    first.draft = soup_draft("renamed.csv")
+    assert [one.draft.name for one in pending.of_project(here)] == ["b.csv", "renamed.csv"]
+    pending.remove(second.id)
+    assert pending.get(second.id) is None
+
+
+def test_removing_a_pending_import_twice_does_nothing():
+    pending = PendingImports()
+    one = pending.add(soup_draft(), None)
+    pending.remove(one.id)
+    pending.remove(one.id)
+    assert pending.of_project(None) == ()
+
+
+def test_oldest_pending_import_is_dropped_unless_it_is_importing():
+    pending = PendingImports()
+    importing, *rest = [pending.add(soup_draft(f"{number}.csv"), None) for number in range(MAX_PENDING)]
+    importing.job = cast(Job, object())
+    pending.add(soup_draft("last.csv"), None)
+    assert pending.get(importing.id) is not None
+    assert pending.get(rest[0].id) is None
+    assert len(pending.of_project(None)) == MAX_PENDING
+
+
+def test_preview_is_cached_until_draft_or_codebook_changes():
+    pending = PendingImports()
+    one = pending.add(soup_draft(), None)
+    first = one.preview(None, None)
+    assert one.preview(None, None) is first
+    assert one.preview(load_yaml("labels: [{name: Food}]"), None) is not first
+    one.draft = soup_draft("b.csv")
+    assert one.preview(None, None).draft.name == "b.csv"
