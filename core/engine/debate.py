@@ -202,7 +202,6 @@ async def look_up(
 
     An unreadable reply is skipped once for each of the run's ``retries``.
     """
-    key = pending.key(retries)
     for retry in range(retries + 1):
         key = pending.key(retry)
         stored = await store.fetch(key) if store.contains(key) else None

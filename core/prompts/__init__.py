@@ -91,9 +91,8 @@ def variables(
     max; for ratings), and ``document``, delimited, with the names of its fields if there are several. With the run's
     ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
     """
-    templates = templates or {}
-    blocks = {name: render_block(templates[name], codebook) for name in BLOCKS if name in templates}
-    return _codebook_variables(codebook) | blocks | {"document": format_document(document)}
+    blocks = tuple((name, templates[name]) for name in BLOCKS if name in templates) if templates else ()
+    return _constant_variables(codebook, blocks) | {"document": format_document(document)}
 
 
 def format_document(document: Document) -> str:
@@ -158,7 +157,13 @@ def _shipped_texts() -> frozenset[str]:
     return frozenset(path.read_text(encoding="utf-8") for path in resources.folder("prompts").rglob("*.md"))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)  # debates about single labels have a part of the codebook each
+def _constant_variables(codebook: Codebook, blocks: tuple[tuple[str, FrozenTemplate], ...]) -> dict[str, Any]:
+    """Return the variables that are the same for every document of a run."""
+    own = _codebook_variables(codebook)
+    return own | {name: render_text(template, own) for name, template in blocks}
+
+
 def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
     thing, things = _THINGS[codebook.kind]
     return {
@@ -179,9 +184,3 @@ def _expert(domain: str) -> str:
     if not domain:
         return "an expert annotator"
     return f"{'an' if domain[0].casefold() in 'aeiou' else 'a'} {domain} expert"
-
-
-@lru_cache(maxsize=1024)
-def render_block(template: FrozenTemplate, codebook: Codebook) -> str:
-    """Return a shared text, which is the same for every document of a run."""
-    return render_text(template, _codebook_variables(codebook))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import PromptError
-from core.prompts import BLOCKS, delimit, render, render_block, render_text, shipped_templates, variables
+from core.prompts import BLOCKS, delimit, render, render_text, shipped_templates, variables
 from core.runs import Template
 
 
@@ -47,7 +47,7 @@ def test_error_of_an_invalid_template_names_the_problem(text: str, message: str)
 def test_definitions_contain_description_examples_and_guideline() -> None:
     label = Label(name="Price", description="What it costs.", include=("cheap",), exclude=("a fee", "a tip"))
     codebook = Codebook(guideline="Only the room.", labels=(label, Label(name="Food")))
-    text = render_block(shipped_templates("ecj")["definitions"], codebook)
+    text = variables(codebook, Document("1", {"text": "x"}), shipped_templates("ecj"))["definitions"]
     assert "#Price: What it costs." in text
     assert 'include: "cheap"\n' in text
     assert 'exclude: "a fee"; "a tip"' in text

@@ -68,10 +68,9 @@ def test_edited_template_renders_like_the_shipped_one() -> None:
     judge, block = templates["judge"], templates["definitions"]
     other = {name: each.model_copy(update={"text": each.text + "\n"}) for name, each in templates.items()}
     values = VALUES | {"extraction": "e", "critique": "c", "task": "", "final_decision": "", "reminder": ""}
-    in_process = prompts.render(judge, values | {"definitions": prompts.render_block(block, BOOK)})
-    in_worker = prompts.render(
-        other["judge"], values | {"definitions": prompts.render_block(other["definitions"], BOOK)}
-    )
+    in_process = prompts.render(judge, values | {"definitions": prompts.render_text(block, VALUES)})
+    own_block = prompts.render_text(other["definitions"], VALUES)
+    in_worker = prompts.render(other["judge"], values | {"definitions": own_block})
     assert in_worker == in_process
 
 
