@@ -467,10 +467,11 @@ def _matches(lexicon: Lexicon, text: str, found: Sequence[Token]) -> Iterator[_M
 
 def _is_phrase(term: Term, text: str, found: Sequence[Token]) -> bool:
     """Return True if the tokens are the term's phrase, with only spaces and hyphens between them."""
-    if len(found) < len(term.pattern) or any(
-        word not in step for (word, _, _), step in zip(found, term.pattern, strict=True)
-    ):
+    if len(found) < len(term.pattern):
         return False
+    for (word, _, _), step in zip(found, term.pattern, strict=True):
+        if word not in step:
+            return False
     gaps = (text[end:start] for (_, _, end), (_, start, _) in pairwise(found))
     return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
 

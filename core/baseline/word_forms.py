@@ -57,9 +57,8 @@ def forms(word: str) -> frozenset[str]:
     """Return the forms that count as the same word: plurals, tenses, comparisons, adverbs, spellings, families."""
     if not word.isascii() or not word.isalpha() or len(word) < 3:
         return frozenset({word, f"{word}s"} if word.isascii() and word.isalpha() else {word})
-    related = frozenset[str]().union(*map(_bases, _bases(word)))
-    for group in RELATED:
-        related |= group if not related.isdisjoint(group) else frozenset()
+    bases = frozenset[str]().union(*map(_bases, _bases(word)))
+    related = bases.union(*(RELATED.get(base, ()) for base in bases))
     return related.union(*map(_inflections, related))
 
 
@@ -72,7 +71,8 @@ def _bases(word: str) -> frozenset[str]:
     return frozenset({word, *known})
 
 
-def _inflections(base: str) -> set[str]:
+@lru_cache(maxsize=4096)
+def _inflections(base: str) -> frozenset[str]:
     """Return a word with the endings that it can have, as if it were noun, verb and adjective."""
     soft = base.endswith("y") and base[-2] not in "aeiou"
     stem = base[:-1] + "i" if soft else base
@@ -86,7 +86,7 @@ def _inflections(base: str) -> set[str]:
         found |= {"un" + base, verb + "er", verb + "est"}
     if base + "ly" not in NOT_ADVERBS:
         found.add(base[:-1] + "y" if base.endswith("le") else stem + "ly")
-    return {form for form in found if not form.endswith("s") or form not in NOT_DERIVED}
+    return frozenset(form for form in found if not form.endswith("s") or form not in NOT_DERIVED)
 
 
 def words(text: str) -> frozenset[str]:
@@ -109,8 +109,11 @@ GRADABLE, NOT_ADVERBS, NOT_DERIVED, NOT_OVER, FUNCTION_WORDS, CATCH_ALL_NAMES, N
         "foreign_words", "people",
     )
 )  # fmt: skip
-RELATED = tuple(words(group) for name in ("spellings", "irregular", "families") for group in _split(_LISTS[name]))
-"""Groups of words that count as one. A spelling may lead to a family: "flavor", "flavour", "flavourless"."""
+RELATED: dict[str, frozenset[str]] = {}
+"""The words that count as the same as a word. A spelling may lead to a family: "flavor", "flavour", "flavourless"."""
+for _name in ("families", "irregular", "spellings"):
+    for _group in map(words, reversed(_split(_LISTS[_name]))):
+        RELATED |= dict.fromkeys(_group, _group.union(*(RELATED.get(word, ()) for word in _group)))
 IDIOMS = _split(_LISTS["idioms"])
 GENERIC_WORDS = words(_LISTS["generic_words"]).union(*map(forms, words(_LISTS["common_words"])))
 
