@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -205,7 +205,7 @@ def _spans(page: MarkedReply) -> tuple[Span, ...]:
 
 
 def _within(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
-    index = bisect_right(ranges, position, key=lambda pair: pair[0]) - 1
+    index = bisect_left(ranges, (position + 1, 0)) - 1
     return index >= 0 and position < ranges[index][1]
 
 

@@ -134,6 +134,12 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
 
 
+@lru_cache(maxsize=2)
+def _signs(weak: bool) -> tuple[str, ...]:
+    """Return the words of which every line with a marker contains one, casefolded."""
+    return tuple({word for kind, _, words in _markers("text") if (kind in _WEAK) == weak for word in words})
+
+
 _LOOK_BACK = 200
 _SHORT = 300
 """Length of a line in characters from which its markers are not cached."""
@@ -383,6 +389,8 @@ def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[MarkerKind, int, i
     """Return kind, start, end and ``plain`` of the markers in a line, before it is known what they mean."""
     found: list[tuple[MarkerKind, int, int, bool]] = []
     folded = line.casefold()
+    if not any(map(folded.__contains__, _signs(weak))):
+        return ()
     for kind, pattern, words in _markers(unit):
         if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
             for match in pattern.finditer(line):
