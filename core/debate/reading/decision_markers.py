@@ -43,7 +43,8 @@ _TRANSLATED = (
 )
 _HEADINGS = (
     rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected|best|correct|revised|updated) ++)*{_CHOICE}"
-    r"|result|output|antwort|réponse|respuesta|risposta"
+    r"|result|output|ruling|vote|ausgabe|vorhandene ++aspekte|aspectos ++presentes|aspects ++présents"
+    r"|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
@@ -205,7 +206,7 @@ class MarkedReply:
 
     ``lines`` is ``text`` of the same length with JSON hidden, and emphasis and unusual white space as spaces.
     ``doubles`` are all passages in double quotation marks, ``quoted`` the outermost of them, with struck text and
-    repeated parts of the prompt. ``unclosed`` is the start of JSON that the text's end cuts off, or -1.
+    repeated parts of the prompt. ``torn`` is the start of a decision that the text's end cuts off, or -1.
     """
 
     text: str
@@ -215,13 +216,8 @@ class MarkedReply:
     blocks: tuple[Block, ...]
     doubles: tuple[Span, ...]
     quoted: tuple[Span, ...]
-    unclosed: int
+    torn: int
     codebook: Codebook
-
-    @cached_property
-    def torn(self) -> int:
-        """The start of a decision that is cut off at the text's end, or -1."""
-        return max(self.unclosed, _beginning(self.lines))
 
     @cached_property
     def weak(self) -> tuple[Marker, ...]:
@@ -243,9 +239,7 @@ class MarkedReply:
 
     def past_marker(self, start: int, limit: int) -> int:
         """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""
-        begin = start
-        while begin < limit and self.lines[begin] in " \"'“”„‘’«»_([":
-            begin += 1
+        begin = limit - len(self.lines[start:limit].lstrip(" \"'“”„‘’«»_(["))
         for kind, pattern, _ in _markers("text"):
             if kind in ("aspects", "label") and (inner := pattern.match(self.lines, begin, limit)):
                 return inner.end()
@@ -344,7 +338,7 @@ def parse_markers(text: str, codebook: Codebook) -> MarkedReply:
         blocks=tuple(block for block in blocks if not _is_quoted(block, lines, quoted)),
         doubles=doubles,
         quoted=quoted,
-        unclosed=unclosed,
+        torn=max(unclosed, _beginning(lines)),
         codebook=codebook,
     )
 

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from core.debate.reading.label_names import Names
-from core.debate.reading.tokens import ANSWERS, NO_SIGNS, YES_SIGNS, Token, Value, every, tokenise
+from core.debate.reading.tokens import ANSWERS, NO_SIGNS, YES_SIGNS, Token, Value, every, past, tokenise
 from core.documents import storable
 
 _HEDGES = frozenset({"hedge", "or", "question"})
 _DENIALS = frozenset({"neg", "no", "absent", "none", "negation", "open", "mark", "closed", "rest"})
 _BREAKS = frozenset({"comma", "semicolon"})
+_BETWEEN = _BREAKS | {"and", "fill"}
 _STARTERS = frozenset({"name", "struck", "mark", "neg", "rest", "closed", "none", "present", "absent"})
 _PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
 """Tokens allowed between the word of a heading and its colon."""
@@ -357,9 +358,7 @@ class _Sentence:
         self.position = end
 
     def _next_is_entry(self, at: int) -> bool:
-        while at < len(self.tokens) and self.tokens[at].kind in (*_BREAKS, "and", "fill"):
-            at += 1
-        return at < len(self.tokens) and self.tokens[at].kind in _STARTERS
+        return any(token.kind in _STARTERS for token in self.tokens[past(self.tokens, at, _BETWEEN) :][:1])
 
     def _answer_or_heading(self, token: Token) -> None:
         """Read a heading ("Absent: A"), or the predicate after "the rest"."""
@@ -375,11 +374,10 @@ class _Sentence:
             self._fail()
         self._flush()
         self.position += 1
-        place = next((at for at in range(self.position, len(self.tokens)) if self.tokens[at].kind not in _PLACE), -1)
-        linked = place >= 0 and self.tokens[place].kind == "link"  # "Present in this review: A"
+        place = past(self.tokens, self.position, _PLACE)
+        linked = self.tokens[place:] and self.tokens[place].kind == "link"  # "Present in this review: A"
         self.position = place if linked else self.position
-        while self._kind(0) in ("link", "verb", "fill"):
-            self.position += 1
+        self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
         if token.kind in ("yes", "no", "open") and not linked:
             self._fail()
         if not self._kind(0) or self._kind(0) not in ("name", "none", "struck", "rest", "closed", "quote"):

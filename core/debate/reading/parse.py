@@ -70,6 +70,7 @@ _CHOSEN = (
 _PRESENT = ("present", "present_labels", "present_aspects", "labels_present", "aspects_present", "included", "selected",
             "final_labels", "final_aspects")  # fmt: skip
 _ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded", "rejected", "removed", "dropped")
+_OPEN = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
 _ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
                           "mentioned", "included", "selected"})  # fmt: skip
 _NOTES = frozenset(
@@ -77,8 +78,6 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 
-_LIKELY = 0.5
-"""A score or confidence from which on an entry of a list may count as present."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|[†‡¹²³])")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -126,10 +125,6 @@ class _Line:
     @property
     def blank(self) -> bool:
         return not _CONTENT.search(self.text)
-
-    @property
-    def fence(self) -> bool:
-        return _FENCE.match(self.text) is not None
 
 
 class _Reader:
@@ -191,10 +186,14 @@ class _Reader:
         return found
 
     def _lines(self, start: int, end: int | None = None) -> Iterator[_Line]:
-        """Yield lines of the reply, without JSON and those inside a quotation that began on an earlier line."""
+        """Yield lines of the reply, without JSON, code fences and quotations that began on an earlier line."""
         for begin, stop in self.page.spans(start, end):
             quoted = is_inside(begin, self.page.quoted) and self.page.lines[begin - 1 : begin] == "\n"
-            if not quoted and "\x00" not in self.page.lines[begin:stop]:
+            if (
+                not quoted
+                and "\x00" not in self.page.lines[begin:stop]
+                and not _FENCE.match(self.page.text, begin, stop)
+            ):
                 yield _Line(begin, stop, self.page.text[begin:stop])
 
     def _mentioned(self, text: str) -> list[str]:
@@ -264,8 +263,6 @@ class _Reader:
             return limit
         begun, bullets, depth, end = bool(out.values), False, 0, limit + 1
         for line in self._lines(limit + 1, following):
-            if line.fence:
-                continue
             if line.blank:
                 if begun and not bullets and not out.headed:
                     return line.end
@@ -356,7 +353,7 @@ class _Reader:
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
         for line in self._lines(0):
-            if line.blank or line.fence:
+            if line.blank:
                 continue
             text = _unwrapped(line.text)
             explicit = bool(out.explicit)
@@ -398,7 +395,7 @@ class _Reader:
         elif not _CONTENT.search(self.page.lines, start, limit):
             if limit < self.page.line_end(start):
                 return None
-            line = next((one for one in self._lines(limit + 1) if not one.blank and not one.fence), None)
+            line = next((one for one in self._lines(limit + 1) if not one.blank), None)
             if line is None:
                 raise Unreadable(CUT if self.cut else NO_CHOICE)
             start, limit = line.end - len(without_bullet(line.text)), line.end
@@ -428,7 +425,7 @@ class _Reader:
 
     def _unmarked_choice(self) -> Reading | None:
         """Return the label of the first or the last line, of a heading, or of answers label by label."""
-        lines = [line for line in self._lines(0) if not line.blank and not line.fence]
+        lines = [line for line in self._lines(0) if not line.blank]
         out = Statements(self.names)
         for line in lines:
             with suppress(Unreadable):
@@ -476,10 +473,6 @@ class _Reader:
         if block.error:
             raise Unreadable(CUT if self.cut else f"the JSON cannot be read ({block.error})")
         self._check_comments(block, implicit=True)
-        for name, given in entries(lookup(block.data, "undecided")):
-            reason = given.get("reason") if isinstance(given, dict) else given
-            reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
-            self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
         value = lookup(block.data, *_KEYS[self.kind])
         if self.kind == "rating":
             return self._rated(ratings_in(value, self.codebook, self.names))
@@ -520,8 +513,14 @@ class _Reader:
         return self._json_labels(listed, lookup(block.data, *_ABSENT), block.end)
 
     def _check_comments(self, block: Block, *, implicit: bool) -> None:
+        """Check the comments of an object, and note the labels that it leaves open."""
         if block.comments and not is_comment(block.comments, self.names, implicit=implicit):
             raise residue(block.comments)
+        keys = (key for key in _OPEN if self.names.find(key) is None)
+        for name, given in entries(lookup(block.data, *keys)):
+            reason = given.get("reason") if isinstance(given, dict) else given
+            reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
+            self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
 
     def _by_name(self, data: Any) -> dict[str, Any]:
         """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""
@@ -631,7 +630,7 @@ def _answer(value: Any, names: Names) -> Value | str:
         given = {_answer(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
         others = any(_is_claim(entry, names) for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES)
         scores = (folded.get("score"), folded.get("confidence"))
-        others = others or any(isinstance(score, int | float) and score < _LIKELY for score in scores)
+        others = others or "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
         return "none" if others or len(given) > 1 or not value else given.pop() if given else True
     if isinstance(value, bool | int | float):
         return bool(value) if value in (0, 1) else "none"

@@ -9,7 +9,7 @@ from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Unreadable, quoted_names, residue
 from core.debate.reading.normalise import fold
-from core.debate.reading.tokens import Token, every, tokenise
+from core.debate.reading.tokens import Token, every, past, tokenise
 
 _NAMED = ("name", "code")
 _LEADING = frozenset(
@@ -117,21 +117,12 @@ def _listed(tokens: Sequence[Token]) -> list[Token]:
 
 def _past_contrast(tokens: Sequence[Token], at: int, item: str) -> int:
     """Return the position after "rather than Y" or ", not Y"."""
-    start = at
-    while at < len(tokens) and tokens[at].kind in ("comma", "and"):
-        at += 1
-    if at >= len(tokens) or not _CONTRAST.match(tokens[at].text.strip(" ,")):
-        return start
-    at += 1
-    named = False
-    while at < len(tokens) and (
-        tokens[at].kind in ("comma", "or", "and", "fill", "neg", *_NAMED) or tokens[at].text in ("a", "an")
-    ):
-        if tokens[at].item == item:
-            return start
-        named = named or tokens[at].kind in _NAMED
-        at += 1
-    return at if named else start
+    start = past(tokens, at, {"comma", "and"})
+    if start == len(tokens) or not _CONTRAST.match(tokens[start].text.strip(" ,")):
+        return at
+    end = past(tokens, start + 1, {"comma", "or", "and", "fill", "neg", *_NAMED}, {"a", "an"})
+    others = [token.item for token in tokens[start + 1 : end] if token.kind in _NAMED]
+    return at if item in others or not others else end
 
 
 def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
@@ -141,11 +132,7 @@ def _contrasted(tokens: Sequence[Token]) -> tuple[str, int] | None:
         if token.kind in _NAMED:
             denied.append(token.item)
         elif token.text in ("but", "so", "hence", "thus", "therefore") and denied:
-            end = at + 1
-            while end < len(tokens) and (
-                tokens[end].kind == "fill" or tokens[end].text in ("rather", "a", "an", "is", "instead")
-            ):
-                end += 1
+            end = past(tokens, at + 1, {"fill"}, {"rather", "a", "an", "is", "instead"})
             if end < len(tokens) and tokens[end].kind in _NAMED and tokens[end].item not in denied:
                 return tokens[end].item, end + 1
             return None

@@ -7,7 +7,7 @@ where words may stand: in a comment, but not in a list of labels.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -143,6 +143,12 @@ def _tokens(text: str, names: Names, codes: bool) -> tuple[Token, ...]:
 
 
 _known_tokens = lru_cache(maxsize=2048)(_tokens)  # the same few decisions in most replies of a run
+
+
+def past(tokens: Sequence[Token], at: int, kinds: Set[str], words: Set[str] = frozenset()) -> int:
+    """Return the first position from ``at`` on whose token is neither of these kinds nor one of these words."""
+    ahead = (i for i in range(at, len(tokens)) if tokens[i].kind not in kinds and tokens[i].text not in words)
+    return next(ahead, len(tokens))
 
 
 def every(tokens: Iterable[Token], *, quotes: bool = False) -> Iterator[Token]:
