@@ -16,6 +16,7 @@ from core.services.session import ProjectSession
 
 def accepted_lessons(session: ProjectSession) -> None:
     """Draw the accepted lessons of the project, nothing without any. The line updates itself while a trial runs."""
+    lessons.try_when_due(session)
     found = lessons.accepted(session)
     if found is None:
         return
@@ -44,7 +45,7 @@ def sentence(found: AcceptedLessons) -> str:
         return f"{head}, being tested on labelled documents."
     result = found.result
     if result is None:
-        return f"{head}, not tested: review some documents, and their effect is measured here."
+        return f"{head}, not tested: review {lessons.MIN_REVIEWED} documents, and their effect is measured here."
     fixed, broken = (sum(getattr(label, name) for label in result.labels) for name in ("fixed", "broken"))
     change, interval = result.change.value, result.change.interval
     f1 = ""

@@ -1,13 +1,13 @@
 """Accepted lessons: changes to labels that were suggested from reviewed documents, errors or the texts.
 
-Whenever one is accepted, all of them are tried together in the background: the codebook with them against the codebook
-without them, on reviewed documents, by the built-in model, which costs nothing. They can be undone together. Other
-edits of the codebook, before or after a lesson, stay.
+Whenever one is accepted, and when twice as many documents are reviewed, all of them are tried together in the
+background: the codebook with them against the codebook without them, on reviewed documents, by the built-in model,
+which costs nothing. They can be undone together. Other edits of the codebook, before or after a lesson, stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 
@@ -26,8 +26,10 @@ from core.services.session import ProjectSession
 SUBJECT = "lessons"
 """Subject of a trial of lessons."""
 SETTING = "accepted lessons"
-"""Project setting with the accepted lessons and the number of their trial."""
+"""Project setting with the accepted lessons, the number of their trial and the reviewed documents at that time."""
 PARTS = ("description", "include", "exclude", "keywords")
+MIN_REVIEWED = 10
+"""Reviewed documents from which on lessons that were accepted before are tried."""
 MAX_DOCUMENTS = 200
 """Most documents of a trial."""
 
@@ -76,8 +78,15 @@ def record(session: ProjectSession, before: Codebook, after: Codebook) -> None:
     """Note the lessons by which ``after``, now the draft or the latest version, differs, and try all of them."""
     known = {label.id: label for label in before.labels}
     fresh = [one for label in after.labels if label.id in known for one in _differences(known[label.id], label)]
-    lessons = (*_applied(session), *fresh)
-    _store(session, lessons, _start_trial(session, lessons))
+    _store_and_try(session, (*_applied(session), *fresh))
+
+
+def try_when_due(session: ProjectSession) -> None:
+    """Try the accepted lessons again if the reviewed documents have doubled since the last trial."""
+    stored = session.store.settings.get(SETTING) or {"lessons": []}
+    due = max(MIN_REVIEWED, 2 * stored.get("reviewed", 0))
+    if stored["lessons"] and session.store.classifiers.count_reviewed() >= due and (lessons := _applied(session)):
+        _store_and_try(session, lessons)
 
 
 def accepted(session: ProjectSession) -> AcceptedLessons | None:
@@ -122,7 +131,7 @@ def undo(session: ProjectSession) -> int:
 
 def keep(session: ProjectSession) -> None:
     """Keep the lessons in the codebook and forget that they were lessons."""
-    _store(session, (), None)
+    session.store.settings.set(SETTING, {"lessons": []})
 
 
 def without(codebook: Codebook, lessons: Iterable[Lesson]) -> Codebook:
@@ -155,8 +164,10 @@ def _applied(session: ProjectSession) -> tuple[Lesson, ...]:
     return tuple(one for one in lessons if one.label_id in labels and one.is_in(labels[one.label_id]))
 
 
-def _store(session: ProjectSession, lessons: Iterable[Lesson], trial: int | None) -> None:
-    session.store.settings.set(SETTING, {"lessons": [asdict(one) for one in lessons], "trial": trial})
+def _store_and_try(session: ProjectSession, lessons: Sequence[Lesson]) -> None:
+    trial, reviewed = _start_trial(session, lessons), session.store.classifiers.count_reviewed()
+    stored = {"lessons": [asdict(one) for one in lessons], "trial": trial, "reviewed": reviewed}
+    session.store.settings.set(SETTING, stored)
 
 
 def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | None:

@@ -118,3 +118,22 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         lessons.undo(session)
         assert codebooks.codebook_status(session).codebook.labels == BOOK.labels
         assert not trials.is_trial_active(session, trial)
+
+
+def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        session.store.documents.add([Document(f"p{n}", {"text": f"A gondolier sang, {n}."}) for n in range(12)])
+        (run,) = queue_runs(session, planning.Plan())
+        session.start_or_resume(run.run_id).result(30)
+        accept_keyword(session, SERVICE, "gondolier")
+        ids = [f"p{n}" for n in range(12)]
+        for id in ids:
+            review.edit(session, run.run_id, id, SERVICE, True)
+        review.submit(session, run.run_id, ids[: lessons.MIN_REVIEWED - 1])
+        lessons.try_when_due(session)
+        assert wait_for_trial(session).result is None
+        review.submit(session, run.run_id, ids)
+        lessons.try_when_due(session)
+        found = wait_for_trial(session)
+        assert found.result.n == len(samples.development_ids(session))
+        assert sum(label.fixed for label in found.result.labels) == found.result.n
