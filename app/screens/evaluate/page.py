@@ -132,9 +132,11 @@ def _downloads(session: ProjectSession, run: RunRow, reference: Reference) -> No
 
 def _key_numbers(found: EvaluationReport) -> None:
     scores = found.scores
-    notes = {"subset_accuracy": f"{{right}} of {found.n:,}", "accuracy": f"{scores.cells:,} labels"}
+    is_estimate = found.basis.design == "sample"  # weighted, so not a count of these documents
+    documents = f"estimated from {found.n:,}" if is_estimate else f"{{right}} of {found.n:,}"
+    notes = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
     if scores.kind == "choice":
-        notes = {"accuracy": f"{{right}} of {found.n:,}"}
+        notes = {"accuracy": documents}
     numbers = []
     for metric in metrics(scores.kind):
         if metric.headline:
