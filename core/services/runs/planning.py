@@ -444,14 +444,19 @@ def settings_warnings(settings: RunSettings) -> list[str]:
 
 
 def _missing_keywords(codebook: Codebook) -> list[str]:
-    """Return a warning that names the labels of a choice without keywords; none if all have some."""
+    """Return a warning that names the labels without keywords; none if all have some, and for ratings."""
     bare = [label.name for label in codebook.labels if not label.keywords]
-    if codebook.kind != "choice" or not bare:
+    if codebook.kind == "rating" or not bare:
         return []
+    effect = (
+        "A text without any word of the codebook stays unresolved"
+        if codebook.kind == "choice"
+        else "The baseline misses what their names and descriptions do not mention"
+    )
     return [
-        f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords. A text without any word of the codebook "
-        "stays unresolved: add keywords (the Codebook page and moot keywords propose some), or let the built-in model "
-        "compare texts with definitions by vectors (moot install-minilm, or a server's embeddings on the Models page)."
+        f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords. {effect}: add keywords (the Codebook page "
+        "and moot keywords propose some), or let the built-in model compare texts with definitions by vectors (moot "
+        "install-minilm, or a server's embeddings on the Models page)."
     ]
 
 

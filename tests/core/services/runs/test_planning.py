@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.codebook import Codebook, Label
+from core.codebook import Codebook, Kind, Label
 from core.errors import UsageError
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, Sampling
@@ -108,11 +108,12 @@ def test_discussion_of_one_model_at_temperature_zero_warns(temperature: float, w
     assert any("nearly identical" in warning for warning in planning.settings_warnings(settings)) == warned
 
 
+@pytest.mark.parametrize("kind", ["choice", "multilabel"])
 @pytest.mark.parametrize("model", ["lexical", "lexical@tfidf"])
-def test_built_in_model_warns_of_choices_without_keywords(model: str) -> None:
-    codebook = Codebook(kind="choice", labels=(Label(name="Qxz"), Label(name="Wvk")))
+def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind) -> None:
+    codebook = Codebook(kind=kind, labels=(Label(name="Qxz"), Label(name="Wvk")))
     role_model = RoleModel(connection="builtin", model=model)
     settings = planning.build_settings(
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
-    assert any("Qxz" in warning and "keyword" in warning for warning in planning.settings_warnings(settings))
+    assert any("Qxz and Wvk have no keywords" in warning for warning in planning.settings_warnings(settings))
