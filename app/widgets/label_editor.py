@@ -275,7 +275,7 @@ def keywords(fields: Fields, codebook: Codebook, label: Label) -> None:
 def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> None:
     """Draw the keywords proposed from the documents for a label, with buttons that add one or all."""
     own = [one for one in found.proposals if one.label_id == label.id]
-    field_name("Proposed from your texts", f"{format_count(found.documents, 'document')}; you decide which to add")
+    field_name("Proposed from your texts", f"from {format_count(found.documents, 'document')}")
 
     def add(chosen: Sequence[KeywordProposal]) -> None:
         before = codebooks.codebook_status(fields.session).codebook
@@ -297,7 +297,7 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
             st.button(f"Add these {len(own)}", key="propose-all", on_click=add, args=(own,))
         if len(found.proposals) > len(own):
             st.button(f"Add all {len(found.proposals)} for all labels", key="propose-every", on_click=add,
-                      args=(found.proposals,))  # fmt: skip
+                      args=(found.proposals,), help=", ".join(one.word for one in found.proposals[:30]))  # fmt: skip
     if found.proposals and found.net is not None:
         st.html(f'<div class="moot-line q xs">All of them together. {escape(str(found.net))}.</div>')
     accepted_lessons(fields.session)
@@ -337,9 +337,10 @@ def in_data(found: KeywordMatches) -> None:
     best = ", ".join(f"{word} {count:,}" for word, count in found.by_word[:5] if count)
     if best:
         rows.append(("Most frequent", "", best))
-    if found.idle:
-        shown = ", ".join(found.idle[:8]) + (f" and {len(found.idle) - 8} more" if len(found.idle) > 8 else "")
-        rows.append(("Without a match", f"{len(found.idle):,}", shown))
+    for name, words in (("Without a match", found.idle), ("Too common, not looked for", found.ignored)):
+        if words:
+            shown = ", ".join(words[:8]) + (f" and {len(words) - 8} more" if len(words) > 8 else "")
+            rows.append((name, f"{len(words):,}", shown))
     body = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
     field_name("Matches in your data", "by the built-in model")
     st.html(f'<table class="moot-found">{body}</table>')

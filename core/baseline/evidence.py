@@ -529,6 +529,11 @@ def keyword_spans(codebook: Codebook, text: str) -> Mapping[str, tuple[Span, ...
     }
 
 
+def is_searchable(keyword: str) -> bool:
+    """Return True if texts are searched for a keyword: False for a function word such as "too"."""
+    return any(_terms(0, keyword, "keyword"))
+
+
 def labels_with_keywords(codebook: Codebook, text: str) -> frozenset[str]:
     """Return the ids of the labels with a keyword in a text, in doubt or not."""
     matches = _matches(lexicon_of(codebook), text, tokens(text))

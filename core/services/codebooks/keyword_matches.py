@@ -69,7 +69,12 @@ class KeywordMatches:
     @property
     def idle(self) -> tuple[str, ...]:
         """Keywords without a match."""
-        return tuple(word for word, count in self.by_word if not count)
+        return tuple(word for word, count in self.by_word if not count and baseline.is_searchable(word))
+
+    @property
+    def ignored(self) -> tuple[str, ...]:
+        """Keywords that the built-in model does not look for, because they are function words."""
+        return tuple(word for word, _ in self.by_word if not baseline.is_searchable(word))
 
 
 @dataclass(frozen=True, slots=True)
