@@ -359,6 +359,8 @@ def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> lis
 def _free_gold(cells: dict[str, tuple[Any, ...]]) -> tuple[tuple[GoldSource, ...], str]:
     kinds = {name: guess_kind(column) for name, column in cells.items()}
     binaries = [name for name, kind in kinds.items() if kind == "binary"]
+    if all(len(set(map(parse_binary, cells[name]))) == 1 for name in binaries):
+        binaries = []  # such as a version number: 1 in every row
     rated = _by_rater(binaries)
     if rated and len(rated) == len(binaries):
         return rated, f"Gold for {_grid_size(rated, 'label')}: columns named like a label and a rater."

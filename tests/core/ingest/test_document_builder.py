@@ -485,6 +485,11 @@ def test_every_row_is_a_document_or_rejected(rows: list[tuple[str, str]], duplic
     assert sorted({row.line for row in result.rejected}) == [row.line for row in result.rejected]
 
 
+def test_column_with_one_value_is_not_suggested_as_gold() -> None:
+    exported = table("text,category,codebook_version\nabc,good,1\ndef,bad,1\nghi,good,1\njkl,bad,1\n")
+    assert suggest_mapping(exported).gold == (GoldSource("category", "choice"),)
+
+
 def test_mapping_suggested_with_a_codebook() -> None:
     data = table("nr,title,review,price,Room\n" + "".join(f"{n},T,A long text about {n},{n % 2},1\n" for n in range(9)))
     found = suggest_mapping(data, ASPECTS)
