@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-import statistics
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 
 from core.documents import Document, Value
 
@@ -44,30 +45,36 @@ class Profile:
 
 def profile_documents(documents: Iterable[Document]) -> Profile:
     """Return statistics of the documents, counted in one pass."""
-    words: list[int] = []
+    words: Counter[int] = Counter()
     gold: dict[tuple[str, str], Counter[Value]] = {}
     for document in documents:
-        words.append(len(document.text.split()))
+        words[len(document.text.split())] += 1
         for rater, by_item in document.gold.items():
             for item, value in by_item.items():
                 gold.setdefault((item, rater), Counter())[value] += 1
     return Profile(summarise_lengths(words), gold)
 
 
-def summarise_lengths(numbers: Sequence[int]) -> LengthSummary:
-    """Return the distribution of ``numbers``.
+def summarise_lengths(documents: Mapping[int, int]) -> LengthSummary:
+    """Return the distribution of lengths; ``documents`` is their number by length.
 
     At most ``BINS`` bars of equal width up to the 99th percentile; the last one reaches to the maximum, so that one
     giant text does not flatten the rest.
     """
-    if not numbers:
+    if not documents:
         return LengthSummary()
-    ordered = sorted(numbers)
-    low, high = ordered[0], ordered[-1]
-    most = ordered[math.ceil(0.99 * len(ordered)) - 1]
-    width = max(1, math.ceil((most - low + 1) / BINS))
-    bars = Counter(min((number - low) // width, BINS - 1) for number in ordered)
+    ordered = sorted(documents)
+    reached = list(accumulate(documents[length] for length in ordered))
+
+    def ranked(rank: int) -> int:
+        return ordered[bisect_left(reached, rank)]
+
+    low, high, total = ordered[0], ordered[-1], reached[-1]
+    width = max(1, math.ceil((ranked(math.ceil(0.99 * total)) - low + 1) / BINS))
+    bars: Counter[int] = Counter()
+    for length, count in documents.items():
+        bars[min((length - low) // width, BINS - 1)] += count
     last = max(bars)
     bins = [Bin(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(last)]
     bins.append(Bin(low + last * width, max(high, low + last * width), bars[last]))
-    return LengthSummary(low, statistics.median(ordered), high, tuple(bins))
+    return LengthSummary(low, (ranked((total + 1) // 2) + ranked(total // 2 + 1)) / 2, high, tuple(bins))

@@ -196,18 +196,9 @@ class Documents(Repository):
         """Return the number of documents with gold for at least one item."""
         return int(self._connection.value("SELECT count(DISTINCT document_id) FROM gold"))
 
-    def lengths(self, width: int = 25) -> list[tuple[int, int]]:
-        """Return a histogram of word counts of the first field, as (first word count of the bin, documents).
-
-        Empty bins are left out.
-        """
-        return [
-            (int(start), int(count))
-            for start, count in self._connection.rows(
-                "SELECT words // $width * $width AS start, count(*) FROM documents GROUP BY start ORDER BY start",
-                {"width": width},
-            )
-        ]
+    def lengths(self) -> dict[int, int]:
+        """Return the number of documents by the word count of their first field."""
+        return dict(self._connection.rows("SELECT words, count(*) FROM documents GROUP BY words ORDER BY words"))
 
     def imports(self) -> list[Import]:
         """Return all imports, oldest first."""

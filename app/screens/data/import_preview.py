@@ -13,7 +13,7 @@ import streamlit as st
 
 from app import context
 from app.screens.data import column_mapping
-from app.screens.data.overview import distribution_charts, document_table, profile_bins
+from app.screens.data.overview import distribution_charts, document_table
 from app.state import DataState, bound, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
@@ -87,9 +87,8 @@ class ImportPage:
             if preview is not None:
                 distribution_charts(
                     gold_counts(preview.profile, preview.codebook),
-                    profile_bins(preview.profile),
-                    f"{format_count(preview.built.with_gold, 'document')} with gold",
-                    _length_summary(preview),
+                    preview.profile.words,
+                    preview.built.with_gold,
                 )
         if preview is not None and preview.built.documents:
             with panel("First documents", "as they will be imported", key="first-rows"):
@@ -298,8 +297,3 @@ def show_job(pending: PendingImport) -> None:
     imported = format_count(counts["documents"], "document")
     state.set_notice("ok", f"{imported} imported from {stored.file_name}", " ".join(sentences))
     st.rerun()
-
-
-def _length_summary(preview: ImportPreview) -> str:
-    words = preview.profile.words
-    return f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"

@@ -34,8 +34,7 @@ from core.documents import Document
 from core.formatting import format_count, format_percent, plural
 from core.runs import RunRow
 from core.services.data import overview as service
-from core.services.data.importing import Profile
-from core.services.data.overview import GoldCount, ImportSummary, format_gold
+from core.services.data.overview import GoldCount, ImportSummary, LengthSummary, format_gold
 from core.services.session import ProjectSession
 
 PAGE_SIZE = 50
@@ -69,9 +68,7 @@ def show(session: ProjectSession, codebook: Codebook | None) -> None:
             _documents(session, codebook, search)
         _cooccurrence(session, codebook)
     with right:
-        bins = [(start, start + found.bin_width, count) for start, count in found.lengths]
-        caption = f"{format_count(found.with_gold, 'document')} with gold"
-        distribution_charts(found.gold, bins, caption, "words per text")
+        distribution_charts(found.gold, found.words, found.with_gold)
         _languages(session)
         if not found.gold:
             notice(
@@ -193,18 +190,16 @@ def _imports(session: ProjectSession, imports: Sequence[ImportSummary]) -> None:
 # -- charts and tables that the preview of an import shares
 
 
-def distribution_charts(
-    gold: Sequence[GoldCount], bins: Sequence[tuple[int, int, int]], gold_caption: str, length_caption: str
-) -> None:
+def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_gold: int) -> None:
     """Draw the distribution of gold labels and of text lengths, each if there is any."""
     if gold:
-        if len({bar.rater for bar in gold}) > 1:
-            gold_caption += "; a line for each rater"
-        with panel("Gold labels", gold_caption, key="gold-panel"):
+        raters = "; a line for each rater" if len({bar.rater for bar in gold}) > 1 else ""
+        with panel("Gold labels", f"{format_count(with_gold, 'document')} with gold{raters}", key="gold-panel"):
             gold_chart(gold, key="gold-chart")
-    if bins:
-        with panel("Text length", length_caption, key="length-panel"):
-            length_chart(bins, key="length-chart")
+    if words.bins:
+        caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
+        with panel("Text length", caption, key="length-panel"):
+            length_chart(words, key="length-chart")
 
 
 def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
@@ -301,9 +296,9 @@ def _row(names: Mapping[str, str]) -> int:
     return ROW if len(names) <= MAX_WIDE_BARS else 18
 
 
-def length_chart(bins: Sequence[tuple[int, int, int]], *, key: str) -> None:
-    """Draw a histogram of words per text: (from, to, documents)."""
-    rows = [{"from": start, "to": stop, "count": count} for start, stop, count in bins]
+def length_chart(words: LengthSummary, *, key: str) -> None:
+    """Draw a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
+    rows = [{"from": each.start, "to": each.stop, "count": each.count} for each in words.bins]
     draw(_lengths(rows), rows, key=key)
 
 
@@ -312,17 +307,19 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
-    low, high = min(row["from"] for row in rows), max(row["to"] for row in rows)
+    low, width, last = rows[0]["from"], max(1, rows[0]["to"] - rows[0]["from"]), rows[-1]
+    high = last["from"] + width
+    longest = f"; last bar: {last['from']:,} to {last['to']:,}" if len(rows) > 1 and last["to"] > high else ""
     chart = (
-        alt.Chart(inline_data(rows))
+        alt.Chart(inline_data([{**row, "end": row["from"] + width} for row in rows]))
         .mark_rect(color=shade["bar"])
         .encode(
             x=alt.X(
                 "from:Q",
                 scale=alt.Scale(domain=[low, high], nice=False),
-                axis=alt.Axis(title="words", grid=False, tickCount=6, tickMinStep=1, format=",d"),
+                axis=alt.Axis(title=f"words{longest}", grid=False, tickCount=6, tickMinStep=1, format=",d"),
             ),
-            x2="to:Q",
+            x2="end:Q",
             y=alt.Y("count:Q", axis=alt.Axis(title=None, tickCount=4, tickMinStep=1, format=",d")),
             y2=alt.datum(0),
             tooltip=[
@@ -333,11 +330,6 @@ def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
         )
     )
     return styled(chart, 168)
-
-
-def profile_bins(profile: Profile) -> list[tuple[int, int, int]]:
-    """Return the length histogram of documents that are not imported yet."""
-    return [(each.start, max(each.stop, each.start + 1), each.count) for each in profile.words.bins]
 
 
 def document_table(documents: Sequence[Document], codebook: Codebook | None) -> None:

@@ -19,7 +19,7 @@ from core.formatting import format_count
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, SourceFile
-from core.services.data.overview import count_documents, gold_counts
+from core.services.data.overview import LengthSummary, count_documents, gold_counts
 from core.services.session import ProjectSession
 
 
@@ -121,8 +121,8 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     with right:
         notice("info", "Texts, runs and reviews stay", "Only the gold labels are replaced, for all documents.")
         if preview is not None:
-            caption = f"{format_count(preview.built.with_gold, 'document')} with gold"
-            overview.distribution_charts(gold_counts(preview.profile, preview.codebook), (), caption, "")
+            gold = gold_counts(preview.profile, preview.codebook)
+            overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     if submitted and preview is not None:
         count = importing.replace_gold(session, preview)
         DataState.gold_draft.reset()

@@ -10,7 +10,8 @@ from statistics import mean
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
-from core.ingest.profiling import Profile
+from core.ingest.profiling import LengthSummary as LengthSummary
+from core.ingest.profiling import Profile, summarise_lengths
 from core.ingest.table import as_text, rejected_csv
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
@@ -56,9 +57,8 @@ class Overview:
     documents: int
     with_gold: int
     raters: tuple[str, ...]
-    lengths: tuple[tuple[int, int], ...]
-    """(first word count of the bin, documents); each bin is ``bin_width`` words wide."""
-    bin_width: int
+    words: LengthSummary
+    """Words of the first field."""
     gold: tuple[GoldCount, ...]
     imports: tuple[ImportSummary, ...]
     """The newest first."""
@@ -67,7 +67,6 @@ class Overview:
 def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overview:
     """Return the overview of a project; label names and colours come from ``codebook``."""
     store = session.store.documents
-    lengths, width = _lengths(session)
     counts: dict[tuple[str, str], dict[Value, int]] = {}
     for rater, item, value, count in store.gold_counts():
         counts.setdefault((item, rater), {})[value] = count
@@ -75,21 +74,10 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
         documents=store.count(),
         with_gold=store.with_gold(),
         raters=tuple(session.store.evaluations.raters()),
-        lengths=lengths,
-        bin_width=width,
+        words=summarise_lengths(store.lengths()),
         gold=_gold_counts(counts, codebook),
         imports=tuple(_summarise(session, one) for one in reversed(store.imports())),
     )
-
-
-def _lengths(session: ProjectSession) -> tuple[tuple[tuple[int, int], ...], int]:
-    """Return a histogram of fewer than 30 bins, and the width of a bin in words."""
-    width = 1
-    for width in (1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 5000, 25_000, 100_000):
-        bars = session.store.documents.lengths(width)
-        if not bars or bars[-1][0] // width < 30:
-            return tuple(bars), width
-    return tuple(session.store.documents.lengths(width)), width
 
 
 def _summarise(session: ProjectSession, one: Import) -> ImportSummary:

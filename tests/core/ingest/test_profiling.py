@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,11 +28,11 @@ def test_profile_of_a_worked_example() -> None:
 
 def test_profile_without_documents() -> None:
     found = profile_documents([])
-    assert (found.words, found.gold) == (summarise_lengths([]), {})
+    assert (found.words, found.gold) == (summarise_lengths({}), {})
 
 
 def test_outlier_does_not_flatten_the_histogram() -> None:
-    found = summarise_lengths([*range(1, 100), 100_000])
+    found = summarise_lengths(dict.fromkeys([*range(1, 100), 100_000], 1))
     assert len(found.bins) == BINS
     assert found.bins[0] == Bin(1, 6, 5)  # 99 numbers up to the 99th percentile in 20 bins of 5
     assert found.bins[-1] == Bin(96, 100_000, 5)
@@ -37,8 +40,8 @@ def test_outlier_does_not_flatten_the_histogram() -> None:
 
 @given(st.lists(st.integers(0, 10_000), min_size=1))
 def test_histogram_counts_every_number_once(numbers: list[int]) -> None:
-    found = summarise_lengths(numbers)
+    found = summarise_lengths(Counter(numbers))
     assert sum(bar.count for bar in found.bins) == len(numbers)
     assert found.bins[0].start == found.minimum
     assert found.bins[-1].stop >= found.maximum
-    assert found.minimum <= found.median <= found.maximum
+    assert found.median == statistics.median(numbers)

@@ -45,7 +45,7 @@ def test_characters_that_cannot_be_stored_are_replaced(project):
 def test_documents_without_any_text_are_kept(project):
     project.store.documents.add([Document("empty", {"text": ""}), Document("none", {})])
     assert [document.text for document in project.store.documents.page()] == ["", ""]
-    assert project.store.documents.lengths() == [(0, 2)]
+    assert project.store.documents.lengths() == {0: 2}
 
 
 def test_later_gold_is_added_and_never_overwrites_earlier_gold(project):
@@ -159,8 +159,7 @@ def test_gold_can_be_replaced(project):
 
 def test_lengths_are_counted_in_words(project):
     project.store.documents.add(Document(str(n), {"text": "word " * n}) for n in (0, 1, 24, 25, 60))
-    assert project.store.documents.lengths() == [(0, 3), (25, 1), (50, 1)]
-    assert project.store.documents.lengths(width=10) == [(0, 2), (20, 2), (60, 1)]
+    assert project.store.documents.lengths() == {0: 1, 1: 1, 24: 1, 25: 1, 60: 1}
 
 
 def test_spread_by_length_is_ordered_from_shortest_to_longest(project):

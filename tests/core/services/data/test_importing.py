@@ -85,7 +85,7 @@ def test_import_stores_documents_and_reports_progress(session: ProjectSession) -
     assert (loaded.documents, loaded.with_gold, loaded.raters) == (4, 3, ("gold",))
     # Food: a yes, b and c no. Service: a no, b yes; the "maybe" of c is not a gold value.
     assert [(bar.label, bar.count, bar.known) for bar in loaded.gold] == [("Food", 1, 3), ("Service", 1, 2)]
-    assert sum(count for _, count in loaded.lengths) == 4
+    assert sum(each.count for each in loaded.words.bins) == 4
     (stored,) = loaded.imports
     assert (stored.file_name, stored.added, stored.rejected) == ("soup.csv", 4, 3)
     assert stored.reasons[-1] == "row 8: 3 fields, expected 5"
