@@ -25,9 +25,8 @@ _THOUGHTS = re.compile(
 )
 _END_OF_THOUGHT = re.compile(r"</think(?:ing)?>[^\S\n]*$", re.IGNORECASE | re.MULTILINE)
 _END_OF_REPLY = re.compile(
-    r"<\|(?:im_end|eot_id|eom_id|end|return|endoftext|end_of_text)\|>|<end_of_turn>|</s>(?=\s*\Z)|<｜end▁of▁sentence｜>"
-    r"|(?<=\n)(?:#{1,3} ?(?:user|human|instructions?|input):?|(?:user|human):)[^\S\n]*(?=\n)",
-    re.IGNORECASE,
+    r"<(?:\|(?:im_end|eot_id|eom_id|end|return|endoftext|end_of_text)\|>|end_of_turn>|/s>(?=\s*\Z)|｜end▁of▁sentence｜>)"
+    r"|\n(?i:#{1,3} ?(?:user|human|instructions?|input):?|(?:user|human):)[^\S\n]*(?=\n)"
 )
 """Tokens that some servers leave in the text, and the next turn that small models invent after their own."""
 _FOREIGN = re.compile(r"<(document|analysis)\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
