@@ -1,29 +1,39 @@
-"""Start the studio in a separate process for browser tests."""
+"""Start the studio in a separate process for browser tests.
+
+The process is forked from one that has imported the libraries, which saves three seconds of processor time per studio.
+``tests/core/cli/test_studio.py`` starts the real command.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import signal
 import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app import preload
+from core.cli import main
 from tests.servers.running import wait_for
 
 if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerProcess
+
     from playwright.sync_api import Page
 
     OpenTab = Callable[..., Page]
     OpenStudio = Callable[..., tuple["Studio", Page]]
 
 ROOT = Path(__file__).parents[2]
+_FORKED = multiprocessing.get_context("forkserver")
+_FORKED.set_forkserver_preload(
+    ["core.cli.studio", "core.services.workspace", "streamlit.web.bootstrap", *preload.BEFORE_PAGES, *preload.LIBRARIES]
+)
 
 _ports: list[int] = []
 """Ports of stopped studios. The next studio takes one, so that the browser finds Streamlit's files in its cache."""
@@ -51,17 +61,17 @@ class Studio:
         self.port = _ports.pop() if _ports else _reserve_port()
         self.address = f"http://127.0.0.1:{self.port}"
         self.entrance = ""
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ForkServerProcess | None = None
 
     def start(self) -> None:
         """Start the process and wait until the studio answers."""
-        command = [sys.executable, "-c", "from core.cli import main; main()", "--port", str(self.port)]
-        with self._log.open("ab") as file:
-            before = file.tell()
-            self._process = subprocess.Popen(
-                [*command, *self._options], cwd=ROOT, env=self._environment, stdout=file, stderr=subprocess.STDOUT
-            )
-        wait_for(f"{self.address}/_stcore/health", self._process, 180)
+        options = ("--port", str(self.port), *self._options)
+        before = self._log.stat().st_size if self._log.exists() else 0
+        self._process = process = _FORKED.Process(
+            target=_run, args=(options, self._environment, self._log), daemon=True
+        )
+        process.start()
+        wait_for(f"{self.address}/_stcore/health", lambda: process.exitcode, 180)
         found = re.search(rb"http\S+/moot/enter\S+", self._log.read_bytes()[before:])
         assert found is not None, self.log
         self.entrance = found[0].decode()
@@ -75,24 +85,34 @@ class Studio:
     def pid(self) -> int:
         """Process id."""
         assert self._process is not None
+        assert self._process.pid is not None
         return self._process.pid
 
     def kill(self) -> None:
         """Kill the process, as in a crash."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait()
+        self._process.join()
 
     def stop(self) -> None:
         """Interrupt the process as Ctrl-C does, and wait for its end."""
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None or not self._process.is_alive():
             return
-        self._process.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + 20
-        while self._process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.05)
-        if self._process.poll() is None:
+        os.kill(self.pid, signal.SIGINT)
+        self._process.join(20)
+        if self._process.is_alive():
             self.kill()
+
+
+def _run(options: tuple[str, ...], environment: dict[str, str], log: Path) -> None:
+    """Run ``moot`` with these options and this environment, and append its output to a file."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(ROOT)
+    with log.open("ab") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    main(options)
 
 
 def own_settings(folder: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,12 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def wait_for(url: str, process: subprocess.Popen[bytes], seconds: float = 120.0) -> None:
-    """Wait until the address answers, with any status; fail if the process ends or the time is up."""
+def wait_for(url: str, exit_code: Callable[[], int | None], seconds: float = 120.0) -> None:
+    """Wait until the address answers, with any status; fail if the process has an exit code or the time is up."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
+        if (code := exit_code()) is not None:
+            raise RuntimeError(f"the server ended with {code}")
         try:
             with urllib.request.urlopen(url, timeout=2):
                 return
@@ -49,7 +49,7 @@ def running(command: list[str], health: str, **options: object) -> Iterator[subp
     """Start a server, wait until ``health`` answers, and stop the server afterwards."""
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)  # type: ignore[call-overload]
     try:
-        wait_for(health, process)
+        wait_for(health, process.poll)
         yield process
     finally:
         process.terminate()

@@ -69,7 +69,7 @@ def test_studio_creates_private_files_only(open_folder: Path) -> None:
     command = [sys.executable, "-c", "from core.cli import main; main()", "--no-browser", "--port", str(port)]
     process = subprocess.Popen(command, env=os.environ | own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        wait_for(f"http://127.0.0.1:{port}/_stcore/health", process, 60)
+        wait_for(f"http://127.0.0.1:{port}/_stcore/health", process.poll, 60)
         names = created(open_folder)
         assert any(name.endswith(".duckdb") for name in names)
         assert any(name.endswith(f"open-{process.pid}.html") for name in names)
