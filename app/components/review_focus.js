@@ -49,6 +49,7 @@ import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 const ADDRESS = "/moot/review";
 const PAGE_SIZE = 50;
 const LONGEST_QUEUE = 1000;
+const REFRESHED_AFTER = 5; // The queue is loaded again after so many submitted documents.
 const ROWS_AHEAD = 8; // More rows are loaded this many rows before the end.
 const PREFETCHED = 4; // Documents that are loaded before they are shown.
 const NOTIFY_MS = 700; // Delay of the page's rerun, because its content below is not urgent.
@@ -107,6 +108,7 @@ class FocusView {
     /** @type {QueueRow[]} */
     this.rows = [];
     this.total = 0;
+    this.submitted = 0;
     this.isQueue = false; // The rows are in the order of the queue.
     this.gone = false;
     this.loading = false;
@@ -234,13 +236,18 @@ class FocusView {
       this.rows = [];
       return 0;
     }
-    const known = new Set(this.rows.map(({ id }) => id));
-    const added = /** @type {QueueRow[]} */ (answer.rows ?? []).filter(({ id }) => !known.has(id));
-    this.rows.push(...added);
-    this.total = answer.total ?? 0;
     this.isQueue = Boolean(answer.queue_order);
+    /** @type {QueueRow[]} */
+    const listed = answer.rows ?? [];
+    const before = new Set(this.rows.map(({ id }) => id));
+    // In queue order the studio lists what waits now; its order and reasons change with the classifier.
+    const kept = this.isQueue ? this.rows.filter((row) => !isWaiting(row) || row.id === this.id) : this.rows;
+    const keptIds = new Set(kept.map(({ id }) => id));
+    this.rows = [...kept, ...listed.filter(({ id }) => !keptIds.has(id))];
+    const settled = this.isQueue ? kept.filter((row) => isSettled(row.status)).length : 0;
+    this.total = (answer.total ?? 0) + settled;
     this.drawQueue();
-    return added.length;
+    return this.rows.filter(({ id }) => !before.has(id)).length;
   }
 
   loadOnScroll() {
@@ -427,6 +434,8 @@ class FocusView {
       if (answer) {
         this.notifyPage(() => this.component.setTriggerValue("settled", document.id));
         this.loadProgress();
+        this.submitted += 1;
+        if (this.isQueue && this.submitted % REFRESHED_AFTER === 0) this.loadRows();
       } else this.setStatus(document.id, "Draft");
     });
     document.outdated = [];

@@ -87,6 +87,24 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
         assert spent[0][0] > 0
 
 
+def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStudio, tmp_path: Path) -> None:
+    _, page = open_filled(open_studio, tmp_path / "reviewed.duckdb", 32)
+    open_review(page)
+    waiting = page.locator(".queue-row:not(.settled) .id")
+    for done in range(1, 21):  # a new frame follows after 20
+        page.keyboard.press("Enter")
+        wait_for_done(page, done, 32)
+    page.locator(".save-state.saved").wait_for()
+    shown = waiting.all_inner_texts()
+    assert page.locator(".queue .badge").first.inner_text() == "32"
+    page.reload()
+    open_review(page)
+    fresh = waiting.all_inner_texts()
+    assert len(shown) == 12
+    assert shown[0] in fresh, "the open document stays"
+    assert shown[1:] == [one for one in fresh if one != shown[0]]
+
+
 def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path) -> None:
     """Change a label of each document and submit it, without a pause, while a checkbox has the focus.
 
