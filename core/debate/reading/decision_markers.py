@@ -41,9 +41,9 @@ _TRANSLATED = (
     r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
 )
 _HEADINGS = (
-    rf"(?:(?:final|my|the|predicted|assigned|chosen|overall|selected|best|correct|revised|updated) ++)*{_CHOICE}"
-    r"|result|output|ruling|vote|ausgabe|vorhandene ++aspekte|aspectos ++presentes|aspects ++présents"
-    r"|antwort|réponse|respuesta|risposta"
+    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated) ++)*"
+    rf"{_CHOICE}|intent|emotion|result|output|ruling|vote|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
+    r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
@@ -79,10 +79,10 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     fit = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
     named = (
         rf"{_START}(?:the|my) ++(?:(?:final|correct|right|best|predicted|present|overall|{fit}) ++)*+{_CHOICE}"
-        rf"{place}{verb}"
+        rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:best|(?:this|the) ++\w++))?)?{place}{verb}"
     )
     final = (
-        rf"{_START}(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
+        rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
         rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]) )"
     )
     heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice)|{_TRANSLATED})[ ._]*+$"
@@ -147,13 +147,17 @@ _SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
+_ROLE = r"(?:the |an )?(?:extractor|critic|opponent|annotator)\b"
 _REPORTED = re.compile(
     r"\baccording to (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b"
     r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
     r"|\b(?:says?|said|saying|states?"
+    r"|insists?|believes|thinks|maintains|mistaken"
     r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
+    rf"|\b(?:for|in|to) {_ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{_ROLE}['’]s \w+ is(?: that)? *$"
+    r"|\b(?:one|some|you) (?:might|may|could|would|can)\b[^,;]*$|\bat first (?:glance|sight)\b"
 )
 _INSTRUCTED = re.compile(
     r"\W*(?:use|follow|(?:answer|reply|respond|write) (?:in|with|like|as)|(?:an )?example|the (?:\w+ )?form(?:at)? is"
@@ -167,7 +171,9 @@ _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
 _DENIED = re.compile(
     r"\b(?:not|never|no longer|nor|nothing|nobody|none|neither|(?:part|half|some) of|cannot"
-    r"|doubt|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b|n['’]t\b"
+    r"|(?<!no )doubt|doubtful|unlikely|false|untrue|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b"
+    r"|n['’]t\b"
+    r"|\bno (?!doubt|question)\w+(?: that| to \w+(?: that)?)? *$"
 )
 _OTHERWISE = re.compile(
     r"\b(?:other|remaining|additional|further|absent|missing|rejected|excluded|possible|potential|what|which|how many"
@@ -248,10 +254,14 @@ class MarkedReply:
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 WITHDRAWN = re.compile(
     r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
-    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|scratch that|i take that back"
+    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|(?:scratch|strike|make) that"
+    r"|i (?:take (?:that )?back|withdraw|retract|forgot|disagree with myself)|disregard (?:this|that|the above|my)"
+    r"|(?:this|that|these|those|the above) (?:is|are|was|were) (?:the )?(?:extractor|critic|opponent)['’]s"
+    r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
     r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right))"
     r"|\bthese numbers are an example|^(?:edit|update|p\.? ?s)\b"
-    r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i mean|oops|just kidding)\b"
+    r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
+    r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
     r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b",
     re.IGNORECASE,
 )
@@ -259,7 +269,8 @@ WITHDRAWN = re.compile(
 CORRECTED = re.compile(
     r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
     r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|(?:could|might|may) also"
-    r"|also (?:present|mentioned|applies|included)|remove|add|drop|excluding|except|rather)\b",
+    r"|also (?:present|mentioned|applies|included)|remove|add|drop|excluding|except|rather"
+    r"|scratch|deserves?|i now)\b",
     re.IGNORECASE,
 )
 """Words after a decision that take back what it says of a label in the same sentence."""
@@ -270,6 +281,19 @@ _ANOTHERS = re.compile(
 
 
 _THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
+
+
+_ANOTHERS_VIEW = re.compile(
+    rf"\b(?:(?:in|to|from|is) {_ROLE}['’]s (?:view|opinion|eyes|reading|label)"
+    rf"|(?:for|per|says?|claims?|according to|is what) {_ROLE}(?!['’]))",
+    re.IGNORECASE,
+)
+"""Words after a decision that make it another role's."""
+
+
+def is_anothers(text: str) -> bool:
+    """Return True if the first sentence of a decision ascribes it to another role."""
+    return _ANOTHERS_VIEW.search(SENTENCE.split(text, maxsplit=1)[0]) is not None
 
 
 def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:

@@ -14,8 +14,8 @@ IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
 """Characters that ``codebook.normalise`` removes from a name, and invisible ones; they may occur anywhere in a name."""
 
 _GAP = f"[{re.escape(IGNORED)}]*+"
-_SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|_)"
-"""Between the words of a name; "#" begins another name there, and snake_case writes "_"."""
+_SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|\\?_)"
+"""Between the words of a name; "#" begins another name there, and snake_case writes "_", in Markdown "\\_"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def names_of(codebook: Codebook) -> Names:
 def _visible(key: str) -> str:
     """Return a name as most replies spell it: with plain hyphens, and spaces for underscores."""
     seen = "".join(character for character in key if character not in INVISIBLE)
-    return seen.replace("\u2010", "-").replace("_", " ").strip() or key
+    return seen.replace("\u2010", "-").replace("\\_", "_").replace("_", " ").strip() or key
 
 
 def _pattern(key: str) -> str:

@@ -306,6 +306,9 @@ class _Sentence:
     def _remark(self, token: Token, own: str) -> None:
         value = _sole_answer(token.inner)
         shade = len(token.inner) == 1 and token.inner[0].text in _SHADES
+        words = self.text[token.start : token.end]
+        if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == "none":
+            self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
         if token.kind == "bracket" and value != "none":
             if own not in self.pending:
                 self._fail()  # two answers
@@ -313,7 +316,7 @@ class _Sentence:
             self.out._state(own, value if not isinstance(value, str) else None)
         elif token.kind == "bracket" and not shade and _takes_back(token.inner, "", implicit=True):
             self._fail()
-        elif token.kind == "bracket" and self.out.names_with(own, self.text[token.start : token.end]):
+        elif token.kind == "bracket" and self.out.names_with(own, words):
             self._fail()  # "Food (quality)", if there is a label "Food quality", too
         self.position += 1
 

@@ -21,6 +21,7 @@ from core.debate.reading.decision_markers import (
     MarkedReply,
     Marker,
     MarkerKind,
+    is_anothers,
     is_inside,
     is_reported,
     parse_markers,
@@ -65,7 +66,7 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
 }
 _CHOSEN = (
     "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
-    "sentiment", "final_decision", "final_answer", "final_label", "predicted_label",
+    "sentiment", "intent", "emotion", "final_decision", "final_answer", "final_label", "predicted_label",
 )  # fmt: skip
 _PRESENT = ("present", "present_labels", "present_aspects", "labels_present", "aspects_present", "included", "selected",
             "final_labels", "final_aspects")  # fmt: skip
@@ -232,7 +233,7 @@ class _Reader:
             raise
         if self.cut and (end is None or end >= len(text) or out.unfinished):
             raise Unreadable(CUT)
-        if WITHDRAWN.search(self.page.lines, start):
+        if WITHDRAWN.search(self.page.lines, start) or is_anothers(self.page.lines[start:]):
             raise residue(text[start:])
         return self._stated(out, len(text) if end is None else end)
 
@@ -327,6 +328,12 @@ class _Reader:
         for line in self._lines(position):
             if _FOOTNOTE.match(line.text) and not is_comment(line.text, self.names):
                 raise residue(line.text)
+            tokens = tokenise(line.text, self.names)
+            for named, verb, answer in zip(tokens, tokens[1:], tokens[2:], strict=False):
+                kinds = (named.kind, verb.kind, answer.kind)
+                denied = named.item in decided and kinds in (("name", "verb", "absent"), ("name", "verb", "hedge"))
+                if denied and not is_reported(self.page, line.start + named.start):
+                    raise residue(line.text)
             try:
                 after.read(line.text)
             except Unreadable:
@@ -448,13 +455,14 @@ class _Reader:
                 if line.start <= m.start < line.end and (m.kind == "heading" or edge)
             ]
             bare = without_bullet(line.text)
-            alone = number == 0 or self.names.find(bare.strip(" .*_`\"'()[]#>-")) is not None
+            tokens = tokenise(bare, self.names)
+            named = len(tokens) > 1 and tokens[0].kind == "name"
+            prose = named and (tokens[1].kind == "word" or tokens[1].text == "the")
+            alone = (number == 0 and not prose) or self.names.find(bare.strip(" .*_`\"'()[]#>-")) is not None
             if alone and not (is_reported(self.page, line.start) or is_inside(line.start, self.page.quoted)):
                 starts.insert(0, (line.end - len(bare) if bare.strip() else line.start, True))
-            elif not starts:
-                tokens = tokenise(bare, self.names)
-                if len(tokens) > 1 and tokens[0].kind == "name" and tokens[1].kind == "link":
-                    others.setdefault(tokens[0].item)  # "- Hawkish: never"
+            elif not starts and named and tokens[1].kind == "link":
+                others.setdefault(tokens[0].item)  # "- Hawkish: never"
             for begin, codes in starts:
                 text = self.page.text[begin : line.end]
                 item = read_choice(_unwrapped(text), self.names, codes=codes)

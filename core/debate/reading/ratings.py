@@ -7,7 +7,7 @@ from collections.abc import Container
 from typing import Any
 
 from core.codebook import Codebook
-from core.debate.reading.decision_markers import MarkedReply, Marker, is_inside, is_reported
+from core.debate.reading.decision_markers import MarkedReply, Marker, is_anothers, is_inside, is_reported
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names
 from core.debate.reading.normalise import Folded, fold
@@ -20,7 +20,7 @@ _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
 _BETWEEN = re.compile(rf"[\s_{re.escape(IGNORED)}]*+(?:\([^()]{{0,80}}\)\s?)?(?::|=|\||→|[-–—]\s){_WRAPPED}")
 _NUMBER = re.compile(
-    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?]|\s(?:(?:to|or|and|vs\.?)\s)?\d"
+    rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
     r"|\s?/\s?\d{1,15}\s?/|,\s?\d{1,15}\s?(?:$|[,;|)]))"
     rf"[\s_{re.escape(IGNORED)}]*+(?:(?:/|out\sof|von|sur|de|di|из|满分)\s?(?P<top>\d{{1,15}}))?"
 )
@@ -36,12 +36,19 @@ _REVISED = re.compile(
     r"|make it|wait|correction)\b(?:\W+[^\W\d]+){0,4}\W+\d"
 )
 """Words after a rating that give another number."""
+_TAKEN_BACK = re.compile(
+    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least)|or (?:higher|lower|more|less|so|above|below)|is too\b"
+    r"|(?:too (?:high|low|generous|strict|harsh|lenient)|wrong|incorrect)\W*$|(?:the )?(?:extractor|critic|opponent)\))"
+)
+"""Words after a rating that make it a limit, reject it or ascribe it to another role."""
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
     r"(?:(?:/|out of|von|sur|de|di|из|满分)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
 )
 _CELL = re.compile(r"\|\s*[-+−]?\d")
 """A number in a table; two of them in a row may be those of two roles."""
+_WIDE = 10
+"""Highest point from which on a number below 1 may be a fraction of the scale."""
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
 
@@ -152,6 +159,8 @@ class _Collected:
             self.reasons.setdefault(item, f'"{words}" is not a number')
         elif number["top"] and int(number["top"]) != (top := self.scale_of(item).max):
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
+        elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() :]):
+            self.reasons.setdefault(item, f'"{words}" does not state a rating plainly')
         elif revised and not any(True for _ in self.names.mentions(fold(folded.text[number.end() : revised.end()]))):
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')
         else:
@@ -161,7 +170,9 @@ class _Collected:
     def rate(self, item: str, value: int | float) -> None:
         """Take a number, if it is on the scale."""
         scale = self.scale_of(item)
-        if scale.min <= value <= scale.max:
+        if 0 < value < 1 and scale.max >= _WIDE:
+            self.reasons[item] = f"{value} may be a fraction of the scale to {scale.max}"
+        elif scale.min <= value <= scale.max:
             self.seen.setdefault(item, []).append(value)
         else:
             self.reasons[item] = f"{value} is outside {scale.min} to {scale.max}"

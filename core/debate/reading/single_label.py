@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN
+from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, is_anothers
 from core.debate.reading.label_names import Names
-from core.debate.reading.multi_label import Unreadable, quoted_names, residue
+from core.debate.reading.multi_label import Unreadable, quoted_names, residue, sole_answer
 from core.debate.reading.normalise import fold
 from core.debate.reading.tokens import Token, every, past, tokenise
 
@@ -16,13 +16,22 @@ _LEADING = frozenset(
     {"label", "class", "category", "code", "number", "option", "a", "an", "therefore", "thus", "hence", "so", "best"}
 )
 _CONTRAST = re.compile(r"(?:(?:and|but) )?(?:not|nor)|rather than|instead of|as opposed to|over$")
+_FITTING = frozenset(
+    {"correct", "right", "accurate", "appropriate", "best", "better", "my", "most", "more", "well", "a"}
+)
+"""Words after "X is" that speak for X."""
 _BESIDE = frozenset({"link", "why", "bracket", "quote", "stop", "semicolon", "comma", "struck", "verb", "fill", "mark"})
 
 # Words after a decision that may take it back.
 _HEDGED_AT_ONCE = re.compile(
     r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|unclear|uncertain|leaning"
     r"|likely"
-    r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually|[^\w\s]*\?)"
+    r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually|[^\w\s]*\?"
+    r"|(?:only )?if\b(?! anything| in doubt)|unless|assuming|supposing|provided|borderline|debatable|doubtful"
+    r"|not?\W*$|which i (?:reject|doubt)"
+    r"|(?:this|that|which)(?:['’]s| is| was) (?:wrong|incorrect|mistaken|not (?:right|correct)"
+    r"|what the (?:extractor|critic))"
+    r"|(?:the |its )?(?:definition|criteri\w+|conditions?) (?:\w+ )?not\b)"
 )
 _OTHERWISE = re.compile(
     r"\b(?:however|actually|wait|instead|correction|on (?:second thoughts?|reflection)|better"
@@ -30,6 +39,10 @@ _OTHERWISE = re.compile(
     r"|alternativ\w*|reconsider\w*|revis\w+"
     r"|changed?|final(?:ly)?|therefore|correct|answer|label|re-?reading|overall)\b"
 )
+_IT_IS = re.compile(r"\b(?:it|this|that)(?:['’]s| is| should be) (?:an? )?[\W_]*$")
+"""Words before another label that choose it: "But it is Dovish"."""
+_NO = re.compile(r"\W*(?:no|nope)\s*[,:;–—-]", re.IGNORECASE)
+"""The start of a sentence that corrects a decision: "No, Dovish"."""
 _DENYING = re.compile(
     r"\b(?:not|neither|nor|never|no|without|rather than|instead of|lacks?|less|than|opposed to|cannot)\b|n['’]t\b"
 )
@@ -69,6 +82,8 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     )
     if denied and rest[0].kind in ("verb", "link"):
         raise residue(first)  # "Hawkish is wrong", "Hawkish: no"
+    if rest and _goes_on(rest, first, names):
+        raise residue(first)
     own = names.written(item)
     beside = [token.text for token in every(rest[:3]) if token.text]
     if any(names.find(f"{one} {own}") or names.find(f"{own} {one}") for one in beside):
@@ -83,7 +98,9 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
 def check_explanation(text: str, item: str, names: Names) -> None:
     """Raise ``Unreadable`` if the words after a decision hedge it, or speak for another label."""
     folded = re.sub(r"[^\S\n]+", " ", text.casefold())
-    if _HEDGED_AT_ONCE.match(folded.partition("\n")[0]) or WITHDRAWN.search(folded):
+    beside = folded.partition("\n")[0]
+    asked = SENTENCE.split(beside)[0].rstrip().endswith("?")
+    if asked or _HEDGED_AT_ONCE.match(beside) or is_anothers(beside) or WITHDRAWN.search(folded):
         raise residue(text)
     for sentence in SENTENCE.split(text):
         mentioned = [
@@ -96,8 +113,24 @@ def check_explanation(text: str, item: str, names: Names) -> None:
         before = sentence[: mentioned[0].start].casefold()
         taken_back = _OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")
         alone = names.find(sentence.strip(" .!*_`\"'()")) is not None
-        if alone or (taken_back and not _DENYING.search(before)):
+        if alone or _IT_IS.search(before) or _NO.match(sentence) or (taken_back and not _DENYING.search(before)):
             raise residue(sentence)
+
+
+def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
+    """Return True if the words after a label belong to a sentence about it, or to one that only starts with its name.
+
+    "Hawkish is too strong", "Hawkish (the critic's label) fails", "Hawkish (rejected)", "Hawkish: 7" and "Neither the
+    extractor nor ..." do not choose a label. "Hawkish is the best label" does.
+    """
+    kind, said = rest[0].kind, rest[1].text if len(rest) > 1 and rest[1].kind == "word" else ""
+    if kind == "bracket":
+        return bool(said) or sole_answer(line[rest[0].start + 1 : rest[0].end - 1], names) is False
+    return (
+        rest[0].text == "the"
+        or (kind == "verb" and said != "" and said not in _FITTING)
+        or (kind == "link" and said.isdecimal())
+    )
 
 
 def _listed(tokens: Sequence[Token]) -> list[Token]:

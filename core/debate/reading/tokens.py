@@ -39,7 +39,7 @@ _VOCABULARY = {
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
     "absent": rf"{_NOT}(?:{_KEPT})|(?:does|do|did)(?:\ not|n['’]t)\ (?:apply|appear|occur)|absent|missing|excluded?"
-    "|reject(?:ed|s)?"
+    r"|reject(?:ed|s)?|ruled\ out|denied|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
     r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
     r"|non\ (?:présente?s?|mentionnée?s?)|ausentes?|no\ (?:presentes?|mencionad[oa]s?)|assent[ei]"
