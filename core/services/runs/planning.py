@@ -448,15 +448,13 @@ def _missing_keywords(codebook: Codebook) -> list[str]:
     bare = [label.name for label in codebook.labels if not label.keywords]
     if codebook.kind == "rating" or not bare:
         return []
-    effect = (
-        "A text without any word of the codebook stays unresolved"
-        if codebook.kind == "choice"
-        else "The baseline misses what their names and descriptions do not mention"
-    )
+    words = f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords"
+    hint = "add keywords (the Codebook page and moot keywords propose some)"
+    if codebook.kind == "multilabel":
+        return [f"{words}. The baseline finds a label without keywords in fewer texts: {hint}."]
     return [
-        f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords. {effect}: add keywords (the Codebook page "
-        "and moot keywords propose some), or let the built-in model compare texts with definitions by vectors (moot "
-        "install-minilm, or a server's embeddings on the Models page)."
+        f"{words}. A text without any word of the codebook stays unresolved: {hint}, or let the built-in model compare "
+        "texts with definitions by vectors (moot install-minilm, or a server's embeddings on the Models page)."
     ]
 
 
