@@ -41,8 +41,9 @@ class BlockedWriter:
     """Blocks the writer until release, so that all rows queued in between form one group."""
 
     def __init__(self, writer):
-        self._gate = threading.Event()
-        self._future = writer.call(lambda _: self._gate.wait(30))
+        self._gate, entered = threading.Event(), threading.Event()
+        self._future = writer.call(lambda _: (entered.set(), self._gate.wait(30))[1])
+        assert entered.wait(30)
 
     def release(self):
         self._gate.set()
