@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app.screens.review import progress as view
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services.evaluation import drift
+from core.services.evaluation import run_data
 from core.services.review import review
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
@@ -64,14 +64,14 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 def _page() -> None:
     from app import context
     from app.screens.review import progress
-    from core.services.evaluation import drift
+    from core.services.evaluation import run_data
 
     (session,) = context.workspace().sessions()
-    progress.draw(session, drift.ranked_runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
+    progress.draw(session, run_data.ranked_runs(session)[0], "d0", "ada")  # type: ignore[arg-type]
 
 
 def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -> None:
-    run = drift.ranked_runs(session)[0]
+    run = run_data.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     assert "Suggested example" not in html(at)
     review.edit(session, run.run_id, "d0", PRICE, False, review.By("ada"))
@@ -90,7 +90,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
 
 
 def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
-    run = drift.ranked_runs(session)[0]
+    run = run_data.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     assert "Submit 5 more documents to train it." in html(at)

@@ -19,7 +19,7 @@ from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, drift, latent
+from core.services.evaluation import compare, coverage, latent, run_data
 from core.services.evaluation.compare import OUTCOMES, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.session import ProjectSession
@@ -32,7 +32,7 @@ CHANGED: tuple[Outcome, ...] = ("regressed", "mixed", "corrected")
 def main() -> None:
     """Draw the screen."""
     session = context.require_project()
-    known = drift.ranked_runs(session)
+    known = run_data.ranked_runs(session)
     runs = [run for run in known if run.verdicts]
     if len(runs) < 2:
         without_verdicts = f" {len(runs)} of {len(known)} runs have a verdict." if len(known) > 1 else ""
@@ -85,14 +85,16 @@ def _runs(runs: Sequence[RunRow]) -> list[RunRow]:
     """Show the run selector and return the selected runs.
 
     Only runs with the same labels as the viewed run can be selected. The default selection is the viewed run and one
-    other run, from another experiment if possible.
+    other run: if possible on as many documents (not a pilot), and from another experiment.
     """
     by_id = {run.run_id: run for run in runs}
     before = [id for id in state.compare.runs if id in by_id]
     looked = by_id.get(before[0] if before else state.run_id or "", runs[0])
     same = [run for run in runs if compare.alike(run.settings.codebook, looked.settings.codebook)]
-    others = [run for run in same if run.run_id != looked.run_id and run.experiment_id != looked.experiment_id]
-    others = others or [run for run in same if run.run_id != looked.run_id]
+    others = sorted(
+        (run for run in same if run.run_id != looked.run_id),
+        key=lambda run: (run.documents < looked.documents, run.experiment_id == looked.experiment_id),
+    )
     begin = [*(run.run_id for run in others[:1]), looked.run_id]
     if before:
         begin = [id for id in before if by_id[id] in same]

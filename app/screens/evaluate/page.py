@@ -27,7 +27,7 @@ from app.widgets.run_picker import reference_picker, run_date, run_picker, selec
 from core.annotations import Reference
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
-from core.services.evaluation import coverage, drift, report
+from core.services.evaluation import coverage, report, run_data
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
@@ -40,7 +40,7 @@ from core.stats.metrics import MAIN, metrics
 def main() -> None:
     """Draw the page."""
     session = context.require_project()
-    runs = drift.ranked_runs(session)
+    runs = run_data.ranked_runs(session)
     if not runs:
         empty_page(
             "Evaluate",

@@ -12,7 +12,7 @@ from app.widgets.run_picker import run_date, run_picker
 from core.formatting import format_count, join_names
 from core.runs import RunRow
 from core.services import bundle, export
-from core.services.evaluation import drift
+from core.services.evaluation import run_data
 from core.services.evaluation.compare import alike
 from core.services.session import ProjectSession
 
@@ -20,7 +20,7 @@ from core.services.session import ProjectSession
 def main() -> None:
     """Draw the page."""
     session = context.require_project()
-    runs = drift.ranked_runs(session)
+    runs = run_data.ranked_runs(session)
     if not runs:
         empty_page(
             "Export",

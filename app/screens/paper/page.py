@@ -14,7 +14,7 @@ from app.widgets.common import download, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_picker
 from core.services import paper
-from core.services.evaluation import drift
+from core.services.evaluation import run_data
 from core.services.evaluation.reference import available_references
 from core.services.paper import SUFFIXES, Form, Listing, Paper, Table
 from core.services.session import ProjectSession
@@ -26,7 +26,7 @@ _MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "la
 def main() -> None:
     """Draw the page."""
     session = context.require_project()
-    runs = drift.ranked_runs(session)
+    runs = run_data.ranked_runs(session)
     if not runs:
         empty_page(
             "For your paper",

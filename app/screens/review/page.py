@@ -19,7 +19,7 @@ from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
 from core.runs import RunRow
-from core.services.evaluation import drift
+from core.services.evaluation import run_data
 from core.services.lab import lessons
 from core.services.review import queue, review
 from core.services.runs.configuration import role_titles
@@ -34,7 +34,7 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
 def main() -> None:
     """Draw the page."""
     session = context.require_project()
-    runs = drift.ranked_runs(session)
+    runs = run_data.ranked_runs(session)
     if not runs:
         empty_page(
             "Review",

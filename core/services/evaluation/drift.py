@@ -83,15 +83,6 @@ def start_canary_run(session: ProjectSession, run: RunRow, count: int = CANARIES
     return session.store.runs.create(settings, chosen, experiment_id=f"{CANARY}{run.run_id}", details=details)
 
 
-def ranked_runs(session: ProjectSession) -> list[RunRow]:
-    """Return the runs to choose from: finished ones first, canary runs last, each the latest first.
-
-    Archived runs are left out.
-    """
-    latest_first = [row for row in reversed(run_data.all_runs(session)) if row.details.status != "archived"]
-    return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
-
-
 def canary_runs(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """Return the canary runs of a run, oldest first."""
     return [row for row in run_data.all_runs(session) if row.experiment_id == f"{CANARY}{run.run_id}"]

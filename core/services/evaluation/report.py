@@ -278,7 +278,7 @@ def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:
     None while a run is active, as each verdict would invalidate the scores, and if there is nothing to show or only
     ratings, which have no chart.
     """
-    rows = [] if session.active_runs() else drift.ranked_runs(session)
+    rows = [] if session.active_runs() else run_data.ranked_runs(session)
     if not rows or rows[0].settings.codebook.kind == "rating":
         return None
     known = available_references(session, rows[0].run_id)

@@ -59,6 +59,15 @@ def all_runs(session: ProjectSession) -> list[RunRow]:
     return session.store.runs.all()
 
 
+def ranked_runs(session: ProjectSession) -> list[RunRow]:
+    """Return the runs to choose from: finished ones first, canary runs last, each the latest first.
+
+    Archived runs are left out.
+    """
+    latest_first = [row for row in reversed(all_runs(session)) if row.details.status != "archived"]
+    return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
+
+
 def get_run(session: ProjectSession, run_id: str) -> RunRow:
     """Return the run with this id. Raises NoSuchRun (a UsageError) if it does not exist."""
     run = session.store.runs.get(run_id)

@@ -13,7 +13,7 @@ from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import StopReason
-from core.services.evaluation import alt_test, compare, drift, error_analysis, repeated_runs
+from core.services.evaluation import alt_test, compare, drift, error_analysis, repeated_runs, run_data
 from core.services.evaluation import report as html_report
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
@@ -235,7 +235,7 @@ def test_canary_run_repeats_documents_of_a_run(world):
             )
 
     asyncio.run(debates())
-    assert drift.ranked_runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
+    assert run_data.ranked_runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
     one = drift.drifts(session, run)[0]
     assert one.documents == 3
     assert one.counted == Coverage(3, {"not_sampled": 1})

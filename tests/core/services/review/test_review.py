@@ -5,7 +5,7 @@ import re
 import pytest
 
 from core.errors import UsageError
-from core.services.evaluation import drift
+from core.services.evaluation import run_data
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
@@ -171,7 +171,7 @@ def test_finished_runs_come_first(session, run):
     import asyncio
 
     asyncio.run(_finish(session, run))
-    assert [row.run_id for row in drift.ranked_runs(session)] == [run.run_id, "r0002"]
+    assert [row.run_id for row in run_data.ranked_runs(session)] == [run.run_id, "r0002"]
 
 
 async def _finish(session, run):
