@@ -162,6 +162,9 @@ class ModelsState:
 class RunState:
     """State of the Run page."""
 
+    NEW: ClassVar[str] = "new"
+    """The run in the address, and in the run picker, while a new run is set up."""
+
     setup_open: Value[bool] = Value(False)
     """True while the user sets up a new run although the project has runs."""
     probes: Value[tuple[Probe, ...]] = Value(())
@@ -460,7 +463,9 @@ class SessionState:
         url = st.query_params
         if url.get("project", project) != project:
             return
-        if "run" in url:
+        if url.get("run") == RunState.NEW:
+            self.run.setup_open = True
+        elif "run" in url:
             self.run_id = url["run"]
         if "document" in url:
             self.review.document = url["document"]

@@ -35,6 +35,14 @@ def test_new_tab_opens_the_run_in_the_address():
     assert open_screen().text[0].value == "looks at None"
 
 
+def test_setup_of_a_new_run_is_open_again_after_a_reload():
+    from app.state import RunState
+
+    reloaded = open_screen(run="new")
+    assert reloaded.session_state[RunState.setup_open.key]
+    assert reloaded.text[0].value == "looks at None"
+
+
 def test_address_sets_document_compared_runs_and_reference():
     assert (
         open_screen(document="d7", runs="r0001,r0003", reference="reviewed").text[1].value == "d7 r0001,r0003 reviewed"

@@ -74,7 +74,7 @@ def two_runs(project):
     ("view", "words"),
     [
         ("debate", ["Contribution by step", "Critic", "Upper bound"]),
-        ("errors", ["Cue words", "By length", "By number of labels", "No error is tagged yet"]),
+        ("errors", ["Cue words", "By length", "By number of labels", "No error has a type yet"]),
         ("stability", ["One iteration", "Calibration of the votes", "3 or more iterations"]),
         ("models", ["Model per role", "at least three people", "Drift"]),
     ],

@@ -108,11 +108,11 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
         if result.by_labels:
             with layout.panel("By number of labels", "present in the reference", counted=on, key="errors-labels"):
                 _bands(result.by_labels, "labels", key="errors-labels-chart")
-        with layout.panel("By tag", "error tags from Review", counted=on, key="errors-tags"):
+        with layout.panel("By error type", "as set in Review", counted=on, key="errors-tags"):
             if result.tags:
                 facts([(tag, f"{count:,}") for tag, count in result.tags.items()])
             else:
-                st.caption("No error is tagged yet. Add error tags in Review.")
+                st.caption("No error has a type yet. Set error types in Review.")
     return side, word
 
 

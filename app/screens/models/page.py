@@ -62,6 +62,10 @@ def main() -> None:
         heading("Connections")
         connections.connections(workspace, entries, plan)
     with right:
+        with st.container(border=True, key="add"):
+            heading("Add a connection")
+            line("Any server with the OpenAI chat API, or Ollama.", "q")
+            connections.add_form(workspace)
         with st.container(border=True, key="builtin"):
             heading("Built-in model")
             line(
@@ -78,10 +82,6 @@ def main() -> None:
         with st.container(border=True, key="vectors"):
             heading("Text vectors")
             connections.vectors(workspace, keyword_matches.advise_vectors(session))
-        with st.container(border=True, key="add"):
-            heading("Add a connection")
-            line("Any server with the OpenAI chat API, or Ollama.", "q")
-            connections.add_form(workspace)
         with st.container(border=True, key="prices"):
             heading("Your prices")
             connections.own_prices(workspace, entries)

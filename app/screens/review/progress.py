@@ -18,7 +18,7 @@ from app.widgets.lessons import accepted_lessons
 from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
 from core.codebook import Codebook, Kind
 from core.errors import MootError
-from core.formatting import format_count, format_interval, format_percent, format_signed, plural
+from core.formatting import format_count, format_interval, format_number, format_percent, format_signed, plural
 from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
@@ -348,14 +348,14 @@ def _more(found: AccuracyEstimate) -> str:
 
 
 def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
-    f1 = "" if kind == "rating" else f"<td>{_estimate_words(label.f1, 0, 1, kind)}</td>"
+    f1 = f"<td>{format_number(label.f1.value)} <small>{interval_words(label.f1)}</small></td>"
     low, high = label.scale.min, label.scale.max
     sampled, powered = (_estimate_words(one, low, high, kind) for one in (label.sampled, label.powered))
     return (
         f"<tr><td>{swatch_html(label.colour)}{escape(label.name)}</td>"
         f"<td>{_one(label.naive, low, high, kind)}</td>"
         f"<td>{sampled}</td><td><b>{powered}</b></td>"
-        f"<td>{_bar(label)}</td>{f1}</tr>"
+        f"<td>{_bar(label)}</td>{f1 if kind != 'rating' else ''}</tr>"
     )
 
 

@@ -8,14 +8,11 @@ import streamlit as st
 
 from app import context
 from app.screens.run import setup, status
-from app.state import bound, state
+from app.state import RunState, bound, state
 from app.widgets import layout
 from app.widgets.common import saved
 from core.runs import RunRow
 from core.services.session import ProjectSession
-
-NEW = "new"
-"""Option of the run picker while a new run is set up."""
 
 
 def main() -> None:
@@ -25,7 +22,7 @@ def main() -> None:
     if state.run.setup_open or not runs:
         with layout.header("Run", "new run" if runs else "first run", key="setup-header"):
             saved(state.models.plan_saved_at)
-            _run_picker(runs, NEW)
+            _run_picker(runs, RunState.NEW)
             if runs:
                 st.button("Back to runs", on_click=state.run.show_setup, args=(False,))
         setup.draw(session, first=not runs)
@@ -46,16 +43,16 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
 
     def title(run_id: str) -> str:
         """Return the option of a run, without counts that would be out of date while the run is active."""
-        if run_id == NEW:
+        if run_id == RunState.NEW:
             return "New run"
         run = by_id[run_id]
         return f"{run.title if run.details.name else f'{run_id}, {run.settings.protocol}'}, {run.documents:,}"
 
-    if shown != NEW:
-        layout.write_url(run=shown)
+    layout.write_url(run=shown)
+    options = [RunState.NEW, *by_id] if shown == RunState.NEW else list(by_id)
     st.selectbox(
-        "Run", [NEW, *by_id] if shown == NEW else list(by_id), format_func=title, label_visibility="collapsed",
-        width=190, **bound("run-picker", shown, select),
+        "Run", options, format_func=title, label_visibility="collapsed", width=190,
+        **bound("run-picker", shown, select),
     )  # fmt: skip
 
 

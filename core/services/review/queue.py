@@ -34,7 +34,7 @@ REASON_NAMES: Mapping[Reason, str] = {
     "flipped": "critic flipped",
     "unsupported": "unsupported",
     "samples": "runs disagree",
-    "near": "precedent differs",
+    "near": "similar text differs",
     "disagree": "roles disagree",
     "classifier": "classifier unsure",
 }
