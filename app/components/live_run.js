@@ -253,7 +253,8 @@ class LiveRunView {
    */
   showConnection(state, seconds) {
     if (state === "open" && this.mode === "finished") this.finished.request();
-    if (state === "lost") this.announceConnection(`The studio does not answer. Next attempt in ${Math.ceil(seconds)} s.`);
+    if (state === "lost")
+      this.announceConnection(`The studio does not answer. Next attempt in ${Math.ceil(seconds)} s.`);
     if (state === "refused") {
       this.refused = true;
       this.scheduler.mark("counters");
