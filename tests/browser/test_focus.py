@@ -12,7 +12,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.store.project import Project
-from tests.browser.studios import run_in_thread
+from tests.browser.studios import run_in_thread, settle
 from tests.core.store.helpers import make_settings, store_debate
 
 if TYPE_CHECKING:
@@ -91,10 +91,13 @@ def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStu
     _, page = open_filled(open_studio, tmp_path / "reviewed.duckdb", 32)
     open_review(page)
     waiting = page.locator(".queue-row:not(.settled) .id")
-    for done in range(1, 21):  # a new frame follows after 20
+    for done in range(1, 20):
         page.keyboard.press("Enter")
         wait_for_done(page, done, 32)
-    page.locator(".save-state.saved").wait_for()
+    with page.expect_response(lambda response: '"query":"queue"' in (response.request.post_data or "")):
+        page.keyboard.press("Enter")  # a new frame follows after 20
+    wait_for_done(page, 20, 32)
+    settle(page)
     shown = waiting.all_inner_texts()
     assert page.locator(".queue .badge").first.inner_text() == "32"
     page.reload()
