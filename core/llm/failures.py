@@ -138,17 +138,12 @@ def _picked(data: Any) -> tuple[str, str]:
     )
 
 
-def retry_after(headers: Mapping[str, str], said: str = "") -> float | None:
-    """Return the requested wait in seconds, 0 to 300, None without any.
+def _stated_wait(headers: Mapping[str, str], said: str) -> float | None:
+    """Return the wait in seconds that the server asks for, which may be negative or infinite, None without any.
 
     Sources are ``retry-after-ms``, ``Retry-After`` (seconds or date), ``X-RateLimit-Reset`` (seconds, or a Unix time in
     seconds or milliseconds) and the message ("Please try again in 1m26.4s").
     """
-    wait = _stated_wait(headers, said)
-    return None if wait is None else min(max(wait, 0.0), _PATIENCE)
-
-
-def _stated_wait(headers: Mapping[str, str], said: str) -> float | None:
     if (milliseconds := _number(headers.get("retry-after-ms", ""))) is not None:
         return milliseconds / 1000
     if (seconds := _number(headers.get("retry-after", ""))) is not None:
@@ -188,6 +183,7 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     said = said if said.endswith((".", "!", "?")) else f"{said}."
     rejected = status in (400, 403, 422)
     wait = _stated_wait(headers, text)
+    pause = None if wait is None else min(max(wait, 0.0), _PATIENCE)
     # Gemini names its limit per minute a quota, too.
     passing = status == 429 and wait is not None and wait <= _PATIENCE and "insufficient_quota" not in whole
     if status == 402 or ((rejected or status == 429) and _QUOTA.search(whole) and not passing):
@@ -205,13 +201,13 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     if status == 413 or (status in (400, 422, 429, 500) and _too_long(status, whole)):
         return errors.ContextTooLong(said)
     if status == 429:
-        return errors.RateLimited(said, retry_after=retry_after(headers, text))
+        return errors.RateLimited(said, retry_after=pause)
     if 300 <= status < 400:
         place = server_message(headers.get("location", "another place"))
         return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {place} (status {status}).")
     if status in (408, 409, 424, 425, 498) or status >= 500:
-        wait = _LOADING_SECONDS if wait is None and _LOADING.search(whole) else retry_after(headers, text)
-        return errors.ServerFault(said, _remedy(whole), retry_after=wait)
+        pause = _LOADING_SECONDS if pause is None and _LOADING.search(whole) else pause
+        return errors.ServerFault(said, _remedy(whole), retry_after=pause)
     if status < 300:
         return errors.MalformedStream(said, ADDRESS_REMEDY)
     return errors.BadRequest(said, ADDRESS_REMEDY if status == 405 else "")

@@ -422,7 +422,8 @@ _in_short_line = lru_cache(maxsize=2048)(_in_line)  # many replies of a run have
 
 def _limited(markers: Sequence[Marker], lines: str) -> tuple[Marker, ...]:
     following = [*(marker.start for marker in markers[1:]), len(lines)]
-    ends = ((lines + "\n").find("\n", marker.end) for marker in markers)
+    ended = lines + "\n"
+    ends = (ended.find("\n", marker.end) for marker in markers)
     return tuple(replace(marker, limit=min(pair)) for marker, *pair in zip(markers, ends, following, strict=False))
 
 

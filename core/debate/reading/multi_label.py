@@ -361,7 +361,8 @@ class _Sentence:
         self.position = end
 
     def _next_is_entry(self, at: int) -> bool:
-        return any(token.kind in _STARTERS for token in self.tokens[past(self.tokens, at, _BETWEEN) :][:1])
+        begin = past(self.tokens, at, _BETWEEN)
+        return begin < len(self.tokens) and self.tokens[begin].kind in _STARTERS
 
     def _answer_or_heading(self, token: Token) -> None:
         """Read a heading ("Absent: A"), or the predicate after "the rest"."""
@@ -378,7 +379,7 @@ class _Sentence:
         self._flush()
         self.position += 1
         place = past(self.tokens, self.position, _PLACE)
-        linked = self.tokens[place:] and self.tokens[place].kind == "link"  # "Present in this review: A"
+        linked = place < len(self.tokens) and self.tokens[place].kind == "link"  # "Present in this review: A"
         self.position = place if linked else self.position
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
         if token.kind in ("yes", "no", "open") and not linked:

@@ -146,15 +146,17 @@ class _Reader:
         found.sort(key=lambda candidate: candidate.start)
         if self.cut and self.page.torn > (found[-1].start if found else -1):
             raise Unreadable(CUT)
-        lines = self.page.lines
-        cited = [lines[lines.rfind("\n", 0, each.start) + 1 :][:8].lstrip(" ").startswith(">") for each in found]
-        if any(cited[-1:]) and not all(cited):
+        if found and self._cited(found[-1]) and not all(map(self._cited, found)):
             raise Unreadable("the last decision is in a block quotation")
         for each in reversed(found):
             self.start = each.start
             if (reading := self._block(each) if isinstance(each, Block) else self._marker(each)) is not None:
                 return reading
         return None
+
+    def _cited(self, candidate: Marker | Block) -> bool:
+        begin = self.page.lines.rfind("\n", 0, candidate.start) + 1
+        return self.page.lines[begin : begin + 8].lstrip(" ").startswith(">")
 
     def unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""

@@ -24,7 +24,7 @@ from core.debate.turns import Reply, Request
 from core.documents import Document
 from core.llm import ollama_chat, openai_chat, streaming
 from core.llm.connections import Dialect, connection
-from core.llm.failures import from_event, from_status, redacted, retry_after
+from core.llm.failures import from_event, from_status, redacted
 from core.llm.models import ModelLibrary
 from core.llm.request import ModelRequest
 from core.prompts.messages import Message
@@ -206,6 +206,12 @@ def test_invalid_token_counts_are_ignored(count: Any) -> None:
     line = {"message": {"content": "yes"}, "done": True, "eval_count": count, "prompt_eval_count": count}
     reply = ask(sending(json.dumps(line).encode()), "ollama")
     assert reply.usage.completion_tokens in (0, 1)
+
+
+def retry_after(headers: dict[str, str]) -> float | None:
+    error = from_status(429, b"", headers, ROLE_MODEL)
+    assert isinstance(error, errors.RateLimited)
+    return error.retry_after
 
 
 @pytest.mark.parametrize(
