@@ -8,7 +8,7 @@ to 0 to 1 by the scale, so that scales can be compared.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,7 +109,7 @@ def _alpha(members: Sequence[Ratings]) -> float | None:
 MEASURES = ("spearman", "kendall", "pearson", "alpha")
 RESAMPLES = 400
 MOST = 1_000
-"""Maximum number of documents for ``rank`` matrices; callers draw a sample from more."""
+"""Maximum number of documents, to save time; callers draw a sample from more."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -153,10 +153,15 @@ def scores(reference: npt.ArrayLike, members: Sequence[npt.ArrayLike], weights: 
     gold, stack = ratings(reference), np.stack([ratings(one) for one in members])
     mean = mean_of(stack)
     known = ~np.isnan(gold) & ~np.isnan(mean)
-    found = zip(
-        MEASURES, [*_correlations(gold[known], mean[known], weights[:, known]), _alphas(stack, weights)], strict=True
-    )
-    return {name: Drawn(None if np.isnan(values[0]) else float(values[0]), values[1:]) for name, values in found}
+    x, y = gold[known], mean[known]
+    measures: dict[str, Callable[[Ratings], float | None]] = {
+        "spearman": lambda frequency: spearman(x, y, frequency[known]),
+        "kendall": lambda frequency: kendall(x, y, frequency[known]),
+        "pearson": lambda frequency: pearson(x, y, frequency[known]),
+        "alpha": lambda frequency: krippendorff_alpha(stack.T, "ordinal", frequency).value,
+    }
+    found = {name: [measure(frequency) for frequency in weights] for name, measure in measures.items()}
+    return {name: Drawn(own[0], np.array(own[1:], dtype=np.float64)) for name, own in found.items()}
 
 
 def mean_of(stack: Ratings) -> Ratings:
@@ -165,68 +170,6 @@ def mean_of(stack: Ratings) -> Ratings:
     mean = np.full(stack.shape[1:], np.nan)
     np.divide(np.where(there, stack, 0.0).sum(axis=0), there.sum(axis=0), out=mean, where=there.any(axis=0))
     return mean
-
-
-def _correlations(x: Ratings, y: Ratings, weights: Ratings) -> tuple[Ratings, Ratings, Ratings]:
-    """Return Spearman's, Kendall's (tau-b) and Pearson's correlation for each row of weights."""
-    below_x, below_y = (_below(side) for side in (x, y))
-    # The mid-rank of a value is half of what equals it and all that lies below it: constants fall out of correlations.
-    ranks = [weights @ below.T for below in (below_x, below_y)]
-    rises_x, rises_y = (2 * below - 1 for below in (below_x, below_y))  # 1 above, 0 equal, -1 below
-    together = _pairs(rises_x * rises_y, weights)
-    apart = np.sqrt(_pairs(rises_x**2, weights) * _pairs(rises_y**2, weights))
-    return _pearson(ranks[0], ranks[1], weights), _share(together, apart), _pearson(x[None, :], y[None, :], weights)
-
-
-def _below(values: Ratings) -> Ratings:
-    """Return ``[i, j]``: 1 if value j is below value i, a half if they are equal."""
-    below: Ratings = (values[None, :] < values[:, None]) + 0.5 * (values[None, :] == values[:, None])
-    return below
-
-
-def _pairs(matrix: Ratings, weights: Ratings) -> Ratings:
-    counted: Ratings = ((weights @ matrix) * weights).sum(axis=1)
-    return counted
-
-
-def _pearson(x: Ratings, y: Ratings, weights: Ratings) -> Ratings:
-    total = np.maximum(weights.sum(axis=1, keepdims=True), 1)
-    left, right = (side - (weights * side).sum(axis=1, keepdims=True) / total for side in (x, y))
-    over, one, two = ((weights * a * b).sum(axis=1) for a, b in ((left, right), (left, left), (right, right)))
-    return _share(over, np.sqrt(one * two))
-
-
-def _alphas(stack: Ratings, weights: Ratings) -> Ratings:
-    """Return Krippendorff's ordinal alpha for each row of weights, as in ``agreement``."""
-    values = np.unique(stack[~np.isnan(stack)])
-    counts = (
-        np.stack([(stack == value).sum(axis=0) for value in values], axis=1).astype(np.float64)
-        if len(values)
-        else np.zeros((stack.shape[1], 0))
-    )
-    several = counts.sum(axis=1) >= 2
-    counts, weights = counts[several], weights[:, several]
-    if not len(counts):
-        return np.full(len(weights), np.nan)
-    per_unit = counts.sum(axis=1)
-    # A document's ordered pairs of values, summed over their squared distances, are a quadratic form of the ranks.
-    own = per_unit[:, None, None] * counts[:, :, None] * np.eye(len(values)) - counts[:, :, None] * counts[:, None, :]
-    forms = (2 * own / (per_unit - 1)[:, None, None]).reshape(len(counts), -1)
-    observed = (weights @ forms).reshape(-1, len(values), len(values))
-    each = weights @ counts
-    total = each.sum(axis=1)
-    ranks = each.cumsum(axis=1) - each / 2
-    within = np.einsum("bi,bij,bj->b", ranks, observed, ranks)
-    middle = (each * ranks).sum(axis=1) / np.maximum(total, 1)
-    between = 2 * total * (each * (ranks - middle[:, None]) ** 2).sum(axis=1)
-    alphas: Ratings = 1 - _share(within * (total - 1), between)
-    return alphas
-
-
-def _share(part: Ratings, whole: Ratings) -> Ratings:
-    result = np.full(np.shape(part), np.nan)
-    np.divide(part, whole, out=result, where=whole > 1e-9)
-    return result
 
 
 def gains(new: Mapping[str, Drawn], old: Mapping[str, Drawn]) -> dict[str, Estimate]:
