@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conftest import SLOW
 from tests.servers.running import free_port, running
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from collections.abc import Callable
+
+    from playwright.sync_api import Locator, Page
 
     from tests.browser.studios import OpenTab
 
@@ -28,7 +31,8 @@ def studio() -> Iterator[str]:
     port = free_port()
     address = f"http://127.0.0.1:{port}"
     script = Path(__file__).with_name("fake_run.py")
-    command = [sys.executable, str(script), "--port", str(port), "--speed", "0.6", "--documents", "400", "--slots", "8"]
+    options = f"--port {port} --speed 0.6 --documents 3000 --slots 8"
+    command = [sys.executable, str(script), *options.split()]
     with running(command, f"{address}/_stcore/health"):
         yield address
 
@@ -40,55 +44,64 @@ def page(open_tab: OpenTab, studio: str) -> Page:
     return page
 
 
-def focused_document(page: Page) -> str:
-    return page.locator(".columns .panel-head .mono").first.inner_text()
+ALL = """(selector) => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
+  .flatMap(root => [...root.querySelectorAll(selector)])"""
+REPLY_TEXT = f"""({ALL})('.turns .reply').map(e => e.textContent.replace(/[*"“”]/g, '')).join('|')"""
+"""The replies of the shown debate, without the characters that formatting removes."""
+
+
+def focused_document(page: Page) -> Locator:
+    return page.locator(".columns .panel-head .mono").first
+
+
+def click_tile(tile: Locator) -> str:
+    """Click a tile and return the id of its debate, in one step because the tiles of a live run change."""
+    clicked = tile.evaluate("tile => { const id = tile.querySelector('.id').textContent; tile.click(); return id; }")
+    return str(clicked)
 
 
 def reply_text(page: Page) -> str:
-    """Return the replies of the shown debate, without the characters that formatting removes."""
-    return page.evaluate(  # type: ignore[no-any-return]
-        """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
-              .flatMap(r => [...r.querySelectorAll('.turns .reply')])
-              .map(e => e.textContent.replace(/[*"“”]/g, '')).join('|')"""
-    )
+    return str(page.evaluate(REPLY_TEXT))
+
+
+def wait_until(page: Page, condition: Callable[[], bool]) -> None:
+    """Wait until a condition on the messages of the page holds."""
+    for _ in range(SLOW // 50):
+        if condition():
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("the condition did not become true")
 
 
 def assert_text_kept(page: Page, before: str) -> None:
     """Wait until the debate shows at least as much text as before, with the same beginning."""
-    for _ in range(100):
-        if len(reply_text(page)) >= len(before):
-            break
-        page.wait_for_timeout(50)
-    after = reply_text(page)  # more may have arrived in the meantime
+    page.wait_for_function(f"size => {REPLY_TEXT}.length >= size", arg=len(before))
     size = min(30, len(before))
-    assert after[:size] == before[:size]
-    assert len(after) >= len(before)
+    assert reply_text(page)[:size] == before[:size]
 
 
 def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
     wait_for_text(page)
-    page.wait_for_selector(".diagram .diagram-node.active")
-    assert page.locator(".diagram .diagram-node.active").first.get_attribute("title").endswith(": speaking")  # type: ignore[union-attr]
+    page.wait_for_selector(".diagram .diagram-node.active[title$=': speaking']")
     page.wait_for_selector(".verdict .badge")
-    assert [role_model.get_attribute("title") for role_model in page.locator(".diagram .diagram-node").all()] == [
-        "Extractor", "Critic", "Judge",
-    ]  # fmt: skip
-    assert page.locator(".diagram .vote").count() == 3
+    nodes = page.locator(".diagram .diagram-node")
+    expect(nodes).to_have_count(3)
+    for number, role in enumerate(("Extractor", "Critic", "Judge")):
+        expect(nodes.nth(number)).to_have_attribute("title", role)
+    expect(page.locator(".diagram .vote")).to_have_count(3)
 
 
 def wait_for_text(page: Page) -> None:
     """Open a debate that has just started, and pin it."""
-    page.locator(".tile", has=page.locator(".avatar.extractor")).last.click()
+    click_tile(page.locator(".tile", has=page.locator(".avatar.extractor")).last)
     page.wait_for_selector(".turn.active .reply:not(:empty)")
 
 
 def wait_for_more_text(page: Page, before: str) -> None:
     """Wait for another word or the verdict; the next role may start with a delay."""
-    for _ in range(200):
-        if len(reply_text(page)) > len(before) or page.locator(".verdict:not(.hidden)").count():
-            return
-        page.wait_for_timeout(50)
-    pytest.fail("no further word was shown")
+    page.wait_for_function(
+        f"size => {REPLY_TEXT}.length > size || ({ALL})('.verdict:not(.hidden)').length > 0", arg=len(before)
+    )
 
 
 def test_text_is_streamed_without_interaction(page: Page) -> None:
@@ -102,37 +115,33 @@ def test_text_is_streamed_without_interaction(page: Page) -> None:
 def test_reload_keeps_the_text(page: Page) -> None:
     wait_for_text(page)
     wait_for_more_text(page, reply_text(page))
-    shown, before = focused_document(page), reply_text(page)
+    shown, before = focused_document(page).inner_text(), reply_text(page)
     page.reload()
-    page.wait_for_selector(".turns .reply:not(:empty)")
-    assert focused_document(page) == shown
+    expect(focused_document(page)).to_have_text(shown)
     assert_text_kept(page, before)
-    assert page.get_by_role("button", name=f"Pinned {shown}").is_visible()
+    expect(page.get_by_role("button", name=f"Pinned {shown}")).to_be_visible()
 
 
 def test_second_tab_has_its_own_focus(open_tab: OpenTab, page: Page, studio: str) -> None:
     wait_for_text(page)
-    shown = focused_document(page)
+    shown = focused_document(page).inner_text()
     other = open_tab(studio, 1600, 1000)
     other.wait_for_selector(".turns .reply:not(:empty)")
-    tile = other.locator(".tile:not(.selected)", has_not_text=shown).first
-    wanted = tile.locator(".id").inner_text()
-    tile.click()
-    other.locator(".columns .panel-head .mono", has_text=wanted).wait_for()
+    wanted = click_tile(other.locator(".tile:not(.selected)", has_not_text=shown).first)
+    expect(focused_document(other)).to_have_text(wanted)
     assert wanted != shown
-    assert focused_document(page) == shown
+    expect(focused_document(page)).to_have_text(shown)
     wait_for_more_text(page, reply_text(page))
 
 
 def test_visiting_another_page_keeps_the_text(page: Page) -> None:
     wait_for_text(page)
-    shown, before = focused_document(page), reply_text(page)
+    shown, before = focused_document(page).inner_text(), reply_text(page)
     page.get_by_role("link", name="Other").click()
     page.get_by_text("every small view once").wait_for()
-    assert page.locator(".tile").count() == 0
+    expect(page.locator(".tile")).to_have_count(0)
     page.get_by_role("link", name="Run").click()
-    page.wait_for_selector(".turns .reply:not(:empty)")
-    assert focused_document(page) == shown
+    expect(focused_document(page)).to_have_text(shown)
     assert_text_kept(page, before)
 
 
@@ -151,14 +160,11 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(page: Page) -> None:
     page.wait_for_selector(".tile .id")
     wait_for_text(page)
     wait_for_more_text(page, reply_text(page))
-    first, known = reply_text(page), len(sent)
+    first, known, connections = reply_text(page), len(sent), len(wires)
     wires[-1].close(code=1012)
     wait_for_more_text(page, first)
-    for _ in range(200):
-        if len(wires) > 1 and any(message["type"] == "watch" for message in sent[known:]):
-            break
-        page.wait_for_timeout(50)
-    assert len(wires) > 1
+    wait_until(page, lambda: any(message["type"] == "watch" for message in sent[known:]))
+    assert len(wires) > connections
     again = [message for message in sent if message["type"] == "watch"][-1]
     assert any(offset > 0 for _, offset in again["cursors"].values())
     text = reply_text(page)
@@ -168,15 +174,13 @@ def test_reconnecting_sends_cursors_and_repeats_no_text(page: Page) -> None:
 
 def test_tiles_and_arrow_keys_change_the_debate(page: Page) -> None:
     page.wait_for_selector(".turns .reply")
-    tile = page.locator(".tile:not(.selected)").nth(2)
-    wanted = tile.locator(".id").inner_text()
-    tile.click()
-    page.locator(".columns .panel-head .mono", has_text=wanted).wait_for()
+    wanted = click_tile(page.locator(".tile:not(.selected)").nth(2))
+    expect(focused_document(page)).to_have_text(wanted)
     page.locator(".live-run").focus()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator(".columns .panel-head .mono").first).not_to_have_text(wanted)
+    expect(focused_document(page)).not_to_have_text(wanted)
     pinned = page.get_by_role("button", name=re.compile("Pinned"))
-    assert pinned.is_visible()
+    expect(pinned).to_be_visible()
     page.keyboard.press("Space")
     expect(pinned).not_to_be_visible()
 
@@ -189,8 +193,7 @@ def test_hostile_text_is_escaped(page: Page) -> None:
     page.wait_for_function(
         """() => [...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)
               .map(r => [...r.querySelectorAll('.finished-row')]).filter(rows => rows.length)
-              .some(rows => rows.every(row => row.textContent.match(/\\d{4}/)?.[0] % 7 === 3))""",
-        timeout=60_000,
+              .some(rows => rows.every(row => row.textContent.match(/\\d{4}/)?.[0] % 7 === 3))"""
     )
     page.locator(".finished-row").first.click()
     page.locator(".document-scroll", has_text="<img src=x onerror=").wait_for()
@@ -200,8 +203,19 @@ def test_hostile_text_is_escaped(page: Page) -> None:
     assert page.evaluate("window.__owned") is None
     assert not [url for url in requests if url.endswith("/x")]
     page.get_by_role("link", name="Other").click()
+    page.get_by_text("every small view once").wait_for()
     page.get_by_text("onerror=").first.wait_for()
     assert page.evaluate("window.__owned") is None
+
+
+START_AND_END_REPLAY = f"""async (button) => {{
+  button.click();
+  const shown = {REPLY_TEXT};
+  while (button.textContent !== 'End replay') await new Promise(requestAnimationFrame);
+  button.click();
+  return shown;
+}}"""
+"""Return the text at the start of the replay. In one step, because a replay ends by itself after some seconds."""
 
 
 def test_finished_debate_can_be_replayed(page: Page) -> None:
@@ -209,10 +223,10 @@ def test_finished_debate_can_be_replayed(page: Page) -> None:
     page.locator(".finished-row").first.click()
     page.locator(".verdict:not(.hidden)").wait_for()
     whole = reply_text(page)
-    page.get_by_role("button", name="Replay", exact=True).click()
-    page.get_by_role("button", name="End replay").wait_for()
-    assert len(reply_text(page)) < len(whole) / 2
-    page.get_by_role("button", name="End replay").click()
+    replay = page.get_by_role("button", name="Replay", exact=True)
+    replay.wait_for()
+    shown = replay.evaluate(START_AND_END_REPLAY)
+    assert len(shown) < len(whole) / 2
     page.locator(".verdict:not(.hidden)").wait_for()
     assert reply_text(page) == whole
 
@@ -223,7 +237,7 @@ def test_page_with_an_expired_cookie_shows_a_message(page: Page) -> None:
     page.wait_for_selector(".live-run")
     page.context.clear_cookies()
     page.get_by_text("This window has no access to the run.").wait_for()
-    assert page.locator(".tile .id").count() == 0
+    expect(page.locator(".tile .id")).to_have_count(0)
 
 
 def test_page_requests_nothing_from_other_hosts(page: Page, studio: str) -> None:
@@ -237,7 +251,7 @@ def test_page_requests_nothing_from_other_hosts(page: Page, studio: str) -> None
 
 def test_streamlits_own_menus_are_hidden(page: Page) -> None:
     for part in ("stStatusWidget", "stAppDeployButton", "stMainMenu", "stDecoration"):
-        assert not page.get_by_test_id(part).is_visible()
+        expect(page.get_by_test_id(part)).not_to_be_visible()
 
 
 def test_live_run_follows_the_theme(page: Page) -> None:
