@@ -275,9 +275,9 @@ def _drive(
     states = {run_id: status.state for run_id, status in reported.items()}
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
-        if warning := describe_truncation(row, session.store.finished_debates.truncated_replies(row.run_id)):
+        if warning := describe_truncation(row, session.store.transcripts.truncated_replies(row.run_id)):
             print_message(f"moot: {row.run_id}: {warning}")
-        for why, count in session.store.finished_debates.errors(row.run_id) if row.failed else ():
+        for why, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
             print_message(f"moot: {row.run_id}: {count} failed: {why}")
     code = INCOMPLETE if problem else _exit_code(rows)
     return Outcome(session, rows, headless.result(session, rows), code)

@@ -27,7 +27,7 @@ from core.runs import BUILTIN, RunSettings
 from core.stats import metrics
 from core.stats.intervals import Estimate, ends, wilson
 from core.store.classifiers import StoredClassifier, TrainingExample
-from core.store.store import Store
+from core.store.project import Store
 
 MIN_DOCUMENTS = 5
 """Reviewed documents that a first training needs."""

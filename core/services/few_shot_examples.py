@@ -21,7 +21,7 @@ from core.llm import embeddings
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, RunSettings
 from core.store.lab import SPLIT
-from core.store.store import Store
+from core.store.project import Store
 
 SIMILARITY_PARAM = "likeness"
 """Parameter that selects how texts are compared."""

@@ -26,7 +26,7 @@ from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cos
 from core.services.jobs import Job
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
-from core.store.personas import PersonaSetVersion as PersonaSetVersion
+from core.store.versions import PersonaSetVersion as PersonaSetVersion
 from core.text_file import read_text
 
 LIMITS = ("groups", "dimensions")
@@ -353,11 +353,11 @@ def costs(session: ProjectSession, run: RunRow) -> tuple[GroupCost, ...]:
     cast = personas.read(str(run.settings.params.get("personas", "")))
     of = {member.role: member.group.name for member in cast.members}
     spent: dict[str, GroupCost] = {}
-    for role, (turns, tokens, cost) in session.store.finished_debates.spent(run.run_id).items():
-        name = of.get(role) or family(role).capitalize()
+    for one in session.store.costs.spent(run.run_id, superseded=True):
+        name = of.get(one.role) or family(one.role).capitalize()
         before = spent.get(name, GroupCost(name, 0, 0, 0.0, 0.0))
-        tokens += before.tokens
-        whole = total_cost((before.cost_usd, cost))
-        spent[name] = GroupCost(name, before.turns + turns, tokens, whole, tokens / max(1, run.ended))
+        tokens = before.tokens + one.prompt_tokens + one.completion_tokens
+        cost = total_cost((before.cost_usd, one.cost_usd))
+        spent[name] = GroupCost(name, before.turns + one.turns, tokens, cost, tokens / max(1, run.ended))
     order = {group.name: place for place, group in enumerate(cast.groups)}
     return tuple(sorted(spent.values(), key=lambda one: order.get(one.name, len(order))))

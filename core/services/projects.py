@@ -21,7 +21,7 @@ from core.services.guided_path import last_run, reviewed_documents
 from core.services.sample_data import SUFFIX
 from core.services.session import PROJECT_SUFFIXES, ProjectSession
 from core.services.workspace import Workspace
-from core.store.lock import Ownership
+from core.store.connection import Ownership
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0

@@ -19,7 +19,7 @@ from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.session import ProjectSession
-from core.store.prompts import Version as Version
+from core.store.versions import PromptVersion as PromptVersion
 
 _NUMBER = re.compile(r"\.v(\d+)$")
 
@@ -85,8 +85,8 @@ class TemplateStatus:
     """
 
     slot: Slot
-    base: Version
-    default: Version
+    base: PromptVersion
+    default: PromptVersion
     text: str
     drafted_at: float | None
     problems: tuple[Problem, ...]
@@ -145,15 +145,15 @@ def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
     )
 
 
-def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[Version, ...]:
+def versions(session: ProjectSession, slot: Slot, protocol: str) -> tuple[PromptVersion, ...]:
     """Return all versions of a slot: the shipped one, then the project's own by number."""
     return (_shipped_version(slot, protocol), *session.store.prompts.versions(slot.slot))
 
 
-def _shipped_version(slot: Slot, protocol: str) -> Version:
+def _shipped_version(slot: Slot, protocol: str) -> PromptVersion:
     template = protocols.find(protocol).load_templates()[slot.key]
     match = _NUMBER.search(template.name)
-    return Version(template.name, slot.slot, int(match[1]) if match else 1, "", template.text, "as shipped")
+    return PromptVersion(template.name, slot.slot, int(match[1]) if match else 1, "", template.text, "as shipped")
 
 
 def promoted_templates(session: ProjectSession) -> dict[str, Template]:
@@ -177,7 +177,7 @@ def check_template(slot: Slot, text: str) -> tuple[Problem, ...]:
     return checking.check(text, slot.inputs, wanted=slot.wanted, needed=slot.needed, parts=slot.parts)
 
 
-def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) -> None:
+def save_draft(session: ProjectSession, slot: Slot, text: str, base: PromptVersion) -> None:
     """Store a text as the draft of a slot, started from ``base``; drop the draft if it equals the default version."""
     text = text.replace("\r\n", "\n")[:MAX_TEMPLATE_CHARACTERS]
     promoted = session.store.prompts.promoted().get(slot.slot)
@@ -188,12 +188,14 @@ def save_draft(session: ProjectSession, slot: Slot, text: str, base: Version) ->
         session.store.prompts.keep_draft(slot.slot, text, parent=base.name)
 
 
-def edit_version(session: ProjectSession, version: Version, slot: Slot) -> None:
+def edit_version(session: ProjectSession, version: PromptVersion, slot: Slot) -> None:
     """Load a version into the editor, dropping the current draft."""
     save_draft(session, slot, version.text, version)
 
 
-def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = "") -> Version:
+def save_version(
+    session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = ""
+) -> PromptVersion:
     """Save the draft as a version.
 
     Raises PromptError for a draft that cannot be used or does not differ from its base.
@@ -212,7 +214,9 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     return saved
 
 
-def promote_version(session: ProjectSession, slot: Slot, protocol: str, version: Version, *, actor: str = "") -> None:
+def promote_version(
+    session: ProjectSession, slot: Slot, protocol: str, version: PromptVersion, *, actor: str = ""
+) -> None:
     """Make a version the default for new runs; promoting the shipped one restores it.
 
     Raises PromptError for a version that cannot be used.
@@ -262,7 +266,7 @@ def load_run_prompts(session: ProjectSession, run: RunRow) -> int:
     return changed
 
 
-def template_file_name(version: Version) -> str:
+def template_file_name(version: PromptVersion) -> str:
     """Return the file name for exporting a version."""
     return f"{version.slot.replace('/', '_')}.v{version.number}.md"
 

@@ -26,8 +26,8 @@ from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate, status_of
-from core.store.finished_debates import FinishedPage
 from core.store.project import Project
+from core.store.transcripts import FinishedPage
 
 log = logging.getLogger(__name__)
 
@@ -262,7 +262,7 @@ class ProjectSession:
         found = self.store.documents.get(document_id)
         if found is None:
             return None
-        file_name, number = self.store.finished_debates.origin(document_id) or ("", found.position + 1)
+        file_name, number = self.store.transcripts.origin(document_id) or ("", found.position + 1)
         source = f"{file_name}, no. {number:,}" if file_name else f"no. {number:,}"
         return DocumentText(found.id, dict(found.fields), source)
 
@@ -278,7 +278,7 @@ class ProjectSession:
 
         ``query`` is searched for in ids and texts; an empty ``status`` matches all.
         """
-        return self.store.finished_debates.page(run_id, search=query, status=status, offset=offset, limit=limit)
+        return self.store.transcripts.page(run_id, search=query, status=status, offset=offset, limit=limit)
 
     # -- stored runs
 

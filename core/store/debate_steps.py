@@ -1,4 +1,4 @@
-"""Turns and values of a run's debates by role and round, with their cost."""
+"""Turns and values of a run's debates by role and round."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy.typing as npt
 
-from core.store.annotators import select, source_of
 from core.store.connection import Reader
 
 
@@ -23,23 +22,6 @@ class Utterance:
     round: int
     place: float
     lists: int
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """Cost of the turns of a role in one round, retries included.
-
-    Replies count whether or not this run paid for them, so the sum is the cost of another run. ``cost_usd`` is None if
-    a reply has no price.
-    """
-
-    role: str
-    round: int
-    turns: int
-    cost_usd: float | None
-    prompt_tokens: int
-    completion_tokens: int
-    seconds: float
 
 
 class Stages(Reader):
@@ -103,22 +85,3 @@ class Stages(Reader):
             {"run": run_id},
         )
         return found["status"]
-
-    def spent(self, run_id: str, reference: str | None = None) -> list[Spent]:
-        """Return the cost of each role in each round, with ``reference`` only on documents that have this reference."""
-        only, params = "", {"run": run_id}
-        if reference is not None:
-            raters = self._connection.value("SELECT count(DISTINCT rater) FROM gold")
-            rows, more = select(source_of(reference), "reference", raters=raters)
-            only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
-        found = self._connection.rows(
-            f"""
-            SELECT role, round, count(*), CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE sum(cost_usd) END,
-                   sum(prompt_tokens)::BIGINT, sum(completion_tokens)::BIGINT, sum(seconds)
-            FROM (SELECT document_id, role, round, key FROM turns WHERE run_id = $run AND NOT superseded) {only}
-            JOIN replies USING (key)
-            GROUP BY role, round ORDER BY role, round
-            """,
-            params,
-        )
-        return [Spent(*row) for row in found]

@@ -1,9 +1,10 @@
-"""Stored debates: their turns, verdicts and failed attempts."""
+"""Stored debates: their turns and verdicts, and the list of finished ones."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -11,10 +12,11 @@ from pydantic import TypeAdapter
 from core.annotations import Evidence
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Turn, Verdict
+from core.documents import Value
 from core.prompts.messages import Message
 from core.runs import RoleModel
 from core.store.connection import Reader
-from core.store.conversion import load
+from core.store.conversion import clean, load
 from core.store.replies import REPLY, reply_from_row
 
 _FIELDS = (
@@ -25,6 +27,34 @@ _JSON = ("role_model", "messages", "replies_to", "reading", "values", "evidence"
 _READING = TypeAdapter(Reading)
 _EVIDENCE = TypeAdapter(tuple[Evidence, ...])
 _VERDICT = TypeAdapter(Verdict)
+
+
+TEXT_START = 140
+"""Characters of a document's text in the list."""
+
+_FOUND = """
+FROM verdicts JOIN documents ON id = document_id
+WHERE run_id = $run AND ($status = '' OR status = $status)
+  AND ($search = '' OR contains(lower(text), $search) OR contains(lower(id), $search))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedDebate:
+    """A finished debate in a list. ``text_start`` is the beginning of the document."""
+
+    document_id: str
+    status: str
+    values: Mapping[str, Value | None]
+    text_start: str
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedPage:
+    """A page of finished debates, newest first, and the total number that match."""
+
+    total: int
+    rows: tuple[FinishedDebate, ...]
 
 
 class Transcripts(Reader):
@@ -69,6 +99,65 @@ class Transcripts(Reader):
             [run_id],
         )
         return {role: frozenset(names) for role, names in rows}
+
+    def page(
+        self, run_id: str, *, search: str = "", status: str = "", offset: int = 0, limit: int = 50
+    ) -> FinishedPage:
+        """Return one page of the run's finished debates, newest first.
+
+        ``search`` is searched for in ids and texts; an empty ``status`` matches all.
+        """
+        params = {"run": run_id, "status": status, "search": clean(search).lower()}
+        total = self._connection.value(f"SELECT count(*) {_FOUND}", params)
+        rows = self._connection.rows(
+            f"SELECT document_id, status, verdict, left(text, {TEXT_START}) {_FOUND} "
+            "ORDER BY unix_time DESC, position DESC LIMIT $limit OFFSET $offset",
+            {**params, "limit": limit, "offset": offset},
+        )
+        finished = (
+            FinishedDebate(id, status, verdict_of(verdict).values, start) for id, status, verdict, start in rows
+        )
+        return FinishedPage(int(total), tuple(finished))
+
+    def origin(self, document_id: str) -> tuple[str, int] | None:
+        """Return the file of a document (may be empty) and its number in the project, from 1."""
+        row = self._connection.row(
+            "SELECT coalesce(file_name, ''), position + 1 FROM documents LEFT JOIN imports ON imports.id = import_id "
+            "WHERE documents.id = ?",
+            [document_id],
+        )
+        return (str(row[0]), int(row[1])) if row else None
+
+    def last_reply(self, run_id: str) -> tuple[float | None, int]:
+        """Return the time of the run's last reply (Unix seconds), and how many of its debates have only begun."""
+        ((last, begun),) = self._connection.rows(
+            "SELECT max(unix_time), count(DISTINCT document_id) FILTER (document_id NOT IN "
+            "(SELECT document_id FROM verdicts WHERE run_id = $run)) "
+            "FROM turns JOIN replies USING (key) WHERE turns.run_id = $run AND NOT superseded",
+            {"run": run_id},
+        )
+        return last, int(begun)
+
+    def errors(self, run_id: str, most: int = 3) -> list[tuple[str, int]]:
+        """Return the commonest error messages of a run's failed documents with their counts.
+
+        Only the 100 commonest verdicts are read.
+        """
+        rows = self._connection.rows(
+            "SELECT verdict, count(*) FROM verdicts WHERE run_id = ? AND status = 'failed' "
+            "GROUP BY verdict ORDER BY count(*) DESC LIMIT 100",
+            [run_id],
+        )
+        counted: Counter[str] = Counter()
+        for verdict, count in rows:
+            error = verdict_of(verdict).error
+            counted[error.message if error else ""] += count
+        return counted.most_common(most)
+
+    def truncated_replies(self, run_id: str) -> int:
+        """Return how many replies of a run were cut by their output limit."""
+        sql = "SELECT count(*) FROM replies WHERE run_id = ? AND finish_reason = 'length'"
+        return int(self._connection.value(sql, [run_id]))
 
     def _texts(self, hashes: set[str]) -> dict[str, str]:
         if not hashes:

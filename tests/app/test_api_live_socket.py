@@ -18,7 +18,7 @@ from core.debate.turns import Reply, Turn, Verdict
 from core.errors import ProjectError
 from core.runs import RoleModel
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
-from core.store.finished_debates import FinishedDebate, FinishedPage
+from core.store.transcripts import FinishedDebate, FinishedPage
 
 RUN = "r1"
 MODEL = RoleModel(connection="x", model="m")

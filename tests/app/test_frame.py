@@ -14,7 +14,7 @@ from core.debate.events import RunStatus
 from core.errors import ProjectLocked
 from core.services import guided_path
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate
-from core.store.finished_debates import FinishedPage
+from core.store.transcripts import FinishedPage
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 NAVIGATION = str(Path(context.__file__).with_name("navigation.py"))

@@ -25,7 +25,7 @@ from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWait
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict  # noqa: E402
 from core.runs import RoleModel  # noqa: E402
 from core.services.live_run import DocumentText, LiveRunState, StoredDebate  # noqa: E402
-from core.store.finished_debates import FinishedDebate, FinishedPage  # noqa: E402
+from core.store.transcripts import FinishedDebate, FinishedPage  # noqa: E402
 
 RUN = "run-14"
 CODEBOOK = Codebook(

@@ -183,7 +183,7 @@ def _save(session: ProjectSession, plan: Plan, slot: Slot) -> None:
         state.set_notice("ok", f"Saved as {version.label}", "Promote it to use it in new runs.")
 
 
-def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.Version | None:
+def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.PromptVersion | None:
     """Save the draft as a version and return the version.
 
     For an invalid draft, set an error notice and return None.
@@ -196,13 +196,13 @@ def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.Ve
     return version
 
 
-def _reset(session: ProjectSession, slot: Slot, version: prompt_templates.Version) -> None:
+def _reset(session: ProjectSession, slot: Slot, version: prompt_templates.PromptVersion) -> None:
     prompt_templates.edit_version(session, version, slot)
     state.lab.replace_editor_text()
     LabState.problem.reset()
 
 
-def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> prompt_templates.Version | None:
+def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> prompt_templates.PromptVersion | None:
     name = (st.session_state.get(f"lab-versions-{slot.slot}") or {}).get(trigger)
     return next((each for each in prompt_templates.versions(session, slot, plan.protocol) if each.name == name), None)
 
@@ -217,7 +217,7 @@ def _promote_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
         promote(session, plan, slot, version)
 
 
-def promote(session: ProjectSession, plan: Plan, slot: Slot, version: prompt_templates.Version) -> None:
+def promote(session: ProjectSession, plan: Plan, slot: Slot, version: prompt_templates.PromptVersion) -> None:
     """Make a version the default for new runs. For a version that cannot be used, set an error notice."""
     with error_notices():
         prompt_templates.promote_version(session, slot, plan.protocol, version)

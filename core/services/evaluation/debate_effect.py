@@ -19,7 +19,7 @@ from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.estimation import Design
 from core.stats.flips import Flip, FlipTable, Objections, objections
-from core.store.debate_steps import Spent
+from core.store.run_costs import Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def debate_effect(session: ProjectSession, run: RunRow, reference: Reference = "
         on_all=on_all,
         noun=noun(run),
         titles={**run_data.step_titles(run), **{name: title for name, title, _ in path}},
-        prices=_prices(flip_table, found, session.store.stages.spent(run.run_id, reference)) if flip_table else {},
+        prices=_prices(flip_table, found, session.store.costs.spent(run.run_id, reference)) if flip_table else {},
         critic=_critic(gold, found, verdict, design, rating),
         rounds=rounds(gold, [(s.title, s.members) for s in found if len(s.members) > 1], measured=rating),
         upper_bound=bound(gold, [list(stage.members.values()) for stage in found], verdict, measured=rating),

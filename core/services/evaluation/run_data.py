@@ -24,8 +24,8 @@ from core.stats.sampling import Numbers, Sample
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
 from core.store.confusion import is_own
 from core.store.conversion import dump
+from core.store.project import Store
 from core.store.sampling_frames import Selection
-from core.store.store import Store
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""

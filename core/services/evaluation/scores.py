@@ -356,7 +356,7 @@ def cost_of_run(session: ProjectSession, run: RunRow) -> dict[str, float | None]
     ``cost_usd`` and ``tokens`` are at full price, so that the order of runs does not change them; ``paid_usd`` is what
     this run paid. Dollars are None when a price is unknown, the costs for each verdict also when there is none.
     """
-    n, reused = run.verdicts, session.store.avoided_costs.from_store(run.run_id)
+    n, reused = run.verdicts, session.store.costs.from_store(run.run_id)
     full = total_cost((run.cost_usd, reused.cost_usd))
     tokens = run.prompt_tokens + run.completion_tokens + reused.tokens
     return {

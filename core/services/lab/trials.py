@@ -107,7 +107,7 @@ def prompt_change(
     slot: prompt_templates.Slot,
     plan: planning.Plan | None = None,
     *,
-    against: prompt_templates.Version | None = None,
+    against: prompt_templates.PromptVersion | None = None,
 ) -> SettingsChange:
     """Return the change from another version of a slot to its draft.
 

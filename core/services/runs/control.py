@@ -48,7 +48,7 @@ def run_overview(session: ProjectSession, run_id: str) -> RunOverview:
     )
     if state in ("running", "queued"):
         return overview
-    debates = session.store.finished_debates
+    debates = session.store.transcripts
     last_reply, open_debates = debates.last_reply(run_id)
     truncation = describe_truncation(row, debates.truncated_replies(run_id))
     return replace(overview, last_reply=last_reply, open_debates=open_debates, truncation=truncation)

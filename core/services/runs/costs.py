@@ -18,7 +18,7 @@ from core.services.cache import cached_until_commit
 from core.services.prompt_templates import first_messages, prompt_tokens
 from core.services.session import ProjectSession
 from core.stats.intervals import Interval, ends, wilson
-from core.store.avoided_costs import FromStore as FromStore
+from core.store.run_costs import FromStore as FromStore
 
 SAMPLE_SIZE = 20
 """Number of documents rendered for an estimate, drawn at random because files are often sorted."""
@@ -151,7 +151,7 @@ def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str
     for row in reversed(session.runs()):
         if not row.turns or not _same_role_models(row, settings):
             continue
-        turns = session.store.finished_debates.usage(row.run_id)
+        turns = session.store.costs.usage(row.run_id)
         if all(turns.get(role, (0, Usage()))[0] >= MEASURED_TURNS for role in settings.role_models):
             return row.run_id, {role: usage for role, (_, usage) in turns.items()}
     return None
@@ -218,14 +218,14 @@ class AdaptiveSavings:
 
 def reused_replies(session: ProjectSession, run_id: str) -> FromStore:
     """Return the replies of a run that were taken from the store."""
-    return session.store.avoided_costs.from_store(run_id)
+    return session.store.costs.from_store(run_id)
 
 
 def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | None:
     """Return the savings of an adaptive run; None for a run that debates every document."""
     if not run.settings.params.get("adaptive"):
         return None
-    found = session.store.avoided_costs.decision_paths(run.run_id)
+    found = session.store.costs.decision_paths(run.run_id)
     return AdaptiveSavings(
         short=found.short,
         audited=found.audited,

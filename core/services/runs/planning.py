@@ -45,7 +45,7 @@ from core.services.runs import jury
 from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, context_overflows, estimate_run
 from core.services.session import ProjectSession
-from core.store.codebooks import CodebookVersion
+from core.store.versions import CodebookVersion
 from core.text_file import read_text
 
 Form = TypeVar("Form", bound=BaseModel)

@@ -8,7 +8,7 @@ import json
 import pytest
 
 from core.codebook import Codebook, Label, Scale
-from core.store.finished_debates import FinishedPage
+from core.store.transcripts import FinishedPage
 from tests.core.store.helpers import make_documents, make_settings, record_review, set_status, store_debate
 
 LABELS = (Label(name="Clean"), Label(name='Staff "and" more'))
@@ -80,18 +80,18 @@ def test_gold_of_several_raters_is_the_majority(project):
 
 def test_finished_documents_are_listed_newest_first(project):
     run_id = store_run(project, MULTI, {A: True, B: None}, {})
-    page = project.store.finished_debates.page(run_id)
+    page = project.store.transcripts.page(run_id)
     rows = page.rows
     assert (page.total, [row.document_id for row in rows]) == (2, ["d1", "d0"])
     assert rows[0].values == {A: True, B: None}
-    assert project.store.finished_debates.page(run_id, search="NUMBER 0", status="unresolved").total == 1
-    assert project.store.finished_debates.page(run_id, status="verdict") == FinishedPage(0, ())
-    assert project.store.finished_debates.origin("d1") == ("", 2)
-    assert project.store.finished_debates.origin("none") is None
-    at, in_progress = project.store.finished_debates.last_reply(run_id)
+    assert project.store.transcripts.page(run_id, search="NUMBER 0", status="unresolved").total == 1
+    assert project.store.transcripts.page(run_id, status="verdict") == FinishedPage(0, ())
+    assert project.store.transcripts.origin("d1") == ("", 2)
+    assert project.store.transcripts.origin("none") is None
+    at, in_progress = project.store.transcripts.last_reply(run_id)
     assert at is not None
     assert in_progress == 0
-    assert project.store.finished_debates.last_reply("r9") == (None, 0)
+    assert project.store.transcripts.last_reply("r9") == (None, 0)
 
 
 @pytest.mark.parametrize(

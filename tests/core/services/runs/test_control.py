@@ -116,7 +116,7 @@ def with_again(path: Path, run_id: str) -> None:
         session = workspace.open(path)
         now = control.run_overview(session, run_id)
         assert (now.state, now.stop_code) == ("paused", "interrupted")
-        last, talking = session.store.finished_debates.last_reply(run_id)
+        last, talking = session.store.transcripts.last_reply(run_id)
         assert last is not None
         assert talking >= 1
         control.resume(session, run_id)

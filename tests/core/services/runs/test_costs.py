@@ -82,7 +82,7 @@ def test_unknown_price_gives_no_estimate(session: ProjectSession) -> None:
 def test_earlier_run_with_the_same_role_models_is_used_for_the_estimate(session: ProjectSession) -> None:
     (run,) = queue_runs(session)
     session.start_or_resume(run.run_id).result(30)
-    turns = session.store.finished_debates.usage(run.run_id)
+    turns = session.store.costs.usage(run.run_id)
     assert turns["judge"][0] == 4
     estimate = estimate_plan(session, planning.Plan(), documents=100)
     assert estimate.roles[2].completion_tokens == 100 * turns["judge"][1].completion_tokens
@@ -104,7 +104,7 @@ def test_estimate_uses_the_mean_length_of_all_documents(tmp_path: Path) -> None:
 def test_measured_cost_is_scaled_to_the_document_length(session: ProjectSession) -> None:
     (run,) = queue_runs(session, planning.Plan(protocol="single"))
     session.start_or_resume(run.run_id).result(30)
-    measured = session.store.finished_debates.usage(run.run_id)["annotator"][1].prompt_tokens
+    measured = session.store.costs.usage(run.run_id)["annotator"][1].prompt_tokens
     assert estimate_plan(session, planning.Plan(protocol="single"), documents=1).roles[0].prompt_tokens == measured
     before = session.store.documents.mean_length()
     assert before == session.store.documents.mean_length(run.run_id) == sum(map(len, TEXTS)) / 4

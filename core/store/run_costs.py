@@ -1,10 +1,30 @@
-"""Costs that a run avoided: replies from the store, and debates that were decided early."""
+"""Costs of a run: by role and round, and those that it avoided by stored replies and early decisions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from core.debate.turns import Usage
+from core.store.annotators import select, source_of
 from core.store.connection import Reader
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Cost of the turns of a role in one round, retries included.
+
+    Replies count whether or not this run paid for them, so the sum is the cost of another run. ``cost_usd`` is None if
+    a reply has no price.
+    """
+
+    role: str
+    round: int
+    turns: int
+    cost_usd: float | None
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +85,8 @@ FROM ended LEFT JOIN opened USING (document_id) LEFT JOIN debated USING (documen
 """
 
 
-class AvoidedCosts(Reader):
-    """Costs that runs avoided. Reads work in any thread."""
+class RunCosts(Reader):
+    """Reader of the costs of runs, for any thread."""
 
     def from_store(self, run_id: str) -> FromStore:
         """Return the replies that a run reused from the store; zeros for a run without replies."""
@@ -76,3 +96,36 @@ class AvoidedCosts(Reader):
     def decision_paths(self, run_id: str) -> DecisionPaths:
         """Return the number of debates of a run by path; zeros for a run that is not adaptive."""
         return DecisionPaths(*self._connection.rows(_DECISION_PATHS, {"run": run_id})[0])
+
+    def spent(self, run_id: str, reference: str | None = None, *, superseded: bool = False) -> list[Spent]:
+        """Return the cost of each role in each round, with ``superseded`` also of turns of earlier debates.
+
+        With ``reference`` only documents that have this reference count.
+        """
+        params: dict[str, Any] = {"run": run_id, "superseded": superseded}
+        only = ""
+        if reference is not None:
+            raters = self._connection.value("SELECT count(DISTINCT rater) FROM gold")
+            rows, more = select(source_of(reference), "reference", raters=raters)
+            only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
+        found = self._connection.rows(
+            f"""
+            SELECT role, round, count(*), CASE WHEN bool_or(cost_usd IS NULL) THEN NULL ELSE sum(cost_usd) END,
+                   sum(prompt_tokens)::BIGINT, sum(completion_tokens)::BIGINT, sum(seconds)
+            FROM (SELECT document_id, role, round, key FROM turns
+                  WHERE run_id = $run AND ($superseded OR NOT superseded)) {only}
+            JOIN replies USING (key)
+            GROUP BY role, round ORDER BY role, round
+            """,
+            params,
+        )
+        return [Spent(*row) for row in found]
+
+    def usage(self, run_id: str) -> dict[str, tuple[int, Usage]]:
+        """Return the number of turns and their average tokens by role of a run."""
+        rows = self._connection.rows(
+            "SELECT role, count(*), round(avg(prompt_tokens)), round(avg(completion_tokens)) "
+            "FROM turns JOIN replies USING (key) WHERE turns.run_id = ? GROUP BY role",
+            [run_id],
+        )
+        return {role: (int(turns), Usage(int(prompt), int(completion))) for role, turns, prompt, completion in rows}
