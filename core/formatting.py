@@ -9,7 +9,6 @@ import difflib
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Literal
 
 from core.documents import storable
 
@@ -18,8 +17,6 @@ PRICE_UNKNOWN = "price unknown"
 
 _MINUS = "−"
 _DAY = 86_400
-
-Style = Literal["number", "percent", "points"]
 
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -92,25 +89,6 @@ def format_percent(share: float | None, digits: int = 0) -> str:
 def format_points(difference: float | None, digits: int = 1) -> str:
     """Return a difference of two shares in percentage points, signed and without a unit: "+6.0", "−0.5", "0.0"."""
     return format_signed(None if difference is None else 100 * difference, digits)
-
-
-def format_interval(
-    low: float, high: float, *, style: Style = "number", digits: int | None = None, level: float | None = None
-) -> str:
-    """Return an interval: "0.864 to 0.907", "86% to 91%", "−1.2 to 4.3" (points).
-
-    ``digits`` defaults to 3 decimals for numbers, 0 for percent and 1 for points. With ``level`` (such as 0.95) the
-    text starts with "95% interval".
-    """
-    match style:
-        case "number":
-            ends = [format_number(end, 3 if digits is None else digits) for end in (low, high)]
-        case "percent":
-            ends = [format_percent(end, digits or 0) for end in (low, high)]
-        case "points":
-            ends = [format_number(100 * end, 1 if digits is None else digits) for end in (low, high)]
-    text = f"{ends[0]} to {ends[1]}"
-    return text if level is None else f"{level:.0%} interval {text}"
 
 
 def format_p_value(p: float | None) -> str:

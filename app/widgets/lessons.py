@@ -8,10 +8,11 @@ import streamlit as st
 
 from app.state import state
 from app.widgets.alerts import error_notices
-from core.formatting import format_count, format_effect, format_interval, format_points
+from core.formatting import format_count, format_effect, format_points
 from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
 
 
 def accepted_lessons(session: ProjectSession) -> None:
@@ -52,8 +53,7 @@ def sentence(found: AcceptedLessons) -> str:
     if change is not None and (fixed or broken):
         f1 = f", {found.measure} {format_points(change)} points"
         if interval is not None and interval.low != interval.high:
-            shown = format_interval(interval.low, interval.high, style="points", level=interval.level)
-            f1 += f" ({shown})"
+            f1 += f" ({format_interval(interval, 'points', named=True)})"
     loses = (change or 0.0) < 0 or broken > fixed
     advice = ' <span class="bad">Undo them, or change their words.</span>' if loses else ""
     return (

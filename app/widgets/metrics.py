@@ -8,8 +8,7 @@ from typing import Any
 
 from app.components import component
 from app.widgets import common, layout
-from core.formatting import format_interval
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, format_interval
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import Scores, metrics
 
@@ -57,16 +56,9 @@ def estimate_data(estimate: Estimate | None) -> dict[str, float | None]:
     }
 
 
-def interval_words(share: Estimate | None, *, named: bool = False) -> str:
-    """Return the interval as "0.864 to 0.907", or an empty string without an interval."""
-    if share is None or share.interval is None:
-        return ""
-    return format_interval(share.interval.low, share.interval.high, level=share.interval.level if named else None)
-
-
 def score_metric(metric: ScoreMetric, estimate: Estimate, note: str = "") -> Metric:
     """Return a score as a metric: a share on a bar if the score has an interval, else text."""
-    lines = [part for part in (note, interval_words(estimate, named=not note)) if part]
+    lines = [part for part in (note, format_interval(estimate.interval, named=not note)) if part]
     if metric.interval is None or metric.kinds == ("rating",):
         return Metric(metric.name, text=metric.format(estimate.value), lines=tuple(map(MetricNote, lines)))
     return Metric(metric.name, estimate, lines=(MetricNote(", ".join(lines)),))
@@ -120,5 +112,5 @@ def score_tables(scores: Scores, *, key: str) -> None:
 
 
 def _cell(metric: ScoreMetric, estimate: Estimate) -> str:
-    interval = interval_words(estimate)
+    interval = format_interval(estimate.interval)
     return metric.format(estimate.value) + (f" ({interval})" if interval else "")

@@ -21,11 +21,11 @@ from core.classifier.similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
-from core.formatting import format_interval, format_number, format_signed
+from core.formatting import format_number, format_signed
 from core.hashing import digest
 from core.runs import BUILTIN, RunSettings
 from core.stats import metrics
-from core.stats.intervals import Estimate, ends, wilson
+from core.stats.intervals import Estimate, Interval, ends, format_interval, wilson
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
 
@@ -437,7 +437,7 @@ def model_card(facts: Mapping[str, Any], at: float) -> str:
     value, interval, gain = scores["value"], scores["interval"], facts["gain"]
     score = "not known yet" if value is None else format_number(value)
     if interval is not None:
-        score += f" ({format_interval(*interval, level=0.95)})"
+        score += f" ({format_interval(Interval(*interval), named=True)})"
     lines = [
         "# Classifier of a Moot project",
         "",

@@ -25,7 +25,6 @@ from core.errors import MootError
 from core.formatting import (
     escape_markdown,
     format_count,
-    format_interval,
     format_percent,
     format_timestamp,
     join_names,
@@ -39,7 +38,7 @@ from core.services.review import plan
 from core.services.runs.configuration import describe_model
 from core.services.session import ProjectSession
 from core.stats import metrics
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, format_interval
 from core.stats.metrics import Metric
 from core.store.annotators import REVIEWED, source_of
 
@@ -297,8 +296,7 @@ def _results(found: EvaluationReport, view: str) -> Iterable[Table]:
 
 
 def _cells(metric: Metric, estimate: Estimate) -> tuple[str, str]:
-    interval = estimate.interval
-    return metric.format(estimate.value), format_interval(interval.low, interval.high) if interval else ""
+    return metric.format(estimate.value), format_interval(estimate.interval)
 
 
 def _models(session: ProjectSession, run: RunRow) -> Table:

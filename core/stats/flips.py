@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.formatting import format_count, format_interval, format_points
+from core.formatting import format_count, format_points
 from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
 from core.stats.estimation import Design, ratio
-from core.stats.intervals import Estimate, newcombe_paired
+from core.stats.intervals import Estimate, format_interval, newcombe_paired
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,10 +223,7 @@ def _change(path: Trace, before: int, after: int, labels: Sequence[str], design:
 
 def _points(gain: Estimate) -> str:
     text = f"{format_points(gain.value or 0.0)} points"
-    if gain.interval is None:
-        return text
-    low, high, level = gain.interval.low, gain.interval.high, gain.interval.level
-    return f"{text}, {format_interval(low, high, style='points', level=level)}"
+    return f"{text}, {format_interval(gain.interval, 'points', named=True)}" if gain.interval else text
 
 
 @dataclass(frozen=True, slots=True)

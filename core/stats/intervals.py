@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+
+from core.formatting import format_number, format_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,32 @@ class Estimate:
 def ends(interval: Interval | None) -> list[float] | None:
     """Return ``[low, high]`` as in reports; None without an interval."""
     return [interval.low, interval.high] if interval else None
+
+
+def format_interval(
+    interval: Interval | None,
+    style: Literal["number", "percent", "points"] = "number",
+    *,
+    digits: int | None = None,
+    named: bool = False,
+) -> str:
+    """Return an interval as text: "0.864 to 0.907", "86% to 91%", "−1.2 to 4.3" (points); empty for None.
+
+    ``digits`` defaults to 3 decimals for numbers, 0 for percent and 1 for points. ``named`` puts the level before it:
+    "95% interval 0.864 to 0.907".
+    """
+    if interval is None:
+        return ""
+    both = (interval.low, interval.high)
+    match style:
+        case "number":
+            shown = [format_number(end, 3 if digits is None else digits) for end in both]
+        case "percent":
+            shown = [format_percent(end, digits or 0) for end in both]
+        case "points":
+            shown = [format_number(100 * end, 1 if digits is None else digits) for end in both]
+    text = " to ".join(shown)
+    return f"{interval.level:.0%} interval {text}" if named else text
 
 
 def wilson(successes: float, n: float, level: float = 0.95, *, quantile: float | None = None) -> Interval | None:

@@ -72,13 +72,6 @@ def test_percent_and_points() -> None:
     assert [f.format_points(share) for share in (0.06, -0.005, 0.0001, None)] == ["+6.0", "−0.5", "0.0", "–"]
 
 
-def test_intervals() -> None:
-    assert f.format_interval(0.864, 0.907) == "0.864 to 0.907"
-    assert f.format_interval(0.864, 0.907, style="percent") == "86% to 91%"
-    assert f.format_interval(-0.012, 0.043, style="points", level=0.95) == "95% interval −1.2 to 4.3"
-    assert f.format_interval(-0.5, 0.5, digits=2) == "−0.50 to 0.50"
-
-
 def test_p_values() -> None:
     assert [f.format_p_value(p) for p in (0.0342, 0.0009, None)] == ["p = 0.034", "p < 0.001", "–"]
 

@@ -11,13 +11,14 @@ from app.state import with_default
 from app.widgets.alerts import error_boxes
 from app.widgets.common import download, line, report_to, table
 from app.widgets.layout import panel
-from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
+from app.widgets.metrics import Metric, MetricNote, metric_strip
 from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, report
 from core.services.authors import writing_desk as desks
 from core.services.authors.report import AuthorReport
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
 
 SPEC = "authors-spec"
 ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
@@ -33,8 +34,8 @@ def draw(session: ProjectSession) -> None:
             Metric(
                 "Questions", text=f"{made.asked:,}", lines=(MetricNote(f"by {format_count(made.authors, 'author')}"),)
             ),
-            Metric("Completion", made.completion, lines=(MetricNote(interval_words(made.completion)),)),
-            Metric("Abstentions", made.abstention, lines=(MetricNote(interval_words(made.abstention)),)),
+            Metric("Completion", made.completion, lines=(MetricNote(format_interval(made.completion.interval)),)),
+            Metric("Abstentions", made.abstention, lines=(MetricNote(format_interval(made.abstention.interval)),)),
             Metric(
                 "Time per answer",
                 text=format_duration(made.seconds) if made.seconds is not None else "–",

@@ -21,7 +21,6 @@ from core.codebook import Codebook
 from core.formatting import (
     MISSING,
     format_count,
-    format_interval,
     format_money,
     format_percent,
     format_price,
@@ -35,7 +34,7 @@ from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
 from core.stats.flips import FlipTable
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, format_interval
 
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
 
@@ -222,8 +221,7 @@ def _panels(result: DebateEffect, on: str) -> None:
 def _share(found: Estimate) -> str:
     if found.value is None:
         return "none"
-    interval = found.interval
-    span = f" ({format_interval(interval.low, interval.high, style='percent')})" if interval else ""
+    span = f" ({format_interval(found.interval, 'percent')})" if found.interval else ""
     return f"{format_percent(found.value)}{span}"
 
 

@@ -24,12 +24,12 @@ from app.widgets.charts import (
 from app.widgets.common import segments
 from app.widgets.labels import pick
 from core.annotations import Reference
-from core.formatting import format_interval, format_number
+from core.formatting import format_number
 from core.runs import RunRow
 from core.services.evaluation import coverage, panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.session import ProjectSession
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, format_interval
 from core.stats.panels import MEASURES
 
 LANES = {"full": "bar", "simple": "tx3"}
@@ -78,7 +78,7 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
 
 
 def _words(before: Estimate, after: Estimate) -> str:
-    span = f" ({format_interval(after.interval.low, after.interval.high, digits=2)})" if after.interval else ""
+    span = f" ({format_interval(after.interval, digits=2)})" if after.interval else ""
     return f"{format_number(before.value, 2)} → {format_number(after.value, 2)}{span}"
 
 

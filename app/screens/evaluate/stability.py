@@ -13,13 +13,14 @@ from app.widgets.layout import counted, panel
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import MISSING, format_count, format_interval, format_number, format_percent
+from core.formatting import MISSING, format_count, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity, coverage
 from core.services.evaluation.calibration import Certainty, Kind, certainty
 from core.services.evaluation.coverage import describe
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
 from core.stats.iterations import Repeated
 from core.stats.metrics import MAIN_PER_LABEL, Metric, metrics
 
@@ -82,12 +83,11 @@ def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
 def _row(
     metric: Metric, name: str, one: Repeated, scores: Sequence[float | None], runs: Sequence[str]
 ) -> dict[str, str]:
-    span = one.interval
     return {
         "metric": name,
         "mean": metric.format(one.mean),
         "sd": metric.format(one.sd),
-        "95% interval": format_interval(span.low, span.high) if span else MISSING,
+        "95% interval": format_interval(one.interval) or MISSING,
         **{run: metric.format(score) for run, score in list(zip(runs, scores, strict=True))[:RUNS]},
     }
 

@@ -17,7 +17,7 @@ from app.widgets.labels import label_data
 from app.widgets.layout import panel
 from app.widgets.metrics import estimate_data
 from core.errors import MootError
-from core.formatting import format_count, format_interval, format_price
+from core.formatting import format_count, format_price
 from core.runs import BUILTIN
 from core.services import prompt_templates
 from core.services.lab import samples, trials
@@ -26,6 +26,7 @@ from core.services.lab.trials import Trial, TrialStatus
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
 
 _TRIAL_RESULTS = component("trial_results")
 TRIED = "lab-outcome"
@@ -147,7 +148,7 @@ def _scores(found: TrialResult) -> str:
         return ""
     interval, span = found.change.interval, ""
     if interval is not None and interval.low != interval.high:
-        shown = format_interval(interval.low, interval.high, style="points", level=interval.level)
+        shown = format_interval(interval, "points", named=True)
         span = f", {shown} points"
     out = f"; {found.left_out} without a verdict excluded" if found.left_out else ""
     return f"{before:.3f} before, {after:.3f} after{span}{out}"

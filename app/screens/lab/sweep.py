@@ -13,7 +13,7 @@ from app.widgets.alerts import Tone, badge_html, error_box, error_boxes, notice
 from app.widgets.common import literal
 from core.debate import protocols
 from core.errors import MootError, UsageError
-from core.formatting import format_count, format_interval, format_number, format_price
+from core.formatting import format_count, format_number, format_price
 from core.runs import RoleModel
 from core.services import prompt_templates
 from core.services.lab import sweeps
@@ -21,6 +21,7 @@ from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
+from core.stats.intervals import Estimate, format_interval
 
 TONES: dict[str, Tone] = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}
 
@@ -175,13 +176,11 @@ def _values(place: RankedCell) -> dict[str, str]:
 def _line(place: RankedCell, varied: Sequence[str]) -> str:
     values = _values(place)
     cells = "".join(f'<td class="l">{escape(values[name])}</td>' for name in varied)
-    score = place.score.value if place.score else None
-    interval = score.interval if score else None
-    span = format_interval(interval.low, interval.high) if interval else ""
+    score = place.score.value if place.score else Estimate(None, None)
     note = place.problem or ("" if place.remaining else f"stopped after {place.documents}")
-    value = format_number(score.value if score else None)
     return (
-        f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{value}</b></td><td>{span}</td>"
+        f"<tr><td>{place.cell.number + 1}</td>{cells}<td><b>{format_number(score.value)}</b></td>"
+        f"<td>{format_interval(score.interval)}</td>"
         f"<td>{place.score.n if place.score else 0}</td><td>{format_price(place.cost_usd)}</td>"
         f'<td class="l">{escape(note)}</td></tr>'
     )

@@ -15,10 +15,10 @@ from app.widgets.alerts import error_boxes
 from app.widgets.common import download
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons
-from app.widgets.metrics import Metric, MetricNote, interval_words, metric_strip
+from app.widgets.metrics import Metric, MetricNote, metric_strip
 from core.codebook import Codebook, Kind
 from core.errors import MootError
-from core.formatting import format_count, format_interval, format_number, format_percent, format_signed, plural
+from core.formatting import format_count, format_number, format_percent, format_signed, plural
 from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
@@ -29,7 +29,7 @@ from core.services.review import focus, plan, review
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
 from core.services.session import ProjectSession
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, Interval, format_interval
 
 
 def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: str) -> None:
@@ -248,12 +248,10 @@ def accuracy_sentence(found: AccuracyEstimate) -> str:
         return "No document has a verdict for every label yet."
     if not found.known:
         return _not_yet(found)
-    right, interval = found.right.value or 0.0, found.right.interval
-    assert interval is not None
-    correct = f"<b>{format_percent(right, 1)}</b> of labels are correct"
+    correct = f"<b>{format_percent(found.right.value, 1)}</b> of labels are correct"
     if found.reviewed == found.documents:
         return f"All {found.documents:,} documents are reviewed: {correct}."
-    span = format_interval(interval.low, interval.high, style="percent", digits=1, level=interval.level)
+    span = format_interval(found.right.interval, "percent", digits=1, named=True)
     return f"Estimated accuracy: {correct}, {span}. {_more(found)}"
 
 
@@ -296,7 +294,7 @@ def classifier_status(found: ClassifierStatus) -> None:
         )
     else:
         score = "not available" if found.score.value is None else f"{found.score.value:.3f}"
-        span = f", 95% interval {interval_words(found.score)}" if found.score.interval else ""
+        span = f", {format_interval(found.score.interval, named=True)}" if found.score.interval else ""
         words = (
             f"Trained on {found.documents:,} documents with codebook version {found.version}. Cross-validated "
             f"{escape(found.measure)} {score}{span}, on {found.tested:,} of them. "
@@ -318,16 +316,18 @@ def _gain(found: ClassifierStatus) -> str:
         advice = "It is not certain that more review improves it."
     return (
         f" Training on all of these documents instead of half of them changes it by {format_signed(found.gain.value)} "
-        f"({interval_words(found.gain, named=True)}). {advice}"
+        f"({format_interval(interval, named=True)}). {advice}"
     )
 
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:
     drawn = format_count(found.drawn, "random draw")
     lent = [MetricNote("used as examples", f"{found.examples:,}", "unres")] if found.examples else []
-    figures = [Metric("Labels correct", found.right, lines=(MetricNote(interval_words(found.right, named=True)),))]
+    figures = [
+        Metric("Labels correct", found.right, lines=(MetricNote(format_interval(found.right.interval, named=True)),))
+    ]
     if found.f1.value is not None:
-        figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(interval_words(found.f1)),)))
+        figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(format_interval(found.f1.interval)),)))
     figures.append(
         Metric("Reviewed", text=f"{found.reviewed:,}", lines=(MetricNote(f"of {found.documents:,}, {drawn}"), *lent))
     )
@@ -348,7 +348,7 @@ def _more(found: AccuracyEstimate) -> str:
 
 
 def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
-    f1 = f"<td>{format_number(label.f1.value)} <small>{interval_words(label.f1)}</small></td>"
+    f1 = f"<td>{format_number(label.f1.value)} <small>{format_interval(label.f1.interval)}</small></td>"
     low, high = label.scale.min, label.scale.max
     sampled, powered = (_estimate_words(one, low, high, kind) for one in (label.sampled, label.powered))
     return (
@@ -387,7 +387,8 @@ def _estimate_words(estimate: Estimate, low: int, high: int, kind: Kind) -> str:
     if interval is None:
         return words
     if kind == "rating":
-        span = format_interval(*(low + end * (high - low) for end in (interval.low, interval.high)), digits=2)
+        on_scale = Interval(*(low + end * (high - low) for end in (interval.low, interval.high)))
+        span = format_interval(on_scale, digits=2)
     else:
-        span = format_interval(interval.low, interval.high, style="percent", digits=1)
+        span = format_interval(interval, "percent", digits=1)
     return f"{words} <small>{span}</small>"

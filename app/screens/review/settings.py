@@ -8,11 +8,12 @@ import streamlit as st
 
 from app.state import ReviewState, state
 from app.widgets.common import facts
-from core.formatting import format_interval, format_percent
+from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.review import agreement, queue, review
 from core.services.review.agreement import Share
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
 from core.stats.sampling import MIN_EVEN
 
 EVEN, BLIND = "review-even", "review-blind"
@@ -62,9 +63,5 @@ def _words(share: Share) -> str:
     found = share.share
     if found.value is None:
         return "none"
-    interval = (
-        ""
-        if found.interval is None
-        else f" ({format_interval(found.interval.low, found.interval.high, style='percent')})"
-    )
+    interval = f" ({format_interval(found.interval, 'percent')})" if found.interval else ""
     return f"{format_percent(found.value)} of {share.n:,}{interval}"

@@ -16,7 +16,7 @@ from app.widgets.labels import label_data, role_data
 from app.widgets.layout import header
 from core.debate import protocols
 from core.errors import MootError
-from core.formatting import format_clock, format_count, format_interval, format_money, format_percent, plural
+from core.formatting import format_clock, format_count, format_money, format_percent, plural
 from core.runs import RunRow, State
 from core.services import prompt_templates
 from core.services.data.overview import source_name
@@ -24,6 +24,7 @@ from core.services.runs import control, costs, planning, rerun
 from core.services.runs.control import RunOverview
 from core.services.runs.costs import AdaptiveSavings, FromStore
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
 
 _LIVE_RUN = component("live_run")
 TONES: dict[State, Tone] = {
@@ -267,7 +268,7 @@ def _adaptive_savings(adaptive: AdaptiveSavings) -> str:
         text += f" This saved about <b>{adaptive.calls_saved:,}</b> calls{cost}."
     if not adaptive.audited or adaptive.interval is None:
         return f"{text} No audits yet."
-    interval = format_interval(adaptive.interval.low, adaptive.interval.high, style="percent", level=0.95)
+    interval = format_interval(adaptive.interval, "percent", named=True)
     return (
         f"{text} Of {adaptive.audited:,} audited by a full debate, <b>{adaptive.changed:,}</b> changed "
         f"({interval} of early decisions)."

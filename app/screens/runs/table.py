@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.formatting import MISSING, format_duration, format_interval, format_percent, format_price, format_tokens
+from core.formatting import MISSING, format_duration, format_percent, format_price, format_tokens
 from core.runs import RunRow
 from core.services.evaluation.leaderboard import LeaderboardRow
 from core.services.runs.configuration import DOCUMENTS, MODELS, PROTOCOL, SUMMARY
+from core.stats.intervals import format_interval
 
 ALWAYS = (PROTOCOL, MODELS)
 """Headings of the configuration that are shown even where no run differs."""
@@ -104,8 +105,8 @@ def results(row: LeaderboardRow) -> dict[str, str]:
     """Return score, cost and time of a run in words, by name."""
     figures = _figures(row)
     found = {row.metric.name: figures["main"]["parts"][0][0]}
-    if row.main is not None and (interval := row.main.interval) is not None:
-        found[row.metric.name] += f" ({format_interval(interval.low, interval.high)})"
+    if row.main is not None and row.main.interval is not None:
+        found[row.metric.name] += f" ({format_interval(row.main.interval)})"
     return found | {name: figures[key]["parts"][0][0] for key, name in (("cost", "Cost"), ("tokens", "Tokens"))}
 
 

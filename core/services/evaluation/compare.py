@@ -12,7 +12,7 @@ import numpy as np
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_interval, format_points, format_signed
+from core.formatting import format_count, format_points, format_signed
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import repeated_runs, run_data
@@ -24,7 +24,7 @@ from core.stats import flips, metrics, significance
 from core.stats.arrays import Codes, Mask
 from core.stats.estimation import Design
 from core.stats.flips import FlipTable
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metrics import Scores
 from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
 
@@ -92,7 +92,7 @@ class Equivalence:
         margin = f"a margin of {format_points(self.margin).lstrip('+')} points"
         if self.interval is None:
             return f"Too few documents to test {margin}."
-        span = format_interval(self.interval.low, self.interval.high, style="points", level=self.interval.level)
+        span = format_interval(self.interval, "points", named=True)
         if self.equivalent:
             return f"Equivalent within {margin} ({span})."
         if self.non_inferior:
@@ -383,8 +383,7 @@ def describe_difference(
         return f"{second} against {first}{where}: {value} {measure}; too few documents for an interval."
     if found.value == 0 and found.interval.low == found.interval.high:
         return f"{second} and {first} are equal{where}: no document differs."
-    style: Literal["points", "number"] = "points" if in_points else "number"
-    span = format_interval(found.interval.low, found.interval.high, style=style, level=found.interval.level)
+    span = format_interval(found.interval, "points" if in_points else "number", named=True)
     if verdict in ("better", "worse"):
         return f"{second} is {verdict}{where}: {value} {measure}, {span}."
     return f"No significant difference between {second} and {first}{where}: {value} {measure}, {span}."

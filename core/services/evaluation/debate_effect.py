@@ -9,7 +9,7 @@ import numpy as np
 
 from core.annotations import Reference
 from core.debate.turns import family
-from core.formatting import format_count, format_interval, format_money, format_points
+from core.formatting import format_count, format_money, format_points
 from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores
 from core.services.evaluation import run_data
@@ -19,6 +19,7 @@ from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.estimation import Design
 from core.stats.flips import Flip, FlipTable, Objections, objections
+from core.stats.intervals import format_interval
 from core.store.run_costs import Spent
 
 
@@ -160,10 +161,9 @@ def summary(debate: DebateEffect, noun: str = "label") -> tuple[tuple[str, bool]
 
 def _on_all(flip: Flip, noun: str) -> str:
     """Return the gain on all documents as a sentence."""
-    value, interval = flip.gain.value, flip.gain.interval
-    span = f", {format_interval(interval.low, interval.high, style='points', level=interval.level)}" if interval else ""
+    span = f", {format_interval(flip.gain.interval, 'points', named=True)}" if flip.gain.interval else ""
     counted = f"On all {format_count(flip.total.n, noun)}, with missing ones counted as wrong"
-    return f"{counted}: {format_points(value)} points{span}."
+    return f"{counted}: {format_points(flip.gain.value)} points{span}."
 
 
 def _prices(flip_table: FlipTable, found: tuple[Stage, ...], spent: list[Spent]) -> dict[str, Price]:

@@ -17,7 +17,7 @@ import numpy as np
 from core.annotations import Reference
 from core.debate import personas, protocols
 from core.errors import MootError
-from core.formatting import format_interval, format_signed
+from core.formatting import format_signed
 from core.runs import RunRow
 from core.services.cache import cached_scores
 from core.services.evaluation import coverage, run_data
@@ -26,7 +26,7 @@ from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import panels
 from core.stats.arrays import Mask
-from core.stats.intervals import Estimate
+from core.stats.intervals import Estimate, format_interval
 from core.stats.panels import Drawn
 
 Style: TypeAlias = Literal["full", "simple"]
@@ -200,7 +200,7 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
     difference = f"{format_signed(gain.value, 2)} in Spearman's correlation after the debate"
     if gain.interval is None:
         return f"{whole}: {difference}; too few documents for an interval."
-    span = format_interval(gain.interval.low, gain.interval.high, digits=2, level=gain.interval.level)
+    span = format_interval(gain.interval, digits=2, named=True)
     if gain.interval.low == gain.interval.high == 0:
         return f"{whole}: no difference in any resample of the documents."
     if not gain.clear:

@@ -12,12 +12,13 @@ import numpy as np
 
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_interval, format_number, join_names
+from core.formatting import format_count, format_number, join_names
 from core.runs import RunRow
 from core.services.cache import cached_by_documents
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
+from core.stats.intervals import ends, format_interval
 from core.stats.regression import Coefficient, Family, Numbers, Regression, Rows, regression
 
 FAMILIES: Mapping[Family, str] = {"linear": "linear", "logistic": "logistic"}
@@ -129,7 +130,7 @@ def to_json(analysis: Analysis) -> dict[str, Any]:
         "coefficients": {
             name: {
                 "estimate": one.estimate.value,
-                "interval": _ends(one),
+                "interval": ends(one.estimate.interval),
                 "error": one.error,
                 "p": one.p,
                 "verdicts_alone": one.naive.value,
@@ -143,10 +144,9 @@ def table(analysis: Analysis) -> tuple[tuple[str, ...], tuple[tuple[str, ...], .
     """Return the head and the rows of the coefficients as text."""
     rows = []
     for name, one in analysis.terms.items():
-        ends = _ends(one)
-        span = format_interval(*ends) if ends else ""
         p = "< 0.001" if one.p < 0.001 else f"{one.p:.3f}"
-        rows.append((name, format_number(one.estimate.value), span, p, format_number(one.naive.value)))
+        estimate, span = format_number(one.estimate.value), format_interval(one.estimate.interval)
+        rows.append((name, estimate, span, p, format_number(one.naive.value)))
     return ("term", "estimate", "95% interval", "p", "verdicts alone"), tuple(rows)
 
 
@@ -163,11 +163,6 @@ def keep(session: ProjectSession, run: RunRow, formulas: Sequence[Formula], *, a
 
 def _setting(run: RunRow) -> str:
     return f"regressions {run.run_id}"
-
-
-def _ends(one: Coefficient) -> tuple[float, float] | None:
-    interval = one.estimate.interval
-    return (interval.low, interval.high) if interval else None
 
 
 def _remedy(problem: str) -> str:

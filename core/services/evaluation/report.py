@@ -14,7 +14,6 @@ from core.csv_text import to_csv
 from core.export import replacing
 from core.formatting import (
     MISSING,
-    format_interval,
     format_money,
     format_number,
     format_percent,
@@ -40,7 +39,7 @@ from core.services.evaluation.scores import EvaluationReport, cost_of_run, evalu
 from core.services.session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.alt_test import EPSILONS
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import Estimate, format_interval
 from core.stats.metrics import Metric, Scores
 
 
@@ -180,7 +179,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
     template = Path(__file__).with_name("report.html").read_text(encoding="utf-8")
     return Environment(autoescape=True, undefined=StrictUndefined).from_string(template).render(
         run=run, codebook=codebook, found=found, scores=scores, overall=overall, debate=debate, again=again,
-        colours=_COLOURS, percent=format_percent, number=format_number, money=format_money, interval=_interval,
+        colours=_COLOURS, percent=format_percent, number=format_number, money=format_money, interval=format_interval,
         run_name=session.run_name(run.run_id),
         printed=format_timestamp(time.time()),
         noun=reference_names(reference).noun,
@@ -198,7 +197,7 @@ def html_report(session: ProjectSession, run: RunRow, reference: Reference = "go
         ],
         measures=[
             (name.replace("_", " "), one.n, format_number(one.mean), format_number(one.sd),
-             _interval(one.interval) or MISSING)
+             format_interval(one.interval) or MISSING)
             for name, one in (again.measures.items() if again else ())
         ],
         alternative=alt_test.may_replace(session, run).sentence,
@@ -265,11 +264,7 @@ def _money(price: Price) -> str:
 
 
 def _cell(metric: Metric, estimate: Estimate) -> str:
-    return metric.format(estimate.value) + (f"\n{_interval(estimate.interval)}" if estimate.interval else "")
-
-
-def _interval(interval: Interval | None) -> str:
-    return format_interval(interval.low, interval.high) if interval else ""
+    return metric.format(estimate.value) + (f"\n{format_interval(estimate.interval)}" if estimate.interval else "")
 
 
 def prefetch_scores(session: ProjectSession) -> EvaluationReport | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_interval, format_number, format_percent, format_points
+from core.formatting import format_count, format_number, format_percent, format_points
 from core.runs import RunRow
 from core.services.cache import cached_until_commit, cached_while
 from core.services.evaluation import compare, run_data
@@ -23,7 +23,7 @@ from core.services.session import ProjectSession
 from core.stats import metrics, sequential
 from core.stats.arrays import Mask
 from core.stats.estimation import Design
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.sampling import MIN_EVEN, Sample
 from core.store.annotators import of_run
 from core.store.review_pages import Viewpoint
@@ -249,11 +249,12 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         )
     if estimate.value is None or estimate.interval is None:
         return ""
-    low, high = estimate.interval.low, estimate.interval.high
+    interval = estimate.interval
     if plan.claim == "better":
-        best, other = status.names if estimate.value > 0 else status.names[::-1]  # the difference is above 0
-        low, high = (low, high) if estimate.value > 0 else (-high, -low)
-        span = format_interval(low, high, style="points", level=estimate.interval.level)
+        (best, other), ahead = status.names, interval
+        if estimate.value <= 0:  # the difference is shown above 0
+            (other, best), ahead = status.names, replace(interval, low=-interval.high, high=-interval.low)
+        span = format_interval(ahead, "points", named=True)
         by = f"{format_points(abs(estimate.value))} points of correct labels, {span}"
         if estimate.clear:
             return f"{best} is better than {other}: {by}."
@@ -267,9 +268,9 @@ def describe_result(codebook: Codebook, status: PlanStatus) -> str:
         case "correct":
             claim = f"{share} of the labels {f'{name} ' if name else ''}of {everything} are correct"
         case _:
-            span = format_interval(low, high, digits=2, level=estimate.interval.level)
+            span = format_interval(interval, digits=2, named=True)
             return f"F1 of {name} is {format_number(estimate.value, 2)} over {everything} ({span})."
-    return f"{claim} ({format_interval(low, high, style='percent', digits=1, level=estimate.interval.level)})."
+    return f"{claim} ({format_interval(interval, 'percent', digits=1, named=True)})."
 
 
 def _setting(run: RunRow) -> str:

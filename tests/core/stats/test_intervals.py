@@ -12,6 +12,7 @@ from core.stats.estimation import Design, ratio
 from core.stats.intervals import (
     Estimate,
     Interval,
+    format_interval,
     newcombe_paired,
     wilson,
 )
@@ -179,3 +180,11 @@ def test_ratio_from_reviewed_documents_estimates_that_of_all_documents() -> None
 def width(interval: Interval | None) -> float:
     low, high = ends(interval)
     return high - low
+
+
+def test_formats_intervals() -> None:
+    assert format_interval(Interval(0.864, 0.907)) == "0.864 to 0.907"
+    assert format_interval(Interval(0.864, 0.907), "percent") == "86% to 91%"
+    assert format_interval(Interval(-0.012, 0.043), "points", named=True) == "95% interval −1.2 to 4.3"
+    assert format_interval(Interval(-0.5, 0.5, 0.9), digits=2, named=True) == "90% interval −0.50 to 0.50"
+    assert format_interval(None, named=True) == ""

@@ -14,7 +14,6 @@ from markupsafe import escape
 from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.errors import UsageError
-from core.formatting import format_interval
 from core.runs import RunSettings
 from core.services.evaluation import report as html_report
 from core.services.evaluation import scores
@@ -25,7 +24,7 @@ from core.services.evaluation.run_data import get_run
 from core.services.review import review
 from core.stats import metrics
 from core.stats.counts import Counts
-from core.stats.intervals import ends, wilson
+from core.stats.intervals import ends, format_interval, wilson
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sample_world import report as report_of
@@ -116,8 +115,7 @@ def printed(session, run_id, heading, name):
 
 def shown(metric, estimate):
     """Return a score formatted as on all pages."""
-    interval = estimate.interval
-    return metric.format(estimate.value) + (f"\n{format_interval(interval.low, interval.high)}" if interval else "")
+    return "\n".join(filter(None, (metric.format(estimate.value), format_interval(estimate.interval))))
 
 
 @pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
