@@ -6,11 +6,17 @@ verdict or role. Any source can be the reference, and any can be compared with t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+import pyarrow as pa
+
 from core.annotations import VERDICT
 from core.errors import UsageError
+from core.store.connection import Cursor
+from core.store.conversion import incoming
+from core.store.writer import Repository
 
 GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
@@ -79,15 +85,17 @@ def source_of(name: str) -> AnnotationSource:
     )
 
 
+KNOWN = """
+SELECT document_id, item, value FROM reviewed_labels UNION ALL
+SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING (document_id, item)
+"""
+"""SQL of the known label of each item: the reviewed one, else the gold one."""
+
 # The values that one reviewer submitted, without later changes by other reviewers.
 _PERSON = """
-SELECT document_id, item, arg_max(after, seq) AS value FROM events
-WHERE kind = 'review' AND actor = {who} AND act NOT IN (SELECT act FROM undone_acts) AND document_id IN (
-    SELECT document_id FROM events
-    WHERE kind = 'review_status' AND actor = {who} AND act NOT IN (SELECT act FROM undone_acts)
-    GROUP BY document_id HAVING arg_max(after, seq) = '"Submitted"'
-)
-GROUP BY document_id, item HAVING arg_max(after, seq) IS NOT NULL
+SELECT document_id, item, value FROM person_reviews
+SEMI JOIN (SELECT document_id FROM person_status WHERE actor = {who} AND status = 'Submitted') USING (document_id)
+WHERE kind = 'review' AND actor = {who} AND value IS NOT NULL
 """
 
 
@@ -114,3 +122,36 @@ def select(source: AnnotationSource, prefix: str, *, raters: int) -> tuple[str, 
                 f"WHERE run_id = ${prefix}_who AND annotator = ${prefix}_role"
             )
             return rows, {f"{prefix}_who": source.who, f"{prefix}_role": source.role}
+
+
+_ANSWERS = """
+SELECT document_id, item, 'rater ' || rater AS annotator, value FROM gold
+UNION ALL
+SELECT document_id, item, 'reviewer ' || actor, value FROM person_reviews
+SEMI JOIN (SELECT document_id, actor FROM person_status WHERE status = 'Submitted') USING (document_id, actor)
+WHERE kind = 'review' AND value IS NOT NULL
+UNION ALL
+SELECT document_id, item, run_id, value FROM annotations
+WHERE annotator = 'verdict' AND value IS NOT NULL AND list_contains($runs, run_id)
+"""
+
+
+class LatentLabels(Repository):
+    """Answers and latent labels of a project. Reads work in any thread; writes return after the commit."""
+
+    def answers(self, runs: Sequence[str]) -> pa.Table:
+        """Return (document_id, item, annotator, value) of gold raters, reviewers and the verdicts of these runs.
+
+        ``value`` is JSON text.
+        """
+        return self._connection.arrow(_ANSWERS, {"runs": list(runs)})
+
+    def replace(self, labels: pa.Table) -> None:
+        """Store (document_id, item, value) as the latent labels."""
+
+        def run(cursor: Cursor) -> None:
+            cursor.execute("DELETE FROM latent_labels")
+            with incoming(cursor, labels):
+                cursor.execute("INSERT INTO latent_labels SELECT document_id, item, value FROM incoming")
+
+        self._writer.do(run)

@@ -205,12 +205,9 @@ class ConfusionCounts(Reader):
         """Return (document id, error tag) pairs of the run's documents, from the latest tagging of each document."""
         return self._connection.rows(
             """
-            SELECT document_id, unnest(from_json(tags, '["VARCHAR"]')) AS tag FROM (
-                SELECT document_id, arg_max_null(after, seq) AS tags FROM events
-                WHERE kind = 'mark' AND item = 'tags' AND act NOT IN (SELECT act FROM undone_acts)
-                GROUP BY document_id
-            ) SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
-            WHERE tags IS NOT NULL ORDER BY document_id, tag
+            SELECT document_id, unnest(from_json(value, '["VARCHAR"]')) AS tag FROM current_marks
+            SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+            WHERE item = 'tags' ORDER BY document_id, tag
             """,
             {"run": run_id},
         )
@@ -262,9 +259,8 @@ class ConfusionCounts(Reader):
             golden AS MATERIALIZED (
                 SELECT DISTINCT document_id, rater FROM gold SEMI JOIN own USING (document_id)
             ), settled AS MATERIALIZED (
-                SELECT document_id, actor FROM events SEMI JOIN own USING (document_id)
-                WHERE kind = 'review_status' AND act NOT IN (SELECT act FROM undone_acts)
-                GROUP BY document_id, actor HAVING arg_max(after, seq) = '"Submitted"'
+                SELECT document_id, actor FROM person_status SEMI JOIN own USING (document_id)
+                WHERE status = 'Submitted'
             ), answered AS MATERIALIZED (
                 SELECT document_id, 'r' || rater AS annotator FROM golden UNION ALL
                 SELECT document_id, 'p' || actor FROM settled UNION ALL

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
+from core.store.annotators import KNOWN
 from core.store.connection import Cursor
 from core.store.conversion import add_row, clean, dump, load
 from core.store.writer import Repository
@@ -153,11 +154,7 @@ class Lab(Repository):
         roles differ or the verdict is unresolved.
         """
         rows = self._connection.rows(
-            """WITH reference AS (
-                SELECT document_id, item, value FROM gold_labels
-                ANTI JOIN reviewed_labels USING (document_id, item)
-                UNION ALL SELECT document_id, item, value FROM reviewed_labels
-            ), judged AS (
+            f"""WITH reference AS ({KNOWN}), judged AS (
                 SELECT document_id, bool_and(coalesce(
                     CASE WHEN try_cast(reference.value AS DOUBLE) IS NULL THEN verdict.value = reference.value
                          ELSE abs(try_cast(verdict.value AS DOUBLE) - reference.value::DOUBLE) < 1 END,

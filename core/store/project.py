@@ -11,6 +11,7 @@ from typing import NoReturn, Self
 
 from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import dump
+from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
 from core.store.classifiers import ClassifierStore
 from core.store.confusion import ConfusionCounts
@@ -20,10 +21,8 @@ from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.dump import Dump
 from core.store.events import Events
-from core.store.example_documents import PrecedentPools
 from core.store.jobs import BatchJobStore
 from core.store.lab import Lab
-from core.store.latent_labels import LatentLabels
 from core.store.replies import Replies
 from core.store.review_pages import ReviewPages
 from core.store.review_reasons import ReviewReasons
@@ -31,7 +30,7 @@ from core.store.reviewer_values import ReviewerAgreement
 from core.store.reviews import Reviews
 from core.store.run_costs import RunCosts
 from core.store.run_writer import RunWriter
-from core.store.runs import Runs
+from core.store.runs import PrecedentPools, Runs
 from core.store.sampling_frames import SamplingFrames
 from core.store.settings import Settings
 from core.store.transcripts import Transcripts

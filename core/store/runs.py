@@ -1,17 +1,19 @@
-"""Runs: their frozen settings, status and remaining documents."""
+"""Runs: their frozen settings and examples, status and remaining documents."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from core.codebook import Codebook
+from core.documents import Value
 from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
+from core.store.annotators import KNOWN
 from core.store.connection import Connection, Cursor
-from core.store.conversion import add_row, clean, dump, insert, load
+from core.store.conversion import add_row, clean, dump, insert, load, value_of
 from core.store.events import NewEvent, record
 from core.store.writer import Repository, Writer
 
@@ -236,6 +238,45 @@ class Runs(Repository):
 
     def _read(self, run_id: str | None) -> list[RunRow]:
         return [_run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id})]
+
+
+class PrecedentPools(Repository):
+    """Example pools of a project's runs. Reads work in any thread; writes return after the commit."""
+
+    def known(self, items: Collection[str], *, outside: str | None = None) -> dict[str, dict[str, Value]]:
+        """Return the known labels of each document of the project, or of those that are not in the run ``outside``.
+
+        Reviewed labels take precedence over gold. Only these items count; documents without any are left out. Documents
+        are in the project's order.
+        """
+        rows = self._connection.rows(
+            f"""SELECT document_id, item, value FROM ({KNOWN}) JOIN documents ON documents.id = document_id
+            ANTI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
+            ORDER BY documents.position, item""",
+            {"run": outside},
+        )
+        known: dict[str, dict[str, Value]] = {}
+        for document, item, text in rows:
+            value = value_of(text)
+            if item in items and value is not None:
+                known.setdefault(document, {})[item] = value
+        return known
+
+    def frozen(self, run_id: str) -> dict[str, dict[str, Value]] | None:
+        """Return the pool of a run, None before it was frozen."""
+        rows = self._connection.rows("SELECT document_id, labels FROM run_precedents WHERE run_id = ?", [run_id])
+        return {document: load(labels) for document, labels in rows if document} if rows else None
+
+    def freeze(self, run_id: str, pool: Mapping[str, Mapping[str, Value]]) -> None:
+        """Store a run's pool, even an empty one. An existing pool is not changed."""
+
+        def run(cursor: Cursor) -> None:
+            if cursor.execute("SELECT 1 FROM run_precedents WHERE run_id = ? LIMIT 1", [run_id]).fetchall():
+                return
+            rows = [(run_id, document, dump(dict(labels))) for document, labels in pool.items()]
+            insert(cursor, "run_precedents", ("run_id", "document_id", "labels"), rows or [(run_id, "", "{}")])
+
+        self._writer.do(run)
 
 
 def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> Any:
