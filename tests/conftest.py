@@ -94,24 +94,41 @@ def training(_no_delays, monkeypatch):
 
 @pytest.fixture(scope="session", autouse=True)
 def _copied_projects(tmp_path_factory, _isolated_session):
-    """Create each new project as a copy of an empty one, in half the time of applying the schema.
+    """Create each new project as a copy of an empty one, without applying or checking the schema.
 
-    Tests in ``tests/core/store`` and other processes apply the schema.
+    Other processes and tests with the fixture ``applied_schema`` create projects as Moot does.
     """
-    from core.store import connection
+    from core.store import connection, migrations
 
     template = tmp_path_factory.mktemp("template") / "empty.duckdb"
     connection.open_file(template).close()
-    connect = connection._connect
+    connect, migrate = connection._connect, migrations.migrate
+    unopened = set()
 
     def connect_copy(path):
         if not path.exists():
             shutil.copyfile(template, path)
+            unopened.add(str(path))
         return connect(path)
+
+    def migrate_others(cursor, *, path, upto=None):
+        if path in unopened:
+            unopened.remove(path)
+        else:
+            migrate(cursor, path=path, upto=upto)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connection, "_connect", connect_copy)
+        patch.setattr(migrations, "migrate", migrate_others)
         yield connect
+
+
+@pytest.fixture
+def applied_schema(_copied_projects, monkeypatch):
+    """Create projects as Moot does."""
+    from core.store import connection
+
+    monkeypatch.setattr(connection, "_connect", _copied_projects)
 
 
 @pytest.fixture(scope="session", autouse=True)

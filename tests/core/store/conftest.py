@@ -4,14 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.store import connection
 from core.store.project import Project
-
-
-@pytest.fixture(autouse=True)
-def _applied_schema(_copied_projects, monkeypatch):
-    """Create projects as Moot does."""
-    monkeypatch.setattr(connection, "_connect", _copied_projects)
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ from core.store.project import Project
 from core.store.reply_log import ReplyLog
 from tests.servers import disks
 
+pytestmark = pytest.mark.usefixtures("applied_schema")
+
 OPEN_SCRIPT = """
 import sys
 from core.store.project import Project

@@ -11,6 +11,8 @@ from core.store import migrations
 from core.store.project import Project
 from core.store.review_pages import Viewpoint
 
+pytestmark = pytest.mark.usefixtures("applied_schema")
+
 
 def _version(connection):
     return connection.execute("SELECT max(version) FROM moot_schema").fetchone()[0]
