@@ -112,6 +112,11 @@ class RoleModel(_Frozen):
         """``connection/model``."""
         return f"{self.connection}/{self.model}"
 
+    @property
+    def is_builtin(self) -> bool:
+        """True for a built-in model."""
+        return self.connection == BUILTIN
+
     @classmethod
     def parse(cls, spec: str, *, sampling: Sampling | None = None) -> Self:
         """Parse ``connection/model``; the model name may contain slashes. Raises UsageError when a part is missing."""
@@ -188,6 +193,11 @@ class RunSettings(_Frozen):
     def specs(self) -> dict[str, str]:
         """The model of each role as ``connection/model``."""
         return {role: role_model.spec for role, role_model in self.role_models.items()}
+
+    @property
+    def is_builtin(self) -> bool:
+        """True if all roles use built-in models."""
+        return all(role_model.is_builtin for role_model in self.role_models.values())
 
 
 class RunDetails(_Frozen):

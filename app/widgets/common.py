@@ -47,6 +47,11 @@ def line(text: str, tone: str = "") -> None:
     st.html(f'<div class="moot-line {tone}">{escape(text)}</div>')
 
 
+def sentences(*lines: str) -> None:
+    """Draw sentences as a paragraph of lines, escaped."""
+    st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
+
+
 def segments(label: str, options: Iterable[T], **widget: Any) -> T:
     """Draw a segmented control without a visible label and return the selected option; one is always selected.
 

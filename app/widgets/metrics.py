@@ -46,13 +46,16 @@ def metric_strip(metrics: Iterable[Metric], *, key: str = "numbers") -> None:
     _METRICS(key=key, data={"metrics": [metric.data() for metric in metrics]})
 
 
-def estimate_data(estimate: Estimate | None) -> dict[str, float | None]:
-    """Return the value and the ends of the interval for charts and components, each None if undefined."""
+def estimate_data(estimate: Estimate | None, value: str = "value", prefix: str = "") -> dict[str, float | None]:
+    """Return an estimate for charts and components: its ``value``, and ``low`` and ``high``, which get the prefix.
+
+    Each is None if undefined.
+    """
     interval = estimate.interval if estimate else None
     return {
-        "value": estimate.value if estimate else None,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
+        value: estimate.value if estimate else None,
+        f"{prefix}low": interval.low if interval else None,
+        f"{prefix}high": interval.high if interval else None,
     }
 
 

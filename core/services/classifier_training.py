@@ -23,7 +23,7 @@ from core.documents import Document, Value
 from core.errors import MootError
 from core.formatting import format_number, format_signed
 from core.hashing import digest
-from core.runs import BUILTIN, RunSettings
+from core.runs import RunSettings
 from core.stats import metrics
 from core.stats.intervals import Estimate, Interval, ends, format_interval, wilson
 from core.store.classifiers import StoredClassifier, TrainingExample
@@ -110,11 +110,7 @@ class ClassifierTrainer:
         """
         role_models = dict(settings.role_models)
         for role, role_model in settings.role_models.items():
-            if (
-                role_model.connection == BUILTIN
-                and role_model.model == NAME
-                and (known := self._store.classifiers.latest_facts())
-            ):
+            if role_model.is_builtin and role_model.model == NAME and (known := self._store.classifiers.latest_facts()):
                 role_models[role] = role_model.model_copy(update={"model": f"{NAME}@{known[0]}"})
         return settings.model_copy(update={"role_models": role_models})
 

@@ -224,6 +224,12 @@ def metrics(kind: Kind, *, per_label: bool = False) -> tuple[Metric, ...]:
     return tuple(metric for metric in METRICS if kind in metric.kinds and metric.per_label == per_label)
 
 
+def main_metric(kind: Kind, *, per_label: bool = False) -> Metric:
+    """Return the metric that stands for a run, or for a label or dimension."""
+    key = (MAIN_PER_LABEL if per_label else MAIN)[kind]
+    return next(metric for metric in metrics(kind, per_label=per_label) if metric.key == key)
+
+
 def score(
     kind: Kind,
     reference: npt.ArrayLike,

@@ -30,8 +30,8 @@ def draw(session: ProjectSession) -> None:
     left, right = st.columns(2, gap="small")
     with left, panel("Model and questions", key="authors-settings"):
         plan = planning.load_plan(session)
-        known = (now.model, plan.default_model.spec, *(one.spec for one in plan.role_models.values()))
-        specs = list(dict.fromkeys((*known, planning.DEFAULT_ROLE_MODEL.spec)))
+        known = (one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL))
+        specs = list(dict.fromkeys((now.model, *known)))
         st.selectbox(
             "Model", specs, accept_new_options=True, **field("model", now.model),
             help="connection/model. It filters, predicts, writes questions and chats.",

@@ -66,7 +66,7 @@ def main() -> None:
         st.caption(latent.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
-            sections.sentences(found)
+            sections.summary(found)
         _downloads(session, ids, reference, found, margin)
     pair = _select_pair(session, chosen, found)
     left, right = st.columns([1.5, 1], gap="small")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import Any
 
 import streamlit as st
 
 from app.widgets import charts, layout
-from app.widgets.common import facts, line, table
+from app.widgets.common import facts, line, sentences, table
 from core.formatting import MISSING, format_number, format_p_value, format_percent, format_points, format_price
 from core.runs import RunRow
 from core.services.evaluation.compare import MIN_POSITIVES, Column, Comparison, Outcome, Pair
 from core.services.runs.configuration import differences
-from core.stats.metrics import MAIN, metrics
+from core.stats.metrics import main_metric, metrics
 from core.stats.significance import McNemar
 
 WORDS: dict[Outcome, str] = {
@@ -47,13 +46,13 @@ OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], 
 """Rows of the table below the metrics: the value of a run, and the value as text."""
 
 
-def sentences(found: Comparison) -> None:
+def summary(found: Comparison) -> None:
     """Show the differences between the runs as sentences."""
     lines = [pair.sentence for pair in found.pairs]
     lines += [f"{pair.second}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence is not None]
     if found.several is not None:
         lines.append(found.several.sentence())
-    st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
+    sentences(*lines)
 
 
 def rows(found: Comparison) -> list[dict[str, Any]]:
@@ -86,8 +85,6 @@ def columns(found: Comparison) -> None:
 def cost(found: Comparison, on: str) -> None:
     """Draw cost and quality; ``on`` describes the counted documents of each run."""
     unit = found.columns[0].unit
-    kind = found.columns[0].scores.kind
-    main = next(metric for metric in metrics(kind) if metric.key == MAIN[kind])
     sub = "green: no other run is as good at a lower cost"
     with layout.panel("Cost and quality", sub, counted=on, key="compare-cost"):
         charts.frontier(
@@ -103,7 +100,7 @@ def cost(found: Comparison, on: str) -> None:
             ],
             key="compare-frontier",
             cost="$ per document" if unit == "usd" else "tokens per document",
-            quality=main.name,
+            quality=main_metric(found.columns[0].scores.kind).name,
         )
 
 

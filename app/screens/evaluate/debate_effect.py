@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from html import escape
 from itertools import groupby
 from typing import Any
 
@@ -12,7 +11,7 @@ import streamlit as st
 
 from app.components import component
 from app.widgets import charts, layout
-from app.widgets.common import facts, table
+from app.widgets.common import facts, sentences, table
 from app.widgets.empty_state import empty
 from app.widgets.palette import role_token
 from core import csv_text
@@ -184,7 +183,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         for text, group in groupby(found, key=partial(_agreement, agents)):
             names = [one.name for one in group]
             lines.append(f"{' to '.join(dict.fromkeys((names[0], names[-1])))}: {text}.")
-        st.html(f'<div class="moot-sentences">{"".join(f"<span>{escape(words)}</span>" for words in lines)}</div>')
+        sentences(*lines)
 
 
 def _agreement(agents: Mapping[str, str], one: Round) -> str:

@@ -34,7 +34,7 @@ from core.services.evaluation.reference import available_references, reference_n
 from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, role_scores
 from core.services.session import ProjectSession
-from core.stats.metrics import MAIN, metrics
+from core.stats.metrics import main_metric, metrics
 
 
 def main() -> None:
@@ -159,7 +159,7 @@ def _key_numbers(found: EvaluationReport) -> None:
     if without := counted.count("no_reference"):
         lines.append(MetricNote(f"{format_count(without, 'document')} without {missing}"))
     excluded = sum(counted.left_out.values()) - without
-    main = next(metric for metric in metrics(scores.kind) if metric.key == MAIN[scores.kind])
+    main = main_metric(scores.kind)
     if excluded and (strict := found.strict.get(main.key)) is not None:
         lines.append(MetricNote(f"{main.name} {main.format(strict)} with these as wrong"))
     share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import Any
 
 import streamlit as st
@@ -21,8 +20,9 @@ from app.widgets.charts import (
     text_width,
     tooltip,
 )
-from app.widgets.common import segments
+from app.widgets.common import segments, sentences
 from app.widgets.labels import pick
+from app.widgets.metrics import estimate_data
 from core.annotations import Reference
 from core.formatting import format_number
 from core.runs import RunRow
@@ -54,7 +54,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
             _chart(rows, measure)
         else:
             st.caption(f"{NAMES[measure]} is undefined here: the ratings do not vary, or there are too few raters.")
-        st.html(f'<div class="moot-sentences"><span>{escape(result.sentence)}</span></div>')
+        sentences(result.sentence)
 
 
 def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
@@ -64,16 +64,10 @@ def _row(one: Part, result: Styles, measure: str) -> dict[str, Any]:
         "group": one.group,
         "style": f"{STYLES[one.style]} ({result.runs[one.style]})",
         "colour": LANES[one.style],
-        "before": before.value,
-        "before_low": before.interval.low if before.interval else None,
-        "before_high": before.interval.high if before.interval else None,
-        "after": after.value,
-        "low": after.interval.low if after.interval else None,
-        "high": after.interval.high if after.interval else None,
+        **estimate_data(before, "before", "before_"),
+        **estimate_data(after, "after"),
         "words": _words(before, after),
-        "gain": gain.value if gain else None,
-        "gain_low": gain.interval.low if gain and gain.interval else None,
-        "gain_high": gain.interval.high if gain and gain.interval else None,
+        **estimate_data(gain, "gain", "gain_"),
     }
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import charts, layout
-from app.widgets.common import facts, table
+from app.widgets.common import facts, sentences, table
 from app.widgets.layout import counted, panel
+from app.widgets.metrics import estimate_data
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
@@ -22,7 +23,7 @@ from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblin
 from core.services.session import ProjectSession
 from core.stats.intervals import format_interval
 from core.stats.iterations import Repeated
-from core.stats.metrics import MAIN_PER_LABEL, Metric, metrics
+from core.stats.metrics import Metric, main_metric, metrics
 
 TITLES: dict[Kind, str] = {
     "votes": "Calibration of the votes",
@@ -63,9 +64,7 @@ def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
             for metric in metrics(codebook.kind)
             if (one := result.measures[metric.key]).n
         ]
-        main = next(
-            metric for metric in metrics(codebook.kind, per_label=True) if metric.key == MAIN_PER_LABEL[codebook.kind]
-        )
+        main = main_metric(codebook.kind, per_label=True)
         rows += [
             _row(main, f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs], result.runs)
             for label, one in result.labels.items()
@@ -116,9 +115,7 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         rows = [
             {
                 "certainty": one.certainty,
-                "right": one.right.value,
-                "low": one.right.interval.low if one.right.interval else None,
-                "high": one.right.interval.high if one.right.interval else None,
+                **estimate_data(one.right, "right"),
                 "n": one.n,
             }
             for one in found.bins
@@ -138,9 +135,9 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
     with panel("Ambiguous and normal documents", "by an earlier vote of one model", key="evaluate-apart"):
         known = ambiguity.prepasses(session)
         if not known:
-            st.html(
-                '<div class="moot-sentences"><span>No prepass run has finished. Run the protocol Single annotator with '
-                "the method Vote to find the documents on which a model disagrees with itself.</span></div>"
+            sentences(
+                "No prepass run has finished. Run the protocol Single annotator with the method Vote to find the "
+                "documents on which a model disagrees with itself."
             )
             return
         left, right = st.columns(2)

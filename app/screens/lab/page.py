@@ -17,7 +17,7 @@ from app.widgets.run_picker import run_words
 from core.debate import protocols
 from core.errors import MootError, PromptError
 from core.formatting import format_count
-from core.runs import BUILTIN, RunRow
+from core.runs import RunRow
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
@@ -95,7 +95,7 @@ def plan_of(session: ProjectSession) -> Plan:
 
 def instant(plan: Plan) -> bool:
     """Return True if a test is free and immediate, because all roles use the built-in model."""
-    return all(role_model.connection == BUILTIN for role_model in (plan.default_model, *plan.role_models.values()))
+    return all(role_model.is_builtin for role_model in plan.models)
 
 
 def ready(session: ProjectSession, plan: Plan, slot: Slot | None) -> bool:
@@ -145,7 +145,7 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
             help="A quarter each: wrong before, right before, disagreement, random. Fixed for a seed.",
         )  # fmt: skip
         base = rerun.base_run(session, plan)
-        models = configuration.model_names((plan.default_model, *plan.role_models.values()))
+        models = configuration.model_names(plan.models)
         named = base.title if base is not None else ", ".join(models)
         with st.popover(f"Base: {literal(named)}", help="Models, parameters and prompts that changes are tested with"):
             choose_base(session, base)
@@ -225,12 +225,12 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     """Say that tests use the word-list baseline, if a run used another model."""
     if not instant(plan):
         return
-    latest = next((run for run in reversed(session.runs()) if not is_builtin(run)), None)
+    latest = next((run for run in reversed(session.runs()) if not run.settings.is_builtin), None)
     if latest is None:
         line("Tests use the built-in word-list baseline: free and immediate, but not a language model.")
         return
     used = latest.settings.role_models.values()
-    models = ", ".join(configuration.model_names(model for model in used if model.connection != BUILTIN))
+    models = ", ".join(configuration.model_names(model for model in used if not model.is_builtin))
     notice(
         "warn",
         "Tests use the word-list baseline instead of a language model",
@@ -239,11 +239,6 @@ def warn_of_baseline(session: ProjectSession, plan: Plan) -> None:
     st.button(
         f"Use the models of {literal(latest.title)}", on_click=use_run, args=(session, latest), key="lab-use-models"
     )
-
-
-def is_builtin(run: RunRow) -> bool:
-    """Return True if all roles of a run used built-in models."""
-    return all(role_model.connection == BUILTIN for role_model in run.settings.role_models.values())
 
 
 def subjects(slots: tuple[Slot, ...]) -> None:

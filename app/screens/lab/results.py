@@ -18,7 +18,6 @@ from app.widgets.layout import panel
 from app.widgets.metrics import estimate_data
 from core.errors import MootError
 from core.formatting import format_count, format_price
-from core.runs import BUILTIN
 from core.services import prompt_templates
 from core.services.lab import samples, trials
 from core.services.lab.results import EFFECT_ORDER, FEW_DOCUMENTS, TrialResult
@@ -114,9 +113,7 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
     if not found.documents:
         return
     codebook = tried.after.settings.codebook
-    if slot is not None and all(
-        role_model.connection == BUILTIN for role_model in tried.after.settings.role_models.values()
-    ):
+    if slot is not None and tried.after.settings.is_builtin:
         notice(
             "info", "The built-in model does not read prompts",
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",

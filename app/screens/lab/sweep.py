@@ -56,7 +56,7 @@ def _setup(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             )  # fmt: skip
             if chosen:
                 versions[slot.slot] = chosen
-    specs = list(dict.fromkeys(one.spec for one in (plan.default_model, *plan.role_models.values())))
+    specs = list(dict.fromkeys(one.spec for one in plan.models))
     typed = st.multiselect(
         "Models for all roles", specs, default=specs[:1], accept_new_options=True, key="sweep-models",
         help="connection/model. Type to add others.",

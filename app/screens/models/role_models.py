@@ -83,7 +83,7 @@ def _row(
     alone: bool,
 ) -> None:
     role_model = plan.role_model(role.name)
-    sampling, builtin = role_model.sampling, role_model.connection == BUILTIN
+    sampling, builtin = role_model.sampling, role_model.is_builtin
 
     def keep(**changed: Any) -> None:
         save(plan.with_role_model(role.name, role_model.model_copy(update=changed)))

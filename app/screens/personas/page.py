@@ -147,14 +147,14 @@ def _generation(session: ProjectSession) -> None:
     """Draw the form that generates personas: model, number of groups, and the button."""
     codebook = codebooks.current(session)
     plan = planning.load_plan(session)
-    role_models = (plan.default_model, *plan.role_models.values(), planning.DEFAULT_ROLE_MODEL)
     left, right = st.columns(2, wrap=False)
     groups = left.number_input("Groups", 1, 12, key=with_default(GROUPS, 4), help="Maximum number of groups.")
     each = right.number_input(
         "Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help="Maximum number of personas in a group."
     )
+    specs = list(dict.fromkeys(one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL)))
     spec = st.selectbox(
-        "Model", list(dict.fromkeys(one.spec for one in role_models)), key="persona-maker", accept_new_options=True,
+        "Model", specs, key="persona-maker", accept_new_options=True,
         help="connection/model. The built-in model copies sentences.",
     )  # fmt: skip
     if codebook is None:

@@ -23,7 +23,7 @@ from core.debate.protocol_spec import PRESET, Param, Params, ProtocolSpec
 from core.debate.protocols import custom
 from core.errors import MootError
 from core.formatting import format_count, format_price, format_tokens, join_names
-from core.runs import BUILTIN, EngineSettings, RunRow, RunSettings
+from core.runs import EngineSettings, RunRow, RunSettings
 from core.services import guided_path, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
@@ -203,7 +203,7 @@ def _pilot_cost(plan: Plan, pilot: Estimate, few: int) -> str:
         cost = format_price(pilot.cost_usd)
         about = cost if cost.startswith("under") else f"about {cost}"
         return f"A pilot of {format_count(few, 'document')} costs {about} and gives a better estimate for the rest."
-    if plan.pace > 0 and any(role.role_model.connection == BUILTIN for role in pilot.roles):
+    if plan.pace > 0 and any(role.role_model.is_builtin for role in pilot.roles):
         return (
             f"Free. The built-in baseline writes {plan.pace:g} words per second, so that you can follow. Set its pace "
             "on the Models page."
@@ -365,7 +365,7 @@ def _error_handling(plan: Plan, save: Save) -> None:
 
     The built-in model accepts any length and never times out.
     """
-    if all(one.connection == BUILTIN for one in (plan.default_model, *plan.for_protocol().role_models.values())):
+    if all(one.is_builtin for one in plan.for_protocol().models):
         return
 
     def keep(field: str) -> Callable[[Any], None]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.annotations import Reference
 from core.baseline.classifier_replies import NAME
-from core.runs import BUILTIN, RunRow
+from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import coverage, repeated_runs, run_data
 from core.services.evaluation.coverage import Coverage, Reason
@@ -103,8 +103,10 @@ def _classifier_hash(run: RunRow) -> str:
     role_model = role_models.get(run_data.decider(run)) or (
         next(iter(role_models.values())) if len(role_models) == 1 else None
     )
-    name, _, hash = role_model.model.partition("@") if role_model is not None else ("", "", "")
-    return hash if role_model is not None and role_model.connection == BUILTIN and name == NAME else ""
+    if role_model is None or not role_model.is_builtin:
+        return ""
+    name, _, hash = role_model.model.partition("@")
+    return hash if name == NAME else ""
 
 
 def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, hash: str) -> Certainty:

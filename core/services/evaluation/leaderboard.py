@@ -15,7 +15,7 @@ from core.services.evaluation.scores import cost_of_run, evaluate
 from core.services.runs.configuration import configuration
 from core.services.session import ProjectSession
 from core.stats.intervals import Estimate
-from core.stats.metrics import MAIN, Metric, Scores, metrics
+from core.stats.metrics import Metric, Scores, main_metric
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,7 @@ class LeaderboardRow:
     @property
     def metric(self) -> Metric:
         """The metric of the main score."""
-        kind = self.run.settings.codebook.kind
-        return next(metric for metric in metrics(kind) if metric.key == MAIN[kind])
+        return main_metric(self.run.settings.codebook.kind)
 
 
 @cached_until_commit
@@ -90,7 +89,7 @@ def _row(session: ProjectSession, run: RunRow, reference: Reference) -> Leaderbo
         cost,
         report.scores,
         coverage=report.n / (report.n + report.excluded),
-        strict=report.strict.get(MAIN[run.settings.codebook.kind]),
+        strict=report.strict.get(main_metric(run.settings.codebook.kind).key),
     )
 
 

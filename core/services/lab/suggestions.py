@@ -21,7 +21,7 @@ from core.debate.turns import Reply, Request, Step
 from core.engine.standalone import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
-from core.runs import BUILTIN, RoleModel
+from core.runs import RoleModel
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
@@ -277,7 +277,7 @@ class Proposal:
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:
     """Return the first language model of the plan, None if it uses only the built-in model."""
-    return next((one for one in (*plan.role_models.values(), plan.default_model) if one.connection != BUILTIN), None)
+    return next((one for one in (*plan.role_models.values(), plan.default_model) if not one.is_builtin), None)
 
 
 def propose_rewrite(

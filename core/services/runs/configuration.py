@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count
-from core.runs import BUILTIN, RoleModel, RunDetails, RunRow, RunSettings
+from core.runs import RoleModel, RunDetails, RunRow, RunSettings
 from core.services.prompt_templates import own_prompts, title_of
 from core.services.session import ProjectSession
 
@@ -114,7 +114,7 @@ def describe_model(role_model: RoleModel) -> str:
 
     The built-in model has no sampling.
     """
-    if role_model.connection == BUILTIN:
+    if role_model.is_builtin:
         return f"built-in {role_model.model}"
     sampling = role_model.sampling
     words = [role_model.model]

@@ -13,7 +13,7 @@ from core.formatting import format_count
 from core.llm.batches import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
-from core.runs import BUILTIN, EngineSettings, RoleModel, RunRow, RunSettings, total_cost
+from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, total_cost
 from core.services.cache import cached_until_commit
 from core.services.prompt_templates import first_messages, prompt_tokens
 from core.services.session import ProjectSession
@@ -139,7 +139,7 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
     if any(own):
         kind = "Your own prices" if all(own) else "Your own prices and list prices"
         return f"{kind}; tokens: {source}."
-    if all(role.role_model.connection == BUILTIN for role in roles):
+    if all(role.role_model.is_builtin for role in roles):
         return "The built-in baseline costs nothing."
     if all(role.cost_usd == 0 for role in roles):
         return f"Models on this machine cost nothing. Tokens: {source}."
@@ -271,14 +271,8 @@ def describe_truncation(run: RunRow, cut: int) -> str:
     """Return a warning about replies that reached their output limit; empty if there are none."""
     if not cut:
         return ""
-    limits = sorted(
-        {
-            role_model.sampling.output_limit
-            for role_model in run.settings.role_models.values()
-            if role_model.connection != BUILTIN
-        }
-    )
-    tokens = " or ".join(f"{limit:,}" for limit in limits)
+    limits = {one.sampling.output_limit for one in run.settings.role_models.values() if not one.is_builtin}
+    tokens = " or ".join(f"{limit:,}" for limit in sorted(limits))
     return (
         f"{cut:,} of {format_count(run.calls, 'reply', 'replies')} reached the output limit of {tokens} tokens. Labels "
         "that they had not decided are unresolved. Raise max tokens or lower the reasoning effort."

@@ -94,6 +94,11 @@ class Plan:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """Texts of templates that replace those of the run, by role or shared name."""
 
+    @property
+    def models(self) -> tuple[RoleModel, ...]:
+        """The default model, then the models of single roles."""
+        return (self.default_model, *self.role_models.values())
+
     def role_model(self, role: str) -> RoleModel:
         """Return the model of a role: its own, else that of its family, else the default.
 
@@ -428,10 +433,8 @@ def note_run_watched(session: ProjectSession, run: RunRow) -> None:
 def settings_warnings(settings: RunSettings) -> list[str]:
     """Return warnings about labels that the built-in model cannot decide and annotators that cannot differ."""
     role_models = settings.role_models.values()
-    if any(role_model.connection == BUILTIN for role_model in role_models):
-        words_only = all(
-            each.model in ("lexical", f"lexical@{TFIDF}") for each in role_models if each.connection == BUILTIN
-        )
+    if any(role_model.is_builtin for role_model in role_models):
+        words_only = all(each.model in ("lexical", f"lexical@{TFIDF}") for each in role_models if each.is_builtin)
         return [*baseline.describe(settings.codebook), *(_missing_keywords(settings.codebook) if words_only else ())]
     if settings.protocol == "discussion" and len({one.model_dump_json() for one in role_models}) == 1:
         (role_model, *_) = role_models
