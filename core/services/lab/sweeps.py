@@ -20,6 +20,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from core.debate import protocols
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
@@ -164,7 +165,8 @@ def _ranked_cells(session: ProjectSession, row: SweepRow) -> tuple[RankedCell, .
 
 
 def cell_settings(session: ProjectSession, spec: SweepSpec, cell: Cell) -> RunSettings:
-    """Return the settings of a cell's runs."""
+    """Return the settings of a cell's runs. Raises UsageError for a parameter that the protocol does not have."""
+    protocols.find(spec.protocol, cell.params).parse_params(cell.params)
     plan = replace(
         planning.load_plan(session),
         protocol=spec.protocol,

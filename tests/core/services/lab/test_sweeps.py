@@ -86,6 +86,12 @@ def test_sweep_ranks_its_cells_and_stops_poor_cells_early(session):
     assert session.store.runs.all() == []
 
 
+def test_sweep_over_an_unknown_parameter_does_not_start(session):
+    with pytest.raises(UsageError, match="ecj has no parameter 'round'"):
+        sweeps.start_sweep(session, spec(params={"round": [1, 2]}))
+    assert sweeps.all_sweeps(session) == []
+
+
 def test_paused_sweep_resumes_without_repeated_requests(workspace, session, monkeypatch):
     monkeypatch.setenv("MOOT_MOCK_API_KEY", "x")
     with Scripted(debating()) as server:
