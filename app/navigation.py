@@ -12,7 +12,6 @@ from app.state import SessionState, state
 from app.widgets import frame
 from app.widgets.alerts import error_box, notice
 from app.widgets.empty_state import empty_page
-from app.widgets.frame import next_step, path_card
 from core.errors import MootError
 from core.services.guided_path import Overview
 
@@ -48,7 +47,7 @@ with st.sidebar:
     if session is not None:
         with st.container(key="sidebar-foot", gap="small"):
             try:
-                overview = path_card(session, current.url_path)
+                overview = frame.path_card(session, current.url_path)
             except MootError:  # the file is gone, which the page says
                 overview = None
             frame.run_status(session)
@@ -69,7 +68,7 @@ try:
             current.title, "No project is open", "Open or create one on Home.", {"Open Home": "home"}, sign="lines"
         )
     if overview is not None and current.url_path not in ("", "home") and context.pending_import() is None:
-        next_step(overview, current.url_path)
+        frame.next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)
 if state.notice == message:  # a page that reruns itself does not come this far: the notice is shown again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 
 import streamlit as st
@@ -28,7 +29,6 @@ from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
-VERSIONS = "lab-versions-definitions"
 LATEST = "Latest test or run"
 PARTS = {
     "keywords": "add keyword", "include": "include as an example", "exclude": "exclude as an example",
@@ -52,7 +52,8 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
             _editor(session, now)
         version_history(
             history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
-            key=VERSIONS, on_open=lambda: _restore(session, "open"), on_promote=lambda: _restore(session, "promote"),
+            key="lab-versions-definitions", on_open=partial(_open_version, session),
+            on_promote=partial(_promote_version, session),
         )  # fmt: skip
         _foot(session, now)
 
@@ -115,19 +116,17 @@ def _promoted(session: ProjectSession) -> None:
         state.set_notice("ok", f"Definitions v{version} are the project's default", "New runs use this version.")
 
 
-def _restore(session: ProjectSession, trigger: str) -> None:
-    name = (st.session_state.get(VERSIONS) or {}).get(trigger)
-    if not name:
-        return
-    number = int(str(name).removeprefix("v"))
+def _promote_version(session: ProjectSession, name: str) -> None:
     with error_notices():
-        if trigger == "promote":
-            made = codebooks.restore(session, number)
-            state.set_notice("ok", f"v{number} is the project's default again, as v{made}")
-        else:
-            old = next(each for each in codebooks.history(session) if each.version == number)
-            codebooks.save_draft(session, old.codebook)
-            state.codebook.note_draft_saved()
+        made = codebooks.restore(session, int(name.removeprefix("v")))
+        state.set_notice("ok", f"{name} is the project's default again, as v{made}")
+
+
+def _open_version(session: ProjectSession, name: str) -> None:
+    with error_notices():
+        old = next(each for each in codebooks.history(session) if f"v{each.version}" == name)
+        codebooks.save_draft(session, old.codebook)
+        state.codebook.note_draft_saved()
 
 
 # -- suggestions

@@ -50,10 +50,11 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
                 _editor(session, plan, now, go)
         _problems(now)
         rows = history.template_history(session, slot, plan.protocol)
+        known = {version.name: version for version in prompt_templates.versions(session, slot, plan.protocol)}
         version_history(
             rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
-            key=f"lab-versions-{slot.slot}", on_open=lambda: _open_version(session, plan, slot),
-            on_promote=lambda: _promote_version(session, plan, slot),
+            key=f"lab-versions-{slot.slot}", on_open=lambda name: _reset(session, slot, known[name]),
+            on_promote=lambda name: promote(session, plan, slot, known[name]),
         )  # fmt: skip
         _foot(session, plan, now)
 
@@ -200,21 +201,6 @@ def _reset(session: ProjectSession, slot: Slot, version: prompt_templates.Prompt
     prompt_templates.edit_version(session, version, slot)
     state.lab.replace_editor_text()
     LabState.problem.reset()
-
-
-def _named(session: ProjectSession, plan: Plan, slot: Slot, trigger: str) -> prompt_templates.PromptVersion | None:
-    name = (st.session_state.get(f"lab-versions-{slot.slot}") or {}).get(trigger)
-    return next((each for each in prompt_templates.versions(session, slot, plan.protocol) if each.name == name), None)
-
-
-def _open_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    if (version := _named(session, plan, slot, "open")) is not None:
-        _reset(session, slot, version)
-
-
-def _promote_version(session: ProjectSession, plan: Plan, slot: Slot) -> None:
-    if (version := _named(session, plan, slot, "promote")) is not None:
-        promote(session, plan, slot, version)
 
 
 def promote(session: ProjectSession, plan: Plan, slot: Slot, version: prompt_templates.PromptVersion) -> None:

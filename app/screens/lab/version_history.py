@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import streamlit as st
+
 from app.components import component
 from core.codebook import Kind
 from core.services.lab.history import VersionRow
@@ -19,18 +21,23 @@ def version_history(
     kind: Kind,
     opened: str,
     key: str,
-    on_open: Callable[[], None],
-    on_promote: Callable[[], None],
+    on_open: Callable[[str], None],
+    on_promote: Callable[[str], None],
 ) -> None:
-    """Draw the versions; ``opened`` is the version in the editor."""
+    """Draw the versions; ``opened`` is the version in the editor. The callbacks get the name of the chosen version."""
+
+    def act(trigger: str, action: Callable[[str], None]) -> None:
+        if name := (st.session_state.get(key) or {}).get(trigger):
+            action(str(name))
+
     _VERSION_HISTORY(
         key=key,
         data={
             "rows": [_version(row, opened) for row in rows],
             "metric": "share correct" if kind == "rating" else "macro F1",
         },
-        on_open_change=on_open,
-        on_promote_change=on_promote,
+        on_open_change=lambda: act("open", on_open),
+        on_promote_change=lambda: act("promote", on_promote),
     )
 
 
