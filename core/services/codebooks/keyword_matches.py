@@ -20,7 +20,7 @@ from core.runs import Template
 from core.services.cache import cached_by_documents, cached_while
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
-from core.services.codebooks.net_effect import NetEffect, net_effect
+from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
 from core.services.session import ProjectSession
 
@@ -240,18 +240,15 @@ def _known_labels(
     session: ProjectSession, codebook: Codebook, sample: Sequence[_SampledDocument]
 ) -> list[tuple[str, dict[str, bool]]]:
     """Return the text and the known labels of documents of a sample: the reviewed ones, else gold."""
-    reviewed: dict[str, dict[str, bool]] = {}
-    for decision in session.store.classifiers.training_examples():
-        is_choice = decision.item == CHOICE_ITEM
-        item = str(decision.value) if is_choice else decision.item
-        reviewed.setdefault(decision.document_id, {})[item] = is_choice or decision.value is True
-    known = []
+    if codebook.kind == "rating":
+        return []
+    reviewed, known = reviewed_labels(session, codebook), []
     for one in sample:
-        labels = one.gold | reviewed.get(one.id, {})
-        if codebook.kind == "choice" and labels:
-            chosen = reviewed.get(one.id, one.gold)
-            labels = {label.id: chosen.get(label.id, False) for label in codebook.labels}
-        if labels and codebook.kind != "rating":
+        gold = one.gold
+        if gold and codebook.kind == "choice":
+            gold = {label.id: gold.get(label.id, False) for label in codebook.labels}
+        _, decided = reviewed.get(one.id, ("", {}))
+        if labels := gold | decided:
             known.append((one.text, labels))
     return known
 

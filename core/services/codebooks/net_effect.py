@@ -10,8 +10,9 @@ from functools import lru_cache
 from core import baseline
 from core.baseline.evidence import changed_words, lexicon_of
 from core.baseline.word_forms import tokens
-from core.codebook import Codebook
+from core.codebook import CHOICE_ITEM, Codebook
 from core.formatting import format_count, format_effect
+from core.services.session import ProjectSession
 from core.stats.counts import Counts
 
 
@@ -49,6 +50,18 @@ class NetEffect:
 
 Known = Sequence[tuple[str, Mapping[str, bool]]]
 """Documents as (text, True by the id of each label known to be present)."""
+
+
+def reviewed_labels(session: ProjectSession, codebook: Codebook) -> dict[str, tuple[str, dict[str, bool]]]:
+    """Return the text and the known labels of each reviewed document, by its id. A choice decides all labels."""
+    found: dict[str, tuple[str, dict[str, bool]]] = {}
+    for one in session.store.classifiers.training_examples():
+        _, labels = found.setdefault(one.document_id, (one.text, {}))
+        if one.item == CHOICE_ITEM:
+            labels.update({label.id: label.id == one.value for label in codebook.labels})
+        else:
+            labels[one.item] = one.value is True
+    return found
 
 
 def net_effect(before: Codebook, after: Codebook, known: Known) -> NetEffect:

@@ -17,7 +17,7 @@ from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, compare
-from core.services.codebooks.net_effect import NetEffect, net_effect
+from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
 from core.services.lab import lessons
 from core.services.prompt_templates import require_usable_codebook
 from core.services.session import ProjectSession
@@ -118,27 +118,15 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     needle = text.casefold()
     matching = {one.document_id for one in decided if needle in one.text.casefold()}
     stale = {one.document_id for one in decided}
+    known = [labels for id, labels in reviewed_labels(session, before).items() if id != example.document_id]
     return Effect(
         after=after,
         changes=compare(before, after),
         version=saved.version + 1 if saved else 1,
         matching=len(matching),
         stale=len(stale),
-        net=net_effect(before, after, _known_labels(session, before, example.document_id)),
+        net=net_effect(before, after, known[-MAX_EVALUATED:]),
     )
-
-
-def _known_labels(session: ProjectSession, codebook: Codebook, without: str) -> list[tuple[str, dict[str, bool]]]:
-    """Return the text and the labels of the reviewed documents but one, the last ``MAX_EVALUATED`` of them."""
-    found: dict[str, tuple[str, dict[str, bool]]] = {}
-    for one in session.store.classifiers.training_examples():
-        _, labels = found.setdefault(one.document_id, (one.text, {}))
-        if codebook.kind == "choice":
-            labels.update({label.id: label.id == one.value for label in codebook.labels})
-        else:
-            labels[one.item] = one.value is True
-    found.pop(without, None)
-    return list(found.values())[-MAX_EVALUATED:]
 
 
 def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, *, actor: str = "") -> int:
