@@ -421,7 +421,7 @@ class PendingImport:
         self.project = project
         self.read_at = time.time()
         self.job: Job[tuple[ProjectSession, Import]] | None = None
-        self._built: tuple[tuple[ImportDraft, str, int], ImportPreview | MootError] | None = None
+        self._built: tuple[ImportDraft, tuple[str, int], ImportPreview | MootError] | None = None
 
     def preview(self, codebook: Codebook | None, session: ProjectSession | None) -> ImportPreview:
         """Return the preview, built once until draft, codebook or project change.
@@ -430,16 +430,18 @@ class PendingImport:
         """
         draft, built = self.draft, self._built
         stored = session.store.documents.count() if session is not None else 0
-        basis = (draft, codebook.hash if codebook is not None else "", stored)
-        if built is None or built[0][0] is not draft or built[0][1:] != basis[1:]:
+        basis = (codebook.hash if codebook is not None else "", stored)
+        if built is not None and built[0] is draft and built[1] == basis:
+            result = built[2]
+        else:
             try:
-                result: ImportPreview | MootError = preview_import(draft, codebook, session)
+                result = preview_import(draft, codebook, session)
             except MootError as error:
                 result = error
-            self._built = built = basis, result
-        if isinstance(built[1], MootError):
-            raise built[1]
-        return built[1]
+            self._built = draft, basis, result
+        if isinstance(result, MootError):
+            raise result
+        return result
 
 
 class PendingImports:

@@ -22,6 +22,7 @@ from core.engine.standalone import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import RoleModel
+from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
@@ -66,6 +67,7 @@ Texts: TypeAlias = Mapping[str, str]
 """Texts of documents with the same outcome for a label, by id."""
 
 
+@cached_until_commit
 def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple[Suggestion, ...]:
     """Return changes that the errors of a run suggest for the codebook draft, best supported first.
 
