@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from html import escape
 
@@ -9,13 +10,12 @@ import streamlit as st
 
 from app import context
 from app.screens.authors import results, settings
-from app.screens.authors.question import ask
 from app.state import AuthorsState, bound, state, with_default
-from app.widgets.alerts import error_boxes, notice
-from app.widgets.common import line, saved, segments, table
+from app.widgets.alerts import error_boxes, error_notices, notice
+from app.widgets.common import line, literal, saved, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
-from core.authors.questions import Message, Submission
+from core.authors.questions import ABSTENTIONS, AUTHOR, Abstention, Message, Question, Submission
 from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
@@ -24,7 +24,6 @@ from core.services.authors import writing_desk as desks
 from core.services.authors.writing_desk import Desk
 from core.services.session import ProjectSession
 
-AUTHOR, AGREE, GROUP = "authors-name", "authors-agree", "authors-group"
 KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card number", "name": "name"}
 
 
@@ -82,8 +81,8 @@ def _consent(session: ProjectSession, desk: Desk) -> None:
         if words := desks.model_notice(desks.load_settings(session).model):
             line(words)
         left, right = st.columns([2, 1], vertical_alignment="bottom")
-        name = left.text_input("Your name or a code", key=AUTHOR, placeholder="For example p1", max_chars=60)
-        if right.button("I agree and start", key=AGREE, type="primary", width="stretch"):
+        name = left.text_input("Your name or a code", key="authors-name", placeholder="For example p1", max_chars=60)
+        if right.button("I agree and start", key="authors-agree", type="primary", width="stretch"):
             with error_boxes():
                 state.authors.start(desks.give_consent(session, name))
                 st.rerun()
@@ -174,7 +173,7 @@ def _questions(session: ProjectSession, desk: Desk, submission: Submission) -> N
         feature = desk.feature(question.item)
         place = f"{len(answered) + 1} of {len(submission.questions)}"
         with panel(feature.name if feature else "Question", place, key="authors-question"):
-            ask(session, question, submission.author)
+            _ask(session, question, submission.author)
     if not answered:
         return
     rows = []
@@ -222,7 +221,7 @@ def _annotate(session: ProjectSession, desk: Desk) -> None:
     """Draw the next question that a second person has not answered, with what annotators may see."""
     left, right = st.columns(2)
     by = " ".join(left.text_input("Your name or code", key="authors-annotator", max_chars=60).split())
-    group = right.text_input("Group of annotators", key=with_default(GROUP, "people"), max_chars=30).strip()
+    group = right.text_input("Group of annotators", key=with_default("authors-group", "people"), max_chars=30).strip()
     if not by or group in files.OWN_GROUPS:
         line("Enter your name and a group, such as people or experts. You guess what the author answered.")
         return
@@ -234,7 +233,72 @@ def _annotate(session: ProjectSession, desk: Desk) -> None:
     with panel("Conversation", "the five latest messages", key="authors-context"):
         _messages(desks.shown_context(submission))
     with panel("What did the author answer?", key="authors-annotation"):
-        ask(session, question, by, group)
+        _ask(session, question, by, group)
+
+
+# -- one question
+
+
+TICK = 0.5
+"""Seconds between redraws while the reading time runs."""
+
+
+def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTHOR) -> None:
+    """Draw a question. The buttons wake when the reading time is over; the service checks the time as well."""
+    shown_at = state.authors.note_shown(f"{question.id} {by}")
+    reading = desks.load_settings(session).reading_seconds
+    if time.time() - shown_at < reading:
+        _count_down(session, question, by, group, shown_at, reading)
+    else:
+        _draw_question(session, question, by, group, shown_at, 0.0)
+
+
+@st.fragment(run_every=TICK)
+def _count_down(
+    session: ProjectSession, question: Question, by: str, group: str, shown_at: float, reading: float
+) -> None:
+    left = reading - (time.time() - shown_at)
+    if left <= 0:
+        st.rerun()
+    _draw_question(session, question, by, group, shown_at, left)
+
+
+def _draw_question(
+    session: ProjectSession, question: Question, by: str, group: str, shown_at: float, left: float
+) -> None:
+    def give(choice: str | None = None, abstention: Abstention | None = None, declined: bool = False) -> None:
+        with error_notices():
+            desks.answer(
+                session, question.id, by, choice=choice, abstention=abstention, declined=declined,
+                seconds=time.time() - shown_at, group=group,
+            )  # fmt: skip
+
+    key = f"authors-{question.id}"
+    st.text(question.text)
+    waiting = left > 0
+    for number, option in enumerate(question.options, start=1):
+        st.button(
+            literal(option), key=f"{key}-{number}", width="stretch", disabled=waiting, shortcut=str(number),
+            on_click=give, args=(option,),
+        )  # fmt: skip
+    if not question.options:
+        word_key = f"{key}-word"
+        st.text_input("Your answer in one word", key=word_key, max_chars=40)
+        st.button(
+            "Answer", key=f"{key}-answer", type="primary", disabled=waiting,
+            on_click=lambda: give(str(st.session_state.get(word_key, ""))),
+        )  # fmt: skip
+    with st.container(horizontal=True, gap="small"):
+        for place, abstention in enumerate(ABSTENTIONS, start=len(question.options) + 1):
+            st.button(
+                abstention.capitalize(), key=f"{key}-{place}", disabled=waiting, shortcut=str(place),
+                on_click=give, kwargs={"abstention": abstention},
+            )  # fmt: skip
+        st.button("Not now", key=f"{key}-later", type="tertiary", on_click=give, kwargs={"declined": True})
+    if waiting:
+        line(f"Take your time to read. You can answer in {format_count(int(left) + 1, 'second')}.")
+    elif question.options:
+        line(f"Keys 1 to {len(question.options) + 2} answer.")
 
 
 main()

@@ -13,26 +13,26 @@ from app.screens.evaluate import (
     debate_effect,
     error_analysis,
     panel_ablation,
-    ratings,
     score_bars,
     stability,
 )
 from app.state import EvaluateState, with_default
-from app.widgets import layout
-from app.widgets.common import segments
+from app.widgets import charts, layout
+from app.widgets.common import segments, table
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty, empty_page
-from app.widgets.metrics import Metric, MetricNote, agreement, metric_strip, score_metric, score_tables
+from app.widgets.labels import pick
+from app.widgets.metrics import Metric, MetricNote, agreement, dimension_table, metric_strip, score_metric, score_tables
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
-from core.formatting import format_count, format_percent
+from core.formatting import format_count, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import coverage, report, run_data
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import prefetch_tabs
-from core.services.evaluation.scores import EvaluationReport, evaluate, role_scores
+from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.session import ProjectSession
 from core.stats.metrics import main_metric, metrics
 
@@ -82,7 +82,7 @@ def main() -> None:
         case "models":
             annotators.draw(session, run, reference)
         case _ if run.settings.codebook.kind == "rating":
-            ratings.draw(session, found)
+            _ratings(session, found)
         case _:
             _scores(session, found)
     document_drawer(session, [run], run.settings.codebook, key="evaluate-drawer")
@@ -202,6 +202,63 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
         text = summary(debate, noun(found.run))
         debate_effect.flip_sankey(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
+
+
+# -- scores of ratings
+
+
+def _ratings(session: ProjectSession, found: EvaluationReport) -> None:
+    """Draw the tab Scores of a run that rates: dimensions, confusion matrix, raters and ROUGE-L."""
+    on = found.describe_basis()
+    with layout.panel("Scores per dimension", "bias above 0 is lenient", counted=on, key="evaluate-table"):
+        dimension_table(found.scores)
+    _dimension_confusion(session, found)
+    if found.median is not None:
+        with layout.panel("Scores per rater", "Spearman's correlation", key="evaluate-raters"):
+            _raters(found)
+    if found.overlap:
+        with layout.panel("ROUGE-L baseline", "word overlap, Spearman's correlation", key="evaluate-overlap"):
+            _overlap(found)
+
+
+def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> None:
+    run, reference = found.run, found.reference
+    noun = reference_names(reference).noun
+    with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
+        chosen = pick(run.settings.codebook, key="evaluate-dimension")
+        points = [str(point) for point in run.settings.codebook.scale_of(chosen).points]
+        matrix = rating_confusion(session, run, chosen, reference)
+        layout.counted(coverage.describe(coverage.on_item(session, run, chosen, reference), reference))
+        charts.confusion_heatmap(matrix, points, key=f"evaluate-confusion-{chosen}", x_title="verdict", y_title=noun)
+
+
+def _raters(found: EvaluationReport) -> None:
+    """Draw each rater, the mean and the median of them, and their agreement, by dimension."""
+    assert found.median is not None
+    sides = {**found.raters, "mean": found.scores, "median": found.median}
+    rows = [
+        [
+            name,
+            *(format_number(side.labels[name]["spearman"].value) for side in sides.values()),
+            format_number(found.agreement[name]),
+        ]
+        for name in found.scores.labels
+    ]
+    table(["Dimension", *sides, "agreement of the raters (alpha)"], rows)
+
+
+def _overlap(found: EvaluationReport) -> None:
+    fields = found.overlap
+    rows = [
+        [
+            name,
+            *(format_number(own.labels[name]["spearman"]) for own in fields.values()),
+            format_number(found.scores.labels[name]["spearman"].value),
+        ]
+        for name in found.scores.labels
+    ]
+    heads = [f"with {field} (mean F1 {format_number(own.mean)})" for field, own in fields.items()]
+    table(["Dimension", *heads, "this run"], rows)
 
 
 main()

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from pathlib import Path
 
 import streamlit as st
 
 from app import context
 from app.pages import open_page
-from app.screens.home import sections
-from app.screens.home.sections import project_list
 from app.state import DataState, state
 from app.widgets import file_import
-from app.widgets.common import heading
+from app.widgets.alerts import Tone, badge_html, error_notices
+from app.widgets.common import heading, line
+from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import panel
+from app.widgets.palette import role_token
 from core.errors import MootError
+from core.formatting import format_bytes, format_count, format_date, format_percent
 from core.services import bundle, guided_path, projects
 from core.services.authors import files as author_files
 from core.services.data import sample_projects
 from core.services.data.overview import count_documents
-from core.services.guided_path import Step
+from core.services.data.sample_projects import SampleCard
+from core.services.guided_path import Overview, Step
+from core.services.projects import DeletedProject, Recent
 from core.services.session import ProjectSession
+from core.services.workspace import Workspace
 
 TYPES = [*file_import.TYPES, bundle.SUFFIX.removeprefix(".")]
 
@@ -92,7 +98,7 @@ def main() -> None:
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")
         with left:
-            sections.headline()
+            headline()
             start_with_files(session)
             cards = sample_projects.sample_cards()
             if cards:
@@ -100,17 +106,17 @@ def main() -> None:
                 for at in range(0, len(cards), 2):
                     for cell, card in zip(st.columns(2), cards[at : at + 2], strict=False):
                         with cell:
-                            sections.sample_card(card, partial(open_sample, card.sample.key))
-                sections.sample_card(author_files.sample_card(), open_chats)
+                            sample_card(card, partial(open_sample, card.sample.key))
+                sample_card(author_files.sample_card(), open_chats)
         with right:
             with panel("Example debate", note="a hotel review", key="example"):
-                sections.example()
+                example()
             if session is not None:
                 overview = guided_path.overview(session)
                 with panel(
                     f"Next steps in {overview.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):
-                    sections.steps(overview, go)
+                    steps(overview, go)
         with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
             heading("Projects")
             st.space("stretch")
@@ -118,6 +124,213 @@ def main() -> None:
                 st.text_input("Name", key=DataState.new_project.key, placeholder="clinic-letters")
                 st.form_submit_button("Create", type="primary", on_click=make_new)
         project_list(workspace, session.path if session else None, open_recent)
+
+
+def headline() -> None:
+    """Draw the headline and the introduction."""
+    st.html(
+        '<h1 class="moot-h1">Let models debate the label,<br>then decide for yourself.</h1>'
+        '<p class="moot-lead">Import texts and define the labels. An extractor proposes labels, a critic objects, '
+        "and a judge decides, each with quotes from the text. You correct mistakes and measure accuracy.</p>"
+    )
+
+
+def example() -> None:
+    """Draw a small debate of three turns with the marks used on all pages. All of it is fixed text."""
+
+    def mark(words: str, number: int, *, disputed: bool = False, quote: bool = False) -> str:
+        classes = f"moot-ev moot-l{number}{' dis' if disputed else ''}{' q' if quote else ''}"
+        return f'<span class="{classes}">{words}{"" if quote else f"<sup>{number}</sup>"}</span>'
+
+    def says(role: str, title: str, words: str) -> str:
+        name = f'<span class="moot-rn moot-{role_token(role)}">{title}</span>'
+        return f"{tile_html(role, title)}<div>{name} {words}</div>"
+
+    fee = "forty euros for parking"
+    st.html(
+        f'<div class="moot-example"><div class="doc">{mark("The cleaner sang", 2)}, {mark("the toast was cold", 5)}, '
+        f'and {mark(fee, 3, disputed=True)} nearly ruined it.</div><div class="mini">'
+        + says("extractor", "Extractor", f"Price: {mark(fee, 3, disputed=True, quote=True)}. Also Service and Food.")
+        + says("critic", "Critic", "Parking is a fee, not the room. Drop Price.")
+        + says("judge", "Judge", f"Present are {tag_html('Service', 2)} {tag_html('Food', 5)}")
+        + '</div><div class="foot">No key needed: the built-in model is a word-list baseline, not a '
+        "language model. Labels without keywords stay unresolved.</div></div>"
+    )
+
+
+def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
+    """Draw a sample with its labels and a button that opens it."""
+    with st.container(border=True, key=f"sample-{card.sample.key}", gap="small", height="stretch"):
+        st.html(
+            f'<div class="moot-card-name">{escape(card.sample.title)}<small>{escape(card.description)}</small></div>'
+        )
+        tags(card.codebook.labels)
+        st.space("stretch")
+        st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
+
+
+def steps(overview: Overview, go: Callable[[Step], None]) -> None:
+    """Draw the steps with their status and a button for those that are open."""
+    for number, step in enumerate(overview.steps, 1):
+        with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
+            sign = "✓" if step.state == "done" else str(number)
+            st.html(
+                f'<div class="moot-step {step.state}"><i>{sign}</i><div><b>{escape(step.title)}</b>'
+                f"{escape(step.words)}</div></div>",
+                width="stretch",
+            )
+            if label := _action(step, overview):
+                st.button(
+                    label,
+                    key=f"go-{step.name}",
+                    on_click=go,
+                    args=(step,),
+                    type="primary" if step.state == "now" else "secondary",
+                )
+
+
+def _action(step: Step, overview: Overview) -> str:
+    if step.state == "now":
+        if step.name == "pilot" and overview.last_state in ("running", "queued"):
+            return "Watch"
+        return "Resume" if step.name == "pilot" and overview.last_state == "paused" else step.action
+    return "Open" if step.state == "done" and step.page in ("run", "review") else ""
+
+
+WIDTHS = (3, 0.9, 0.9, 1.6, 1.3, 0.9, 0.8, 0.5)
+HEADS = (
+    ("Project", ""), ("Documents", " num"), ("Reviewed", " num"), ("Last run", ""), ("Opened", ""), ("Size", " num"),
+    ("", ""), ("", ""),
+)  # fmt: skip
+TONES: dict[str, Tone] = {
+    "running": "run", "queued": "run", "done": "right", "paused": "unres", "stopped": "stale", "failed": "wrong",
+}  # fmt: skip
+
+
+def project_list(workspace: Workspace, shown: Path | None, open_project: Callable[[Path], None]) -> None:
+    """Draw the recent projects, the latest first, the archived ones and the bin. ``shown`` is the tab's project."""
+    for column, (head, kind) in zip(st.columns(WIDTHS, wrap=False), HEADS, strict=True):
+        column.html(f'<div class="moot-th{kind}">{head}</div>')
+    for number, row in enumerate(projects.recent(workspace)):
+        with st.container(key=f"recent-{number}"):
+            cells = st.columns(WIDTHS, vertical_alignment="center", wrap=False)
+            cells[0].html(
+                f'<div class="moot-cell" title="{escape(str(row.path), quote=True)}"><b>{escape(row.name)}</b></div>'
+            )
+            for cell, count in zip(cells[1:3], (row.documents, row.reviewed), strict=True):
+                cell.html(f'<div class="moot-cell num">{"" if count is None else f"{count:,}"}</div>')
+            cells[3].html(f'<div class="moot-cell">{_run_html(row)}</div>')
+            cells[4].html(f'<div class="moot-cell">{format_date(row.opened_at) if row.opened_at else ""}</div>')
+            cells[5].html(f'<div class="moot-cell num">{format_bytes(row.size)}</div>')
+            if row.path == shown:
+                cells[6].html('<div class="moot-cell">shown</div>')
+            else:
+                cells[6].button("Open", key=f"open-recent-{number}", on_click=open_project, args=(row.path,))
+            with cells[7].popover(
+                "",
+                icon=":material/more_horiz:",
+                type="tertiary",
+                help=f"Manage {row.name}",
+                key=f"manage-{number}-{state.data.project_actions}",
+            ):
+                _manage(workspace, row, shown, number)
+    _archived(workspace)
+    _bin(open_project)
+
+
+def _run_html(row: Recent) -> str:
+    if not row.open:
+        return "not open"
+    if row.last_run is None or row.last_state is None:
+        return "no runs"
+    run, words = row.last_run, str(row.last_state)
+    if row.last_state == "running" and run.documents:
+        words = f"running {format_percent(run.ended / run.documents)}"
+    elif row.last_state == "paused" and run.stop_code == "budget":
+        words = "paused: budget spent"
+    return badge_html(words, TONES.get(row.last_state, ""), dot=row.last_state == "running")
+
+
+def _manage(workspace: Workspace, row: Recent, shown: Path | None, number: int) -> None:
+    """Draw the actions on a project."""
+    key = f"rename-{number}"
+
+    def done(head: str, text: str = "") -> None:
+        state.set_notice("ok", head, text)
+        state.data.project_actions += 1
+
+    def rename() -> None:
+        with error_notices():
+            path = projects.rename_project(workspace, row.path, st.session_state[key])
+            if row.path == shown:
+                state.select_project(path)
+            done(f"{row.name} is now {path.stem}")
+
+    def duplicate() -> None:
+        with error_notices():
+            path = projects.duplicate_project(workspace, row.path)
+            done(f"{row.name} was copied", f"The copy is {path.stem}.")
+
+    def reveal() -> None:
+        with error_notices():
+            projects.reveal_project(row.path)
+
+    def archive() -> None:
+        with error_notices():
+            projects.set_archived(workspace, row.path, True)
+            done(f"{row.name} was archived", "Restore it under Archived, below the projects.")
+
+    def delete() -> None:
+        with error_notices():
+            projects.delete_project(workspace, row.path)
+            done(f"{row.name} was moved to the bin", "Restore it under Bin, below the projects.")
+
+    with st.form(f"{key}-form", border=False):
+        st.text_input("Name", value=row.name, key=key)
+        st.form_submit_button("Rename", on_click=rename)
+    for label, icon, action in (
+        ("Duplicate", "content_copy", duplicate), ("Show in folder", "folder_open", reveal),
+        ("Archive", "archive", archive), ("Delete", "delete", delete),
+    ):  # fmt: skip
+        st.button(
+            label, icon=f":material/{icon}:", key=f"{label.split()[0].lower()}-{number}", type="tertiary",
+            on_click=action,
+        )  # fmt: skip
+
+
+def _archived(workspace: Workspace) -> None:
+    rows = projects.archived()
+    if not rows:
+        return
+    with st.expander(f"Archived ({len(rows)})"):
+        for number, row in enumerate(rows):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(f'<div class="moot-cell"><b>{escape(row.name)}</b> {format_bytes(row.size)}</div>')
+                st.space("stretch")
+                st.button(
+                    "Restore", key=f"unarchive-{number}", on_click=projects.set_archived,
+                    args=(workspace, row.path, False),
+                )  # fmt: skip
+
+
+def _bin(open_project: Callable[[Path], None]) -> None:
+    deleted = projects.deleted_projects()
+    if not deleted:
+        return
+
+    def restore(one: DeletedProject) -> None:
+        with error_notices():
+            open_project(projects.restore_project(one))
+
+    with st.expander(f"Bin ({len(deleted)})"):
+        for number, one in enumerate(deleted):
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(f'<div class="moot-cell"><b>{escape(one.name)}</b> {format_bytes(one.size)}</div>')
+                st.space("stretch")
+                st.button("Restore", key=f"restore-{number}", on_click=restore, args=(one,))
+        with st.popover("Empty bin", icon=":material/delete_forever:"):
+            line(f"{format_count(len(deleted), 'project')} will be deleted for good.")
+            st.button("Delete for good", key="empty-bin", type="primary", on_click=projects.empty_bin)
 
 
 main()

@@ -8,14 +8,16 @@ from html import escape
 import streamlit as st
 
 from app import context
-from app.screens.paper import regression
 from app.widgets import layout
+from app.widgets.alerts import error_boxes
 from app.widgets.common import download, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_picker
+from core.runs import RunRow
 from core.services import paper
-from core.services.evaluation import run_data
+from core.services.evaluation import regression, run_data
 from core.services.evaluation.reference import available_references
+from core.services.evaluation.regression import FAMILIES, Formula
 from core.services.paper import SUFFIXES, Form, Listing, Paper, Table
 from core.services.session import ProjectSession
 
@@ -44,7 +46,7 @@ def main() -> None:
         _downloads(session, run.run_id, found)
         if st.button("Regression", icon=":material/show_chart:", key="paper-regression",
                      help="A mean, trend or regression on the labels, corrected by your reviews"):  # fmt: skip
-            regression.dialog(session, run)
+            _regression(session, run)
     with st.container(border=True, key="paper-text"):
         _preview(found)
 
@@ -75,6 +77,46 @@ def _preview(found: Paper) -> None:
                     st.html(paper.html_table(block, css="moot-estimate"))
     st.html('<h2 class="moot-h2">References</h2>')
     st.code(found.bibtex, language="latex", wrap_lines=True)
+
+
+# -- regressions
+
+
+@st.dialog("Regression on labels", width="large")
+def _regression(session: ProjectSession, run: RunRow) -> None:
+    """Draw the dialog: outcome, predictors and family, the coefficients, and the regressions of the paper."""
+    names = [*regression.labels(run.settings.codebook), *regression.columns(session, run)]
+    left, right = st.columns(2)
+    outcome = left.selectbox("Outcome", names, key="regression-outcome")
+    family = right.segmented_control(
+        "Family", list(FAMILIES), default="linear", format_func=lambda name: FAMILIES[name].capitalize(),
+        required=True, key="regression-family",
+        help="Linear for differences in means or shares, logistic for log odds of a label",
+    )  # fmt: skip
+    predictors = st.multiselect(
+        "Predictors", [name for name in names if name != outcome], key="regression-predictors",
+        placeholder="None: the mean",
+        help="Labels, and columns of the file with numbers, dates or few different texts",
+    )  # fmt: skip
+    formula = Formula(outcome, tuple(predictors), family)
+    kept = regression.kept(session, run)
+    keep = partial(regression.keep, session, run)
+    with error_boxes():
+        found = regression.analyse(session, run, formula)
+        st.html(paper.html_table(Table(*regression.table(found), caption=str(formula)), css="moot-estimate"))
+        st.html(
+            f'<div class="moot-remark q">{escape(found.sentence)}. Errors of the model do not bias the estimates; '
+            "those of the verdicts alone are shown for comparison.</div>"
+        )
+        if st.button("Add to the paper", type="primary", key="regression-add", disabled=formula in kept,
+                     on_click=keep, args=([*kept, formula],)):  # fmt: skip
+            st.rerun()
+    for place, one in enumerate(kept):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.text(f"In the paper: {one} ({one.family})")
+            if st.button("Remove", type="tertiary", key=f"regression-remove-{place}",
+                         on_click=keep, args=([other for other in kept if other != one],)):  # fmt: skip
+                st.rerun()
 
 
 main()

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import streamlit as st
 
 from app import context
 from app.components import component
-from app.screens.review import agreement, grid, progress, settings
+from app.screens.review import agreement, grid, progress
 from app.state import ReviewState, reset_widgets, state, with_default
 from app.widgets import layout
-from app.widgets.common import segments
+from app.widgets.common import facts, segments
 from app.widgets.empty_state import empty_page
 from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run
 from core.codebook import Codebook
+from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.lab import lessons
 from core.services.review import queue, review
+from core.services.review.agreement import Share, blind_report
 from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
+from core.stats.intervals import format_interval
+from core.stats.sampling import MIN_EVEN
 
 _FOCUS = component("review_focus")
 SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
@@ -61,7 +65,7 @@ def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     with layout.header("Review", key="review-head"):
         segments("View", ReviewState.VIEWS, key=with_default(ReviewState.view.key, view), persist_state="session")
         run_picker(runs, key="review-run")
-        settings.popover(session, run)
+        _settings(session, run)
     layout.write_url(view=view)
     if view == "Agreement":
         agreement.agreement(session, run, actor)
@@ -150,6 +154,60 @@ def _show_all() -> None:
     reset_widgets(SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS)
     grid.first_page()
     state.review.start_document = None
+
+
+# -- settings
+
+
+EVEN, BLIND = "review-even", "review-blind"
+
+
+def _settings(session: ProjectSession, run: RunRow) -> None:
+    """Draw the settings button of the header and its popover."""
+    with st.popover("Settings", icon=":material/tune:", key="review-settings"):
+        st.text_input(
+            "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.default_reviewer(),
+            help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
+            persist_state="session",
+        )  # fmt: skip
+        settings = queue.review_settings(session)
+        even = st.slider(
+            "Uniform random draws, %", round(MIN_EVEN * 100), 100, round(settings.even * 100), 5, key=EVEN,
+            help="The queue draws documents at random. In this part of the draws every document has the same chance. "
+            "The others favour documents with a review reason and rare labels. Estimates take both into account.",
+        )  # fmt: skip
+        blind = st.toggle(
+            "Blind review", settings.blind, key=f"{BLIND}-{settings.blind}",
+            help="Hides the verdict until you have decided.",
+        )  # fmt: skip
+        wanted = replace(settings, even=even / 100, blind=blind)
+        if wanted != settings:
+            queue.save_review_settings(session, wanted, actor=state.review.actor(review.default_reviewer()))
+            st.rerun()
+        _blind_report(session, run)
+
+
+def _blind_report(session: ProjectSession, run: RunRow) -> None:
+    report = blind_report(session, run)
+    if not report.changed.n:
+        st.caption("No blind decisions in this run yet.")
+        return
+    facts(
+        [
+            ("Changed after the reveal", _share_words(report.changed)),
+            ("Agreement with the verdict, blind", _share_words(report.blind)),
+            ("Agreement with the verdict, not blind", _share_words(report.shown)),
+            ("Changes towards the verdict", f"{report.towards} of {report.changed.count}"),
+        ]
+    )
+
+
+def _share_words(share: Share) -> str:
+    found = share.share
+    if found.value is None:
+        return "none"
+    interval = f" ({format_interval(found.interval, 'percent')})" if found.interval else ""
+    return f"{format_percent(found.value)} of {share.n:,}{interval}"
 
 
 main()
