@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import streamlit as st
+
 from app.components import component
 from app.widgets import common, layout
 from core.stats.intervals import Estimate, format_interval
@@ -93,16 +95,13 @@ def dimension_table(scores: Scores) -> None:
 
 def score_tables(scores: Scores, *, key: str) -> None:
     """Draw all metrics, over all labels and per label, in an expander."""
-    import pandas as pd
-    import streamlit as st
-
     each = metrics(scores.kind, per_label=True)
     with st.expander("All metrics", key=key):
         left, right = st.columns([1, 2.2], gap="small")
         overall = [
             {"metric": metric.name, "value": _cell(metric, scores[metric.key])} for metric in metrics(scores.kind)
         ]
-        left.dataframe(pd.DataFrame(overall), hide_index=True, height="content", key=f"{key}-overall")
+        left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
         rows = [
             {
                 "dimension" if scores.kind == "rating" else "label": name,
@@ -111,7 +110,7 @@ def score_tables(scores: Scores, *, key: str) -> None:
             }
             for name, label in scores.labels.items()
         ]
-        right.dataframe(pd.DataFrame(rows), hide_index=True, height="content", key=f"{key}-labels")
+        right.dataframe(rows, hide_index=True, height="content", key=f"{key}-labels")
 
 
 def _cell(metric: ScoreMetric, estimate: Estimate) -> str:

@@ -236,12 +236,6 @@ class ReviewPages(Reader):
             self._connection.column(f"WITH {lines} SELECT document_id FROM lines WHERE reasons > 0", params)
         )
 
-    def reason_counts(self, view: Viewpoint) -> dict[Reason, int]:
-        """Return documents by reason; a document counts under each of its reasons."""
-        lines, params = self._lines(view, Filter(), given=False)
-        counted = self._connection.rows(f"WITH {lines} SELECT reasons, count(*) FROM lines GROUP BY reasons", params)
-        return {reason: sum(count for bits, count in counted if bits >> bit & 1) for bit, reason in enumerate(REASONS)}
-
     def progress(self, view: Viewpoint) -> Progress:
         """Return the reviewer's progress."""
         lines, params = self._lines(view, Filter(), given=False)

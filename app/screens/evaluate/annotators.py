@@ -76,8 +76,6 @@ def _alternative_test(test: Alternative, on: str) -> None:
     st.html(f'<div class="moot-line">{escape(test.sentence)}</div>')
     if test.people:
         layout.counted(on)
-        import pandas as pd
-
         rows = [
             {
                 "person left out": one.person,
@@ -91,7 +89,7 @@ def _alternative_test(test: Alternative, on: str) -> None:
         ]
         as_good = "Share of the documents on which the {} agrees with the other people at least as well as the {}"
         st.dataframe(
-            pd.DataFrame(rows),
+            rows,
             hide_index=True,
             key="models-people",
             column_config={

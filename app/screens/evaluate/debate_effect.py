@@ -159,8 +159,6 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             rows.append({"step": one.name, "series": name, "value": value})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="debate-rounds"):
         charts.lines(rows, SERIES, key="debate-rounds-chart")
-        import pandas as pd
-
         table = [
             {
                 "round": one.name,
@@ -174,7 +172,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             for agent in one.agents
         ]
         st.dataframe(
-            pd.DataFrame(table),
+            table,
             hide_index=True,
             key="debate-rounds-table",
             column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
@@ -198,8 +196,6 @@ def _panels(result: DebateEffect, on: str) -> None:
     for family, dimensions in result.panels.items():
         title = f"{family.capitalize()}s before and after"
         with layout.panel(title, "ratings from 0 to 1", counted=on, key=f"debate-panel-{family}"):
-            import pandas as pd
-
             rows = [
                 {
                     "dimension": name,
@@ -214,7 +210,7 @@ def _panels(result: DebateEffect, on: str) -> None:
                 }
                 for name, one in dimensions.items()
             ]
-            st.dataframe(pd.DataFrame(rows), hide_index=True, key=f"debate-panel-table-{family}")
+            st.dataframe(rows, hide_index=True, key=f"debate-panel-table-{family}")
 
 
 def _share(found: Estimate) -> str:

@@ -229,8 +229,6 @@ def _test_result(workspace: Workspace, name: str, test: ConnectionTest) -> None:
 
 
 def _model_table(name: str, listed: Listing) -> None:
-    import pandas as pd
-
     cards = listed.cards[:MAX_LISTED]
     columns: dict[str, list[str]] = {"Model": [card.name for card in cards]}
     if any(card.size_bytes or card.family or card.parameters for card in cards):
@@ -239,7 +237,7 @@ def _model_table(name: str, listed: Listing) -> None:
         columns["Parameters"] = [card.parameters for card in cards]
         columns["In memory"] = ["yes" if card.loaded else "" for card in cards]
     height: int | Literal["auto"] = "auto" if len(cards) <= 6 else 250
-    st.dataframe(pd.DataFrame(columns), hide_index=True, height=height, key=f"models-{name}")
+    st.dataframe(columns, hide_index=True, height=height, key=f"models-{name}")
 
 
 # -- prices

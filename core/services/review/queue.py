@@ -229,12 +229,6 @@ def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None
     return session.store.review_pages.lines(Viewpoint(run.run_id, actor), limit=1, filter=waiting).total
 
 
-def reason_counts(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> dict[Reason, int]:
-    """Return documents of the run by review reason, the most urgent first; reasons without any are left out."""
-    counted = session.store.review_pages.reason_counts(viewpoint(session, run, actor))
-    return {reason: counted[reason] for reason in REASON_NAMES if counted[reason]}
-
-
 def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Progress:
     """Return the reviewer's progress."""
     return session.store.review_pages.progress(viewpoint(session, run, actor))

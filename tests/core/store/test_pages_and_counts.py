@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -112,10 +111,6 @@ def test_reasons_agree_with_reasons_in_python(world):
         quotes = [quote for own in record.evidence.values() for quote in own]
         assert line.reasons == reasons_of(record)
         assert (line.quotes, line.supported) == (len(quotes), sum(quote.supported for quote in quotes))
-    counted = Counter(reason for line in page.rows for reason in line.reasons)
-    assert project.store.review_pages.reason_counts(Viewpoint(run_id)) == {
-        reason: counted[reason] for reason in REASONS
-    }
 
 
 def select_ids(records, test):
