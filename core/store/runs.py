@@ -74,6 +74,8 @@ class Runs(Repository):
     def __init__(self, connection: Connection, writer: Writer) -> None:
         super().__init__(connection, writer)
         self._frozen: dict[str, RunSettings] = {}
+        self._latest: dict[str | None, tuple[float | None, tuple[RunRow, ...]]] = {}
+        """Time of the last commit and rows read after it, by argument of ``_read``."""
 
     def create(
         self,
@@ -237,7 +239,13 @@ class Runs(Repository):
         self._writer.do(_pause_interrupted)
 
     def _read(self, run_id: str | None) -> list[RunRow]:
-        return [_run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id})]
+        """Return the run or, for None, the listed runs; they are read from the file once per commit."""
+        committed_at = self._writer.committed_at
+        known = self._latest.get(run_id)
+        if known is None or known[0] != committed_at:
+            rows = tuple(_run_of(stored) for stored in self._connection.records(_COUNTED, {"run": run_id}))
+            known = self._latest[run_id] = committed_at, rows
+        return list(known[1])
 
 
 class PrecedentPools(Repository):
