@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from core.codebook import Codebook
+from core.store.annotations import item_values
 from core.store.connection import Reader
 
 
@@ -36,21 +38,21 @@ class Stages(Reader):
         )
         return [Utterance(*row) for row in rows]
 
-    def values(
-        self, run_id: str, speeches: Sequence[Utterance], items: Sequence[str], values: Sequence[str]
-    ) -> dict[str, npt.NDArray[Any]]:
+    def values(self, run_id: str, speeches: Sequence[Utterance], codebook: Codebook) -> dict[str, npt.NDArray[Any]]:
         """Return the last values of each role in each round as arrays (speech, row, column, value).
 
-        ``speech`` is the index in ``speeches``; the other arrays are those of ``ConfusionCounts.placed``.
+        ``speech`` is the index in ``speeches``, ``row`` the document's position in the run, and ``column`` the index of
+        the item. Values are coded as in ``Annotations.grid``.
         """
+        values = item_values(codebook)
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
         params = {
             "run": run_id,
-            "items": list(items),
+            "items": list(codebook.items),
             "speeches": [f"{speech.round}/{speech.role}" for speech in speeches],
         }
         if values:
-            params["values"] = list(values)
+            params["values"] = values
         return self._connection.numbers(
             f"""
             WITH last AS (

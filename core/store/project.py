@@ -11,10 +11,10 @@ from typing import NoReturn, Self
 
 from core.errors import ProjectError, ProjectGone, StorageFull
 from core.store import dump
+from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
 from core.store.classifiers import ClassifierStore
-from core.store.confusion import ConfusionCounts
 from core.store.connection import Connection, open_file
 from core.store.debate_steps import Stages
 from core.store.document_records import DocumentRecords
@@ -62,7 +62,7 @@ class Store:
         self.personas = Personas(connection, writer)
         self.review_reasons = ReviewReasons(connection, writer)
         self.sampling_frames = SamplingFrames(connection, writer)
-        self.evaluations = ConfusionCounts(connection)
+        self.evaluations = Annotations(connection)
         self.prompts = Prompts(connection, writer)
         self.precedents = PrecedentPools(connection, writer)
         self.lab = Lab(connection, writer)

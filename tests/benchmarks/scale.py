@@ -145,7 +145,7 @@ def evaluate(folder: Path, count: int) -> None:
         columns = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
         writer.do(lambda cursor: insert(cursor, "verdicts", columns, verdicts))
         session = session_on(project)
-        project.store.evaluations.cells("r0001")  # the first call reads the file
+        project.store.evaluations.grid("r0001", run.settings.codebook, "gold")  # the first call reads the file
         with timed(f"score {count * len(items):,} annotations against gold", 1):
             scores = evaluate_run(session, run, intervals=False).scores
         check(dict(zip(items, scores.counts.values(), strict=True)), items, values, count)

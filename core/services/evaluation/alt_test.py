@@ -48,8 +48,7 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, 
         chosen = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
     fit = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
-    count = len(loaded.documents)
-    people = {name: run_data.load_annotator(store, run.run_id, codebook, name, count) for name in chosen}
+    people = {name: store.evaluations.grid(run.run_id, codebook, name) for name in chosen}
     return np.where(fit, loaded.verdicts, np.nan), people
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,14 +20,11 @@ from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right, vote_of
 from core.stats.estimation import Design
 from core.stats.sampling import Numbers, Sample
+from core.store.annotations import Grid as Grid
+from core.store.annotations import is_own
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
-from core.store.confusion import is_own
-from core.store.conversion import dump
 from core.store.project import Store
 from core.store.sampling_frames import Selection
-
-Grid: TypeAlias = npt.NDArray[np.float64]
-"""``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,7 +76,7 @@ def load_arrays(store: Store, run_id: str, codebook: Codebook) -> AnnotationArra
     """Load the documents of a run, their gold and the verdicts."""
     documents = tuple(store.runs.document_ids(run_id))
     gold = load_reference(store, run_id, codebook, documents)
-    return AnnotationArrays(documents, gold, load_annotator(store, run_id, codebook, VERDICT, len(documents)))
+    return AnnotationArrays(documents, gold, store.evaluations.grid(run_id, codebook, VERDICT))
 
 
 def load_latest_reference(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:
@@ -98,7 +94,7 @@ def load_reference(
     That of several raters is their majority (no value on a tie), for ratings their mean. Documents that are used as
     examples in the run's codebook have no reference.
     """
-    values = load_annotator(store, run_id, codebook, str(source_of(reference)), len(documents))
+    values = store.evaluations.grid(run_id, codebook, str(source_of(reference)))
     return np.where(test_documents(store, run_id, documents)[:, None], values, np.nan)
 
 
@@ -108,32 +104,12 @@ def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
     return np.array([document not in examples for document in documents], dtype=np.bool_)
 
 
-def load_annotator(store: Store, run_id: str, codebook: Codebook, annotator: str, documents: int) -> Grid:
-    """Load one annotator's values on the run's ``documents`` documents."""
-    grid = np.full((documents, len(codebook.items)), np.nan)
-    table = store.evaluations.placed(run_id, annotator, codebook.items, item_values(codebook))
-    rows, columns, values = (table[name] for name in ("row", "column", "value"))
-    grid[rows, columns] = values
-    return grid
-
-
 def rater_arrays(store: Store, run_id: str, codebook: Codebook, documents: Sequence[str]) -> dict[str, Grid]:
     """Load the gold of each rater on the run's ``documents``, by name; NaN on documents used as examples."""
     return {
         name: load_reference(store, run_id, codebook, documents, str(AnnotationSource(GOLD, name)))
         for name in store.evaluations.raters()
     }
-
-
-def item_values(codebook: Codebook) -> list[str]:
-    """Return the JSON texts of an item's possible values in the order of their codes; empty for ratings (numbers)."""
-    match codebook.kind:
-        case "rating":
-            return []
-        case "multilabel":
-            return ["false", "true"]
-        case "choice":
-            return [dump(label.id) for label in codebook.labels]
 
 
 def median(grids: Sequence[Grid], documents: Sequence[str], codebook: Codebook) -> Grid:
@@ -301,7 +277,7 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     if annotator == VERDICT:
         predicted = verdict_arrays(session, run).verdicts
     else:
-        predicted = load_annotator(session.store, run.run_id, run.settings.codebook, annotator, len(reference))
+        predicted = session.store.evaluations.grid(run.run_id, run.settings.codebook, annotator)
     if is_own(annotator):
         predicted = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], predicted, np.nan)
     both = ~np.isnan(reference) & ~np.isnan(predicted)
@@ -327,7 +303,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
     codebook = run.settings.codebook
     speeches = [speech for speech in session.store.stages.speeches(run.run_id) if speech.lists]
-    table = session.store.stages.values(run.run_id, speeches, codebook.items, item_values(codebook))
+    table = session.store.stages.values(run.run_id, speeches, codebook)
     which, rows, columns, values = (table[name] for name in ("speech", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}

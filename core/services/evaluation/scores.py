@@ -13,8 +13,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from core.annotations import VERDICT, Reference
-from core.codebook import CHOICE_ITEM, Codebook
-from core.documents import Value
+from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow, total_cost
@@ -306,27 +305,27 @@ def cell_documents(
     the reference is ``label_id``.
     """
     codebook = run.settings.codebook
-    item: str = label_id
-    true: Value
-    value: Value
     if codebook.kind == "choice":
-        item, true, value = CHOICE_ITEM, label_id, cell
+        codes = {label.id: code for code, label in enumerate(codebook.labels)}
+        column, true, value = 0, codes[label_id], codes[cell]
     else:
+        column = codebook.items.index(label_id)
         true, value = CELLS[cell]
-    found = session.store.evaluations.cell(
-        run.run_id, item, true, value, reference=reference, offset=offset, limit=limit
-    )
+    loaded = run_data.verdict_arrays(session, run, reference)
+    judged, verdicts = run_data.paired_arrays(session, run, VERDICT, reference)
+    rows = np.flatnonzero((judged[:, column] == true) & (verdicts[:, column] == value))[offset : offset + limit]
     error_by: dict[str, str] = {}
-    if true != value and found:
-        loaded = run_data.verdict_arrays(session, run, reference)
+    if true != value and len(rows):
         steps = run_data.steps(run, run_data.stages(session, run), loaded.verdicts)
         if len(steps) > 1:
             gold, *coded = run_data.coded(loaded.reference, *(values for *_, values in steps), measured=False)
             trace = flips.trace(gold, [(name, codes) for (name, *_), codes in zip(steps, coded, strict=True)])
-            places = trace.error_at[:, codebook.items.index(item)].tolist()
-            roles = zip(loaded.documents, places, strict=True)
-            error_by = {document: trace.roles[place] for document, place in roles if place >= 0}
-    return [CellDocument(id, text, error_by.get(id)) for id, text in found]
+            places = trace.error_at[rows, column].tolist()
+            error_by = {
+                loaded.documents[row]: trace.roles[place] for row, place in zip(rows, places, strict=True) if place >= 0
+            }
+    found = session.store.documents.load([loaded.documents[row] for row in rows], gold=False)
+    return [CellDocument(one.id, one.text, error_by.get(one.id)) for one in found]
 
 
 def rating_confusion(

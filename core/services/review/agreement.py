@@ -13,7 +13,6 @@ from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation import run_data
 from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
@@ -203,7 +202,7 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
     codebook = run.settings.codebook
     if codebook.kind == "rating":
         return ()
-    documents, column = len(session.store.runs.document_ids(run.run_id)), codebook.items.index(item)
+    column = codebook.items.index(item)
     names = {name: name for name in session.store.evaluations.annotators(run.run_id) if name != VERDICT}
     names |= {f"gold by {name}": str(AnnotationSource("gold", name)) for name in session.store.evaluations.raters()}
     names |= {
@@ -211,7 +210,7 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
         for name in session.store.agreement.submitted(run.run_id)
     }
     found = {
-        title: run_data.load_annotator(session.store, run.run_id, codebook, source, documents)[:, column]
+        title: session.store.evaluations.grid(run.run_id, codebook, source)[:, column]
         for title, source in names.items()
     }
     found = {title: own for title, own in found.items() if not np.isnan(own).all()}

@@ -79,7 +79,7 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     codebook = run.settings.codebook
     documents = session.store.runs.document_ids(run.run_id)
     columns = {
-        name: run_data.load_annotator(session.store, run.run_id, codebook, name, len(documents))
+        name: session.store.evaluations.grid(run.run_id, codebook, name)
         for name in session.store.evaluations.annotators(run.run_id)
     }
     verdicts = columns.get(VERDICT, np.full((len(documents), len(codebook.items)), np.nan))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import log
 
+import numpy as np
+
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
 from core.services.session import ProjectSession
@@ -41,15 +43,19 @@ def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, i
     """
     right: dict[str, int] = {}
     n: dict[str, int] = {}
+    store = session.store
     for role, spec, run in _lists(session):
-        if (run.settings.codebook.kind, run.settings.codebook.items) != (
-            settings.codebook.kind,
-            settings.codebook.items,
-        ):
+        codebook = run.settings.codebook
+        if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
             continue
-        for cell in session.store.evaluations.cells(run.run_id, role, reference=REVIEWED):
-            right[spec] = right.get(spec, 0) + cell.count * (cell.reference == cell.value)
-            n[spec] = n.get(spec, 0) + cell.count
+        given, reviewed = (store.evaluations.grid(run.run_id, codebook, one) for one in (role, REVIEWED))
+        examples = store.evaluations.example_documents(run.run_id)
+        counted = (store.stages.ended(run.run_id) == "verdict") & ~np.isin(
+            store.runs.document_ids(run.run_id), examples
+        )
+        known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
+        right[spec] = right.get(spec, 0) + int((given == reviewed)[known].sum())
+        n[spec] = n.get(spec, 0) + int(known.sum())
     return right, n
 
 

@@ -13,7 +13,6 @@ from core.store.project import Project
 from core.store.review_pages import _WEIGHTS, REASONS, Filter, Viewpoint
 from core.store.reviews import Decision, ReviewChange
 from tests.core.store.helpers import (
-    count_cells,
     fill_randomly,
     majority,
     make_documents,
@@ -50,36 +49,18 @@ def add_random_reviews(project, run_id, items, seed):
             project.store.reviews.undo("me")
 
 
-@pytest.mark.parametrize("reference", ["gold", "reviewed"])
-@pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed"])
-@pytest.mark.parametrize("rater", [None, "ann"])
-def test_counts_agree_with_counts_in_python(world, annotator, reference, rater):
+@pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed", "gold", "gold@ann"])
+def test_values_agree_with_values_in_python(world, annotator):
     project, run_id, codebook, records = world
-    items = [label.id for label in codebook.labels]
-    found = project.store.evaluations.cells(
-        run_id, annotator, reference=f"{reference}@{rater}" if rater and reference == "gold" else reference
-    )
-    *_, cells = count_cells(records.values(), items, annotator, reference, rater)
-    assert {(cell.item, cell.reference, cell.value): cell.count for cell in found} == dict(cells)
-
-
-def test_documents_of_a_cell_match_its_count(world):
-    project, run_id, _, records = world
-    found = project.store.evaluations.cells(run_id)
-    for cell in found:
-        rows = project.store.evaluations.cell(run_id, cell.item, cell.reference, cell.value, limit=1000)
-        assert len(rows) == cell.count
-        positions = [records[id].document.position for id, _ in rows]
-        assert positions == sorted(positions)
-        for id, text in rows:
-            record = records[id]
-            assert text == record.document.text
-            assert reference_of(record, cell.item, "gold") == cell.reference
-            assert record.values[cell.item] == cell.value
-        assert (
-            project.store.evaluations.cell(run_id, cell.item, cell.reference, cell.value, offset=1, limit=2)
-            == rows[1:3]
-        )
+    grid = project.store.evaluations.grid(run_id, codebook, annotator)
+    source, _, rater = annotator.partition("@")
+    for record, row in zip(records.values(), grid, strict=True):
+        for item, value in zip(codebook.items, row.tolist(), strict=True):
+            is_gold = source == "gold"
+            known = (
+                reference_of(record, item, source, rater or None) if is_gold else values_of(record, source).get(item)
+            )
+            assert {1.0: True, 0.0: False}.get(value) == known
 
 
 def reasons_of(record):
@@ -256,7 +237,7 @@ def test_value_tables_contain_every_value_once(world):
 def test_empty_project_has_empty_pages(project):
     page = project.store.review_pages.lines(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
-    assert project.store.evaluations.cells("r0001") == ()
+    assert project.store.evaluations.grid("r0001", Codebook(), "gold").shape == (0, 0)
     assert len(run_values(project, "r0001")) == 0
     assert list(project.store.document_records.stream()) == []
     assert project.store.document_records.load(None, []) == []

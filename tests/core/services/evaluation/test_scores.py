@@ -525,3 +525,20 @@ def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_i
     assert printed(session, run_id, "Data", "Verdicts, unresolved, failed")[""] == "5, 1, 1"
     assert printed(session, run_id, "Data", "Alpha present in gold")[""] == "2 of 4"
     assert "43% left out" in page
+
+
+def test_cells_labelled_by_only_one_side_are_not_scored(project):
+    codebook = Codebook(labels=(Label(name="x"), Label(name="y")))
+    x, y = codebook.items
+    raters = {
+        "d0": {"ann": {x: True, y: False}, "bob": {x: True}},  # ann and bob agree on the one common label
+        "d1": {"ann": {x: True, y: True}, "bob": {x: True, y: False}},
+        "d2": {"ann": {x: True}, "bob": {y: True}},  # no common label
+    }
+    project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in raters.items())
+    settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
+    session = sample_world.session_on(project)
+    run = get_run(session, project.store.runs.create(settings, list(raters)).run_id)
+    found = scores.evaluate(session, run, "gold@ann", "gold@bob").scores
+    assert (found.n, found.excluded) == (2, 1)
+    assert found.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}

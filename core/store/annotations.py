@@ -1,52 +1,22 @@
-"""Confusion counts of annotators against a reference, computed in SQL, and the documents behind them."""
+"""Values of annotators on the documents of a run, and other facts about these documents for statistics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from core.annotations import VERDICT
+from core.codebook import Codebook
 from core.documents import Value
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, of_run, select, source_of
 from core.store.connection import Reader
 from core.store.conversion import dump, load
 from core.store.documents import STATE
 
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a confusion matrix.
-
-    For ``item``, ``count`` documents have the reference value ``reference`` and the annotator's value ``value``.
-    """
-
-    item: str
-    reference: Value
-    value: Value
-    count: int
-
-
-# Excludes documents that are used as examples in the run's codebook, and labels that are not in the codebook.
-_COMMON = """
-WITH reference AS MATERIALIZED (
-    SELECT document_id, item, value FROM ({reference})
-    SEMI JOIN (SELECT item FROM run_labels WHERE run_id = $run) USING (item)
-    SEMI JOIN (SELECT document_id FROM run_documents WHERE run_id = $run) USING (document_id)
-    ANTI JOIN (SELECT document_id FROM example_documents WHERE run_id = $run) USING (document_id)
-), predicted AS MATERIALIZED ({predicted}),
-pairs AS MATERIALIZED (
-    SELECT document_id, item, reference.value AS true_value, predicted.value AS predicted_value
-    FROM reference JOIN predicted USING (document_id, item) {decided}
-)
-"""
-_DECIDED = """
-    SEMI JOIN (SELECT document_id FROM verdicts WHERE run_id = $run AND status = 'verdict') USING (document_id)
-"""
-
+Grid: TypeAlias = npt.NDArray[np.float64]
+"""``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""
 
 DECISION_CERTAINTY = """
 SELECT document_id, (arg_max(reading, turn) -> '$.certainty')::MAP(VARCHAR, DOUBLE) AS certain
@@ -54,8 +24,8 @@ FROM turns WHERE run_id = $run AND role = $role AND values IS NOT NULL AND NOT s
 """
 
 
-class ConfusionCounts(Reader):
-    """Reader of annotations and their agreement with a reference, for any thread."""
+class Annotations(Reader):
+    """Reader of the annotations of runs, reviewers and raters, for any thread."""
 
     def annotators(self, run_id: str) -> list[str]:
         """Return the annotators of a run: roles with values in the order of their first turn, then ``verdict``."""
@@ -63,41 +33,6 @@ class ConfusionCounts(Reader):
             "SELECT annotator FROM annotations WHERE run_id = ? GROUP BY annotator "
             "ORDER BY min(turn) NULLS LAST, annotator",
             [run_id],
-        )
-
-    def cells(self, run_id: str, annotator: str = VERDICT, *, reference: str = GOLD) -> tuple[Cell, ...]:
-        """Return the confusion matrices of an annotator against the reference, on the documents of the run.
-
-        ``annotator`` is a role of the run, its ``verdict``, or the name of a source (``annotators``), like
-        ``reference``. A document counts if reference and annotator give a value to the same item of the run's codebook.
-        For an annotator of this run the verdict must also have the status ``verdict``. Documents that are used as
-        examples in the run's codebook do not count (``example_documents``).
-        """
-        common, params = self._common(run_id, annotator, reference)
-        rows = self._connection.rows(
-            f"{common} SELECT item, true_value, predicted_value, count(*) FROM pairs GROUP BY ALL ORDER BY ALL", params
-        )
-        return tuple(Cell(item, load(true), load(value), count) for item, true, value, count in rows)
-
-    def cell(
-        self,
-        run_id: str,
-        item: str,
-        true: Value,
-        value: Value,
-        *,
-        annotator: str = VERDICT,
-        reference: str = GOLD,
-        offset: int = 0,
-        limit: int = 50,
-    ) -> list[tuple[str, str]]:
-        """Return (id, text) of the documents in one cell of ``cells``, in position order."""
-        common, params = self._common(run_id, annotator, reference)
-        return self._connection.rows(
-            f"""{common} SELECT id, text FROM pairs JOIN documents ON id = document_id
-            WHERE item = $item AND true_value = $true AND predicted_value = $value
-            ORDER BY position LIMIT $limit OFFSET $offset""",
-            {**params, "item": item, "true": dump(true), "value": dump(value), "limit": limit, "offset": offset},
         )
 
     def reviewed_items(self) -> list[tuple[str, str]]:
@@ -130,31 +65,35 @@ class ConfusionCounts(Reader):
             values_by_document.setdefault(document, {})[item] = [load(value) for value in values]
         return values_by_document
 
-    def placed(
-        self, run_id: str, annotator: str, items: Sequence[str], values: Sequence[str] = ()
-    ) -> dict[str, npt.NDArray[Any]]:
-        """Return an annotator's values (see ``cells``) on the run's documents as coordinates of a matrix.
+    def grid(self, run_id: str, codebook: Codebook, annotator: str) -> Grid:
+        """Return an annotator's values on the run's documents, ``[document, item]`` in their order; NaN for no value.
 
-        The arrays are ``row``, the document's position in the run; ``column``, the item's index in ``items``; and
-        ``value``, the index in the JSON texts ``values``, or the number itself if ``values`` is empty. Other values are
-        left out.
+        ``annotator`` is a role of the run, its ``verdict``, or the name of a source (``annotators``). A value is 1 or 0
+        in a multilabel codebook, a label's index in a choice, and a rating. Values outside the codebook are left out.
         """
-        rows, params = self._values_of(run_id, annotator, "predicted")
+        source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
+        rows, params = select(source, "annotator", raters=len(self.raters()))
+        values = item_values(codebook)
         value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
-        if values:
-            params["values"] = list(values)
-        return self._connection.numbers(
+        found = self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
                    ({value})::DOUBLE AS value
             FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
             WHERE list_contains($items, item) AND {value} IS NOT NULL
             """,
-            {"run": run_id, "items": list(items), **params},
+            {"run": run_id, "items": list(codebook.items), **({"values": values} if values else {}), **params},
         )
+        documents = self._connection.value("SELECT count(*) FROM run_documents WHERE run_id = ?", [run_id])
+        grid = np.full((documents, len(codebook.items)), np.nan)
+        grid[found["row"], found["column"]] = found["value"]
+        return grid
 
     def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-        """Return the certainty of the last decision of a role on each document of a run, as in ``placed``."""
+        """Return the certainty of the last decision of a role on each document of a run.
+
+        The arrays are ``row``, the document's position in the run, ``column``, the item's index, and ``value``.
+        """
         return self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
@@ -292,20 +231,20 @@ class ConfusionCounts(Reader):
                 found[str(AnnotationSource(kind, who))] = n
         return found | ({LATENT: latent} if latent else {})
 
-    def _common(self, run_id: str, annotator: str, reference: str) -> tuple[str, dict[str, Any]]:
-        own = is_own(annotator)
-        judged, known = select(source_of(reference), "reference", raters=len(self.raters()))
-        predicted, params = self._values_of(run_id, annotator, "predicted")
-        common = _COMMON.format(reference=judged, predicted=predicted, decided=_DECIDED if own else "")
-        return common, {"run": run_id, **known, **params}
-
-    def _values_of(self, run_id: str, annotator: str, prefix: str) -> tuple[str, dict[str, Any]]:
-        source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
-        return select(source, prefix, raters=len(self.raters()))
-
     def raters(self) -> list[str]:
         """Return the names of the gold raters in alphabetical order."""
         return self._connection.column("SELECT DISTINCT rater FROM gold ORDER BY rater")
+
+
+def item_values(codebook: Codebook) -> list[str]:
+    """Return the JSON texts of an item's possible values in the order of their codes; empty for ratings (numbers)."""
+    match codebook.kind:
+        case "rating":
+            return []
+        case "multilabel":
+            return ["false", "true"]
+        case "choice":
+            return [dump(label.id) for label in codebook.labels]
 
 
 def is_own(annotator: str) -> bool:
