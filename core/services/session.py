@@ -13,6 +13,7 @@ from typing import Literal
 
 from core.debate.events import Event, RunStatus
 from core.documents import Document
+from core.engine import worker_pool
 from core.engine.batch import BatchEngine
 from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
@@ -320,6 +321,8 @@ class ProjectSession:
         find_examples = few_shot_examples.example_library(self.store, models, self._load, work.run)
         dependencies = Dependencies(self._load, models, project.turn_store, project.sink, publish, find_examples)
         match engine.name:
+            case "live" if worker_pool.is_faster(work):
+                return worker_pool.WorkerPoolEngine(work, dependencies)
             case "live":
                 return LiveEngine(work, dependencies)
             case "batch":

@@ -1,0 +1,193 @@
+"""The engine for long runs of the built-in model: debates in worker processes, one for each processor.
+
+A debate with the built-in model depends only on its document and settings and waits for nothing, so the live engine
+computes on one processor. Here workers receive blocks of documents and return their debates, which this process stores
+in the order of the documents. Stored values equal those of the live engine, except for times.
+
+A worker (``python -m core.engine.worker_pool``) exchanges pickles with its parent over standard input and output, and
+ends when the parent does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pickle
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import cycle
+from typing import Any, TypeAlias
+
+from core.annotations import Precedents
+from core.debate.turns import Reply, Verdict
+from core.documents import Document
+from core.engine.debate import Debate, PendingTurn, paid_reply, read_reply
+from core.engine.engine import Engine
+from core.engine.event_loop import tune_garbage_collection
+from core.engine.interfaces import Work
+from core.llm.models import LEXICAL, ModelLibrary
+from core.runs import RunSettings, StopReason
+
+FEWEST_DOCUMENTS = 2_000
+"""Remaining documents from which a run gains more than the start of the workers costs (1.5 s)."""
+MOST_WORKERS = 4
+"""More workers compute debates faster than one process can store them."""
+BLOCK = 32
+"""Documents that a worker debates before it answers, about a tenth of a second."""
+BLOCKS_AHEAD = 3
+"""Blocks sent to each worker before its first answer, so that it never waits."""
+UNCOMMITTED = 1_024
+"""Verdicts that may wait for their commit."""
+
+_SIZE = 8
+"""Bytes of the length before each message."""
+_Debated: TypeAlias = tuple[list[tuple[PendingTurn, Reply]], Verdict]
+
+
+def is_faster(work: Work) -> bool:
+    """Return True if worker processes shorten a run: long, unpaced and unlimited, with the word-list model only."""
+    settings = work.run.settings
+    return (
+        len(work.todo) >= FEWEST_DOCUMENTS
+        and work.retry == 0
+        and (os.cpu_count() or 1) > 1
+        and not settings.pace
+        and settings.handling.requests_per_minute is None
+        and settings.handling.tokens_per_minute is None
+        and all((each.connection, each.model) == LEXICAL for each in settings.role_models.values())
+    )
+
+
+class WorkerPoolEngine(Engine):
+    """A run of the built-in model in worker processes.
+
+    Pausing and stopping discard the debates that the workers have not returned. They cost nothing.
+    """
+
+    async def _execute(self) -> None:
+        workers = [await self._start() for _ in range(min(os.cpu_count() or 1, MOST_WORKERS))]
+        try:
+            await self._debate_blocks(workers)
+        except asyncio.IncompleteReadError:
+            self.pause(StopReason("errors", "a worker process ended unexpectedly, perhaps for lack of memory"))
+        finally:
+            for worker in workers:
+                if worker.returncode is None:
+                    worker.kill()
+                await worker.communicate()  # ``wait`` alone never returns while output is unread
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        worker = await asyncio.create_subprocess_exec(
+            sys.executable, "-P", "-m", "core.engine.worker_pool",
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )  # fmt: skip
+        _send(worker, (self.run_id, self.settings))
+        return worker
+
+    async def _debate_blocks(self, workers: Sequence[asyncio.subprocess.Process]) -> None:
+        """Send blocks to the workers in turn, and record what they return in the same order."""
+        sent: deque[tuple[asyncio.subprocess.Process, list[Document]]] = deque()
+        ends: deque[asyncio.Task[None]] = deque()
+        next_worker = cycle(workers)
+        try:
+            while self.pending_state is None:
+                while len(sent) < len(workers) * BLOCKS_AHEAD and (block := await self._block()):
+                    worker = next(next_worker)
+                    _send(worker, [(document, await self.dependencies.find_examples(document)) for document in block])
+                    sent.append((worker, block))
+                    self.progress.in_flight += len(block)
+                if not sent:
+                    break
+                worker, block = sent.popleft()
+                debates: list[_Debated] = await _receive(worker)
+                for document, (turns, verdict) in zip(block, debates, strict=True):
+                    for pending, reply in turns:
+                        await self._record(pending, reply)
+                    ends.append(asyncio.create_task(self._conclude(document, verdict)))
+                self.progress.in_flight -= len(block)
+                while len(ends) > UNCOMMITTED:
+                    await ends.popleft()
+            while ends:
+                await ends.popleft()
+        finally:
+            await asyncio.gather(*ends, return_exceptions=True)
+
+    async def _block(self) -> list[Document]:
+        """Return the next documents, none if no more are left."""
+        block: list[Document] = []
+        while len(block) < BLOCK and (document := await self._next()) is not None:
+            block.append(document)
+        return block
+
+    async def _record(self, pending: PendingTurn, reply: Reply) -> None:
+        """Commit a reply, unless the store contains it, and record its turn."""
+        stored = await self.store.fetch(reply.key) if self.store.contains(reply.key) else None
+        if stored is None:
+            await self.store.commit(reply)
+            self.progress.paid(reply.usage, reply.cost_usd)
+        else:
+            reply = replace(stored, reading=reply.reading, evidence=reply.evidence)
+        self._record_turn(pending, reply, cached=stored is not None)
+
+
+def _send(worker: asyncio.subprocess.Process, message: object) -> None:
+    assert worker.stdin is not None
+    worker.stdin.write(_packed(message))
+
+
+async def _receive(worker: asyncio.subprocess.Process) -> Any:
+    assert worker.stdout is not None
+    size = int.from_bytes(await worker.stdout.readexactly(_SIZE))
+    return pickle.loads(await worker.stdout.readexactly(size))
+
+
+def _packed(message: object) -> bytes:
+    """Return a message as bytes, its length first."""
+    data = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return len(data).to_bytes(_SIZE) + data
+
+
+# -- In a worker
+
+
+async def debate_document(
+    document: Document, examples: Precedents, run_id: str, settings: RunSettings, models: ModelLibrary
+) -> _Debated:
+    """Debate a document with the built-in model and return its turns and the verdict."""
+    debate, turns = Debate(document, settings, models, examples), []
+    while debate.verdict is None:
+        replies = []
+        for pending in debate.pending:
+            began, request = time.monotonic(), pending.request
+            about = request.document or pending.document
+            reply = await models.ask(pending.role_model, request, settings, about, lambda _text, _is_reasoning: None)
+            reply = paid_reply(reply, pending.key(0), seconds=time.monotonic() - began, run_id=run_id)
+            replies.append(read_reply(reply, pending, settings))
+            turns.append((replace(pending, request=replace(request, inputs={})), replies[-1]))
+        debate.send(replies)
+    return turns, debate.verdict
+
+
+async def _answer_blocks() -> None:
+    """Debate each block from standard input until it ends, and write the debates to standard output."""
+    tune_garbage_collection()
+    models = ModelLibrary()
+    run_id, settings = _read()
+    while (block := _read()) is not None:
+        debates = [await debate_document(document, examples, run_id, settings, models) for document, examples in block]
+        sys.stdout.buffer.write(_packed(debates))
+        sys.stdout.buffer.flush()
+
+
+def _read() -> Any:
+    """Return the next message from standard input, None at its end."""
+    size = sys.stdin.buffer.read(_SIZE)
+    return pickle.loads(sys.stdin.buffer.read(int.from_bytes(size))) if size else None
+
+
+if __name__ == "__main__":
+    asyncio.run(_answer_blocks())
