@@ -5,23 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from html import escape
+from typing import Any
 
 import streamlit as st
 
 from app import context
-from app.screens.authors import results, settings
+from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.common import line, literal, saved, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
-from core.authors.questions import ABSTENTIONS, AUTHOR, Abstention, Message, Question, Submission
+from core.authors.questions import ABSTENTIONS, AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
 from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
 from core.services.authors import files
 from core.services.authors import writing_desk as desks
 from core.services.authors.writing_desk import Desk
+from core.services.runs import planning
 from core.services.session import ProjectSession
 
 KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card number", "name": "name"}
@@ -45,7 +47,7 @@ def main() -> None:
         case "Results":
             results.draw(session)
         case "Settings":
-            settings.draw(session)
+            _settings(session)
         case _:
             if author and desk.has_consent(author):
                 _write(session, desk, author)
@@ -115,8 +117,8 @@ def _write(session: ProjectSession, desk: Desk, author: str) -> None:
 
 
 def _composer(session: ProjectSession, author: str) -> None:
-    settings_ = desks.load_settings(session)
-    with panel("Your text", settings_.model, key="authors-compose") as head:
+    settings = desks.load_settings(session)
+    with panel("Your text", settings.model, key="authors-compose") as head:
         with head, st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.toggle("Chat", key=AuthorsState.chat.key, help="The model replies, and you can go on.")
             st.button("New", icon=":material/add:", type="tertiary", help="New text", on_click=state.authors.renew)
@@ -133,7 +135,7 @@ def _composer(session: ProjectSession, author: str) -> None:
         if masked.counts:  # below the button, which must not move while it is clicked
             found = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
             notice("info", f"{found} will be masked", masked.text)
-        if state.authors.chat and (words := desks.model_notice(settings_.model)):
+        if state.authors.chat and (words := desks.model_notice(settings.model)):
             line(words)
 
 
@@ -299,6 +301,75 @@ def _draw_question(
         line(f"Take your time to read. You can answer in {format_count(int(left) + 1, 'second')}.")
     elif question.options:
         line(f"Keys 1 to {len(question.options) + 2} answer.")
+
+
+# -- settings
+
+
+def _settings(session: ProjectSession) -> None:
+    """Draw the settings."""
+    now = desks.load_settings(session)
+
+    def field(name: str, value: Any) -> dict[str, Any]:
+        def save(changed: Any) -> None:
+            with error_notices():
+                desks.save_settings(session, **{name: changed})
+
+        return bound(f"authors-set-{name}", value, save)
+
+    left, right = st.columns(2, gap="small")
+    with left, panel("Model and questions", key="authors-settings"):
+        plan = planning.load_plan(session)
+        known = (one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL))
+        specs = list(dict.fromkeys((now.model, *known)))
+        st.selectbox(
+            "Model", specs, accept_new_options=True, **field("model", now.model),
+            help="connection/model. It filters, predicts, writes questions and chats.",
+        )  # fmt: skip
+        if words := desks.model_notice(now.model):
+            line(words)
+        first, second = st.columns(2)
+        first.number_input(
+            "Questions per text", 1, MAX_ASKED, **field("m", now.m), help="The most uncertain labels are asked."
+        )
+        second.number_input(
+            "Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds", now.reading_seconds),
+            help="A question can be answered after this time.",
+        )  # fmt: skip
+        first.number_input(
+            "Selected labels (k)", 1, 100, **field("k", now.k),
+            help="The most relevant labels; only these are asked and used for suggestions.",
+        )  # fmt: skip
+        second.number_input(
+            "Relevant labels needed", 1, 100, **field("min_relevant", now.min_relevant),
+            help="No questions about a text with fewer relevant labels.",
+        )  # fmt: skip
+        st.toggle(
+            "Select predictors before they run", **field("predictors_first", now.predictors_first),
+            help="Runs only k predictors per text: cheaper with many labels and a paid model.",
+        )  # fmt: skip
+    with right, panel("Privacy and suggestions", key="authors-privacy"):
+        st.text_area(
+            "Names to mask", height=80, help="One on each line, in addition to frequent given names.",
+            **bound(
+                "authors-set-names", "\n".join(now.names),
+                lambda text: _save_names(session, text),
+            ),
+        )  # fmt: skip
+        st.number_input(
+            "Answers before suggestions", 0, 100_000, **field("warm_up", now.warm_up),
+            help="Warm-up: this many answers are collected before anything is suggested.",
+        )  # fmt: skip
+        st.text_area(
+            "Catalogue of suggestions (YAML)", height=220, **field("catalogue", now.catalogue),
+            placeholder='- name: Light tent\n  text: Under two kilos.\n  keywords: [tent]\n  labels: {Purchase: "Yes"}',
+            help="Entries with name, text, keywords for the baseline, and values by name of a label.",
+        )  # fmt: skip
+
+
+def _save_names(session: ProjectSession, text: str) -> None:
+    with error_notices():
+        desks.save_settings(session, names=tuple(filter(None, map(str.strip, text.split("\n")))))
 
 
 main()

@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import streamlit as st
 
 from app import context
-from app.screens.compare import sections
 from app.state import state
-from app.widgets import layout
-from app.widgets.common import download, literal
+from app.widgets import charts, layout
+from app.widgets.common import download, facts, line, literal, sentences, table
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
+from core.formatting import MISSING, format_number, format_p_value, format_percent, format_points, format_price
 from core.runs import RunRow
 from core.services.evaluation import compare, coverage, latent, run_data
-from core.services.evaluation.compare import OUTCOMES, Comparison, Outcome, Outcomes, Pair
+from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
+from core.services.runs.configuration import differences
 from core.services.session import ProjectSession
+from core.stats.metrics import main_metric, metrics
+from core.stats.significance import McNemar
 
 SHOWN = 50  # documents that are listed at a time
 MOST = 6  # runs side by side
 CHANGED: tuple[Outcome, ...] = ("regressed", "mixed", "corrected")
+WORDS: dict[Outcome, str] = {
+    "regressed": "Regressed",
+    "mixed": "Both",
+    "corrected": "Corrected",
+    "wrong": "Still wrong",
+    "right": "Still right",
+}
 
 
 def main() -> None:
@@ -66,16 +76,16 @@ def main() -> None:
         st.caption(latent.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
-            sections.summary(found)
+            _summary(found)
         _downloads(session, ids, reference, found, margin)
     pair = _select_pair(session, chosen, found)
     left, right = st.columns([1.5, 1], gap="small")
     with left:
-        sections.columns(found)
+        _score_table(found)
     with right:
-        sections.settings(chosen)
-        sections.cost(found, _each(session, chosen, reference))
-        sections.tests(pair)
+        _settings(chosen)
+        _cost(found, _each(session, chosen, reference))
+        _significance(pair)
     _outcomes(session, chosen[0], pair, reference)
     compared = [session.run(id) for id in (pair.first, pair.second)]
     document_drawer(session, compared, chosen[0].settings.codebook, key="compare-drawer")
@@ -124,11 +134,11 @@ def _downloads(
             found = compare.comparison_report(session, ids, reference, margin)
             return json.dumps(found, indent=2, ensure_ascii=False)
 
-        def table() -> str:
-            return csv_text.to_csv(sections.rows(found))
+        def scores() -> str:
+            return csv_text.to_csv(_score_rows(found))
 
         download("JSON", report, f"{name}.json", "application/json", type="tertiary", key="compare-json")
-        download("CSV", table, f"{name}.csv", "text/csv", type="tertiary", key="compare-csv")
+        download("CSV", scores, f"{name}.csv", "text/csv", type="tertiary", key="compare-csv")
 
 
 def _select_pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison) -> Pair:
@@ -157,7 +167,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         title = f"{runs[1].title} against {runs[0].title}"
-        label = sections.labels(pair, first.settings.codebook.kind, on, title)
+        label = _label_differences(pair, first.settings.codebook.kind, on, title)
     with right:
         _documents(session, each, label, on)
 
@@ -181,7 +191,7 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             "outcome",
             list(OUTCOMES),
             default=[kind for kind in CHANGED if counts[kind]] or ["wrong"],
-            format_func=lambda kind: f"{sections.WORDS[kind]} {counts[kind]:,}",
+            format_func=lambda kind: f"{WORDS[kind]} {counts[kind]:,}",
             selection_mode="multi",
             label_visibility="collapsed",
             key="compare-kinds",
@@ -203,9 +213,170 @@ def _documents(session: ProjectSession, each: Outcomes, label: str, on: str) -> 
             ],
             title="Documents",
             note=f"{total:,}{more}; + corrected, − regressed",
-            listing=", ".join(sections.WORDS[cast(Outcome, kind)] for kind in kinds),
+            listing=", ".join(WORDS[cast(Outcome, kind)] for kind in kinds),
             key="compare-cases",
         )
+
+
+def _unresolved(run: RunRow) -> float | None:
+    """Return the share of a run's ended debates without a verdict, None before one has ended."""
+    return (run.unresolved + run.failed) / run.ended if run.ended else None
+
+
+OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], str]]] = {
+    "documents": (lambda column: column.scores.n, lambda value: f"{value or 0:,.0f}"),
+    "unresolved, of the whole run": (lambda column: _unresolved(column.run), format_percent),
+    "cost per document": (lambda column: column.cost["usd_per_document"], format_price),
+    "tokens per document": (
+        lambda column: column.cost["tokens_per_document"],
+        lambda value: MISSING if value is None else f"{value:,.0f}",
+    ),
+    "seconds per document": (
+        lambda column: column.cost["seconds_per_document"],
+        lambda value: format_number(value, 2),
+    ),
+}
+"""Rows of the table below the metrics: the value of a run, and the value as text."""
+
+
+def _summary(found: Comparison) -> None:
+    """Show the differences between the runs as sentences."""
+    lines = [pair.sentence for pair in found.pairs]
+    lines += [f"{pair.second}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence is not None]
+    if found.several is not None:
+        lines.append(found.several.sentence())
+    sentences(*lines)
+
+
+def _score_rows(found: Comparison) -> list[dict[str, Any]]:
+    """Return the table: metrics as rows, runs as columns."""
+    columns = {column.run.run_id: column for column in found.columns}
+    kind = found.columns[0].scores.kind
+    lines: list[dict[str, Any]] = [
+        {"metric": metric.name, **{id: column.scores[metric.key].value for id, column in columns.items()}}
+        for metric in metrics(kind)
+        if any(column.scores[metric.key].value is not None for column in columns.values())
+    ]
+    return lines + [
+        {"metric": name, **{id: value(column) for id, column in columns.items()}} for name, (value, _) in OWN.items()
+    ]
+
+
+def _score_table(found: Comparison) -> None:
+    """Draw the table of metrics."""
+    formats: dict[str, Callable[[float | None], str]] = {name: form for name, (_, form) in OWN.items()}
+    formats |= {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
+    with layout.panel("Scores", "on the same documents for every run", key="compare-columns"):
+        shown = [
+            [name[:1].upper() + name[1:], *(formats[name](row[column.run.run_id]) for column in found.columns)]
+            for row in _score_rows(found)
+            for name in (row["metric"],)
+        ]
+        table(["Metric", *(column.run.title for column in found.columns)], shown)
+
+
+def _cost(found: Comparison, on: str) -> None:
+    """Draw cost and quality; ``on`` describes the counted documents of each run."""
+    unit = found.columns[0].unit
+    sub = "green: no other run is as good at a lower cost"
+    with layout.panel("Cost and quality", sub, counted=on, key="compare-cost"):
+        charts.frontier(
+            [
+                {
+                    "name": column.run.title,
+                    "cost": column.cost[f"{unit}_per_document"],
+                    "quality": column.scores.main.value,
+                    "efficient": column.efficient,
+                    "words": column.run.settings.protocol,
+                }
+                for column in found.columns
+            ],
+            key="compare-frontier",
+            cost="$ per document" if unit == "usd" else "tokens per document",
+            quality=main_metric(found.columns[0].scores.kind).name,
+        )
+
+
+def _settings(runs: Sequence[RunRow]) -> None:
+    """Draw the settings in which the runs differ."""
+    with layout.panel("Settings that differ", key="compare-settings"):
+        differs = differences(runs)
+        facts([(heading, " → ".join(values)) for heading, values in differs.items()])
+        if not differs:
+            line("These runs have the same configuration.")
+
+
+def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
+    """Draw differences per label with intervals and return the clicked label; ``on`` describes the documents."""
+    measure = "share within a point" if kind == "rating" else "F1"
+    drawn = []
+    for test in pair.labels:
+        value, interval = test.difference.value, test.difference.interval
+        if value is None:
+            continue
+        drawn.append(
+            {
+                "name": test.name,
+                "value": value,
+                "low": interval.low if interval else value,
+                "high": interval.high if interval else value,
+                "words": f"{format_points(value)}{'' if test.verdict in ('none', 'unknown') else ' *'}",
+                "tone": {"better": "right", "worse": "wrong"}.get(test.verdict, ""),
+            }
+        )
+    sub = f"difference in {measure}, 95% interval"
+    with layout.panel(title, sub, note="click a label", counted=on, key="compare-labels"):
+        if not drawn:
+            st.caption("No label is present in the reference of the shared documents.")
+            return ""
+        picked = charts.forest(drawn, key=f"compare-forest-{pair.second}", unit=f"difference in {measure}")
+        st.caption(
+            "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
+            f"correction over the labels. Labels with fewer than {MIN_POSITIVES} positives have neither."
+        )
+        return picked
+
+
+def _significance(pair: Pair) -> None:
+    """Draw the significance tests of whole runs."""
+    gained, lost = pair.documents.only_second, pair.documents.only_first
+    found = [
+        (
+            "Shared documents with a reference",
+            f"{pair.n:,}" + (f", {pair.excluded:,} left out" if pair.excluded else ""),
+        ),
+        ("Exact matches of one run only", f"{gained:,} gained, {lost:,} lost"),
+        ("McNemar's test on documents", _mcnemar_words(pair.documents)),
+        (
+            "Permutation test of the main score",
+            format_p_value(pair.main.adjusted) if pair.main.p is not None else MISSING,
+        ),
+    ]
+    if pair.documents.groups is not None:
+        found.append(("Independent groups", f"{pair.documents.groups:,}"))
+    if pair.equivalence is not None:
+        found.append(("Equivalence", pair.equivalence.sentence))
+    if pair.discordance.odds_ratio is not None:
+        found.append(("Odds ratio, gained to lost documents", f"{pair.discordance.odds_ratio:.2f}"))
+    over = [test.sentence().rstrip(".") for test in (pair.paired, pair.welch) if test is not None]
+    found += [("Over iterations, in points", words) for words in over]
+    if pair.size is not None:
+        found.append(("Hedges' g over iterations", format_number(pair.size, 2)))
+    with layout.panel("Significance", "", key="compare-tests"):
+        facts(found)
+        if pair.welch is not None:
+            st.caption("Iterations of different runs are independent: if the t-tests differ, use Welch's.")
+        else:
+            st.caption("Runs with two or more iterations also have t-tests over iterations.")
+
+
+def _mcnemar_words(test: McNemar) -> str:
+    """Return the result of McNemar's test as text."""
+    if test.p is None:
+        return "no document to compare"
+    how = "exact" if test.exact else f"χ² = {test.statistic:.2f}"
+    verdict = f"a significant {test.direction}" if test.significant() else "not significant"
+    return f"{format_p_value(test.p)} ({how}): {verdict}"
 
 
 main()

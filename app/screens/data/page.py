@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from html import escape
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from app import context
 from app.screens.data import column_mapping, overview
-from app.screens.data.import_preview import ImportPage, pending_import_notices, show_job
-from app.state import DataState, state
+from app.screens.data.overview import distribution_charts, document_table
+from app.state import DataState, bound, state
 from app.widgets import file_import, layout
-from app.widgets.alerts import error_box, notice
+from app.widgets.alerts import error_box, error_boxes, error_notices, notice
+from app.widgets.common import download, job_progress, segments
+from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
-from core.formatting import format_count
+from core.formatting import format_count, plural
+from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
-from core.services.data.importing import ImportDraft, SourceFile
+from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
 from core.services.data.overview import LengthSummary, count_documents, gold_counts
 from core.services.session import ProjectSession
 
@@ -128,6 +136,279 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
         DataState.gold_draft.reset()
         state.set_notice("ok", f"Gold replaced: {format_count(count, 'document')} with gold")
         st.rerun()
+
+
+# -- preview of an import
+
+
+ENCODINGS = ("utf-8", "cp1252", "utf-16", "cp1250", "cp1251", "shift_jis", "gb18030", "big5", "euc-kr")
+DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+JOB_WAIT = 0.6
+"""Seconds that the page waits for an import before it shows a progress bar."""
+DESTINATIONS = {"add": "Add to documents", "replace": "Replace documents", "new": "New project"}
+
+
+class ImportPage:
+    """The preview of one pending import."""
+
+    def __init__(self, session: ProjectSession | None, pending: PendingImport) -> None:
+        if session is None and pending.draft.destination != "new":
+            pending.draft = replace(pending.draft, destination="new")
+        self.pending = pending
+        self.draft: ImportDraft = pending.draft
+        self.session = session
+        new = self.draft.destination == "new"
+        self.codebook = None if new or session is None else codebooks.editor_codebook(session)
+
+    def keep(self, draft: ImportDraft) -> None:
+        """Store the draft with other settings."""
+        self.pending.draft = draft
+
+    def show(self) -> None:
+        """Draw the page."""
+        self.add_dropped_files()
+        table = self.draft.table
+        layout.write_url(import_id=self.pending.id)
+        with header("Data", f"{self.draft.name}, not imported yet"):
+            slot = st.container(horizontal=True, horizontal_alignment="right")
+        preview, error = self.build_preview()
+        with slot:
+            st.button("Cancel", on_click=context.remove_pending_import, type="tertiary")
+            kept = preview.built.kept if preview is not None else 0
+            ready = preview is not None and kept > 0 and not preview.conflicts
+            title = f"Import {kept:,}" if kept else "Import"
+            submitted = st.button(title, type="primary", disabled=not ready, key="data-import")
+        if error is not None:
+            error_box(error)
+        if submitted and preview is not None:
+            with error_boxes():
+                self.start(preview)
+                st.rerun()
+        left, right = st.columns((1.55, 1), gap="medium")
+        with left:
+            self.rows(preview)
+            with panel("Columns", f"{len(table.columns)} in the file", key="columns"):
+                column_mapping.columns(self.draft, self.keep)
+                column_mapping.gold(self.draft, self.codebook, self.keep)
+                if preview is not None:
+                    column_mapping.unknown_values(self.draft, preview.built, preview.codebook, self.keep)
+                    self.new_codebook(preview)
+                column_mapping.reasons(self.draft.mapping.reasons)
+        with right:
+            self.destination()
+            if preview is not None:
+                distribution_charts(
+                    gold_counts(preview.profile, preview.codebook),
+                    preview.profile.words,
+                    preview.built.with_gold,
+                )
+        if preview is not None and preview.built.documents:
+            with panel("First documents", "as they will be imported", key="first-rows"):
+                document_table(preview.built.documents[:20], preview.codebook)
+
+    def add_dropped_files(self) -> None:
+        """Read the files again together with those that were dropped on the page."""
+        more = [(file.name, file.getvalue()) for file in file_import.dropped_files()]
+        if not more:
+            return
+        state.data.clear_uploaders()
+        with error_notices(), st.spinner("Reading"):
+            column_mapping.reset()
+            self.keep(importing.read_again(self.draft, self.codebook, more))
+        st.rerun()
+
+    def build_preview(self) -> tuple[ImportPreview | None, MootError | None]:
+        """Return the preview of the import, or the error that prevents it."""
+        session = self.session if self.draft.destination == "add" else None
+        with st.spinner("Building the preview", show_time=True):
+            try:
+                return self.pending.preview(self.codebook, session), None
+            except MootError as error:
+                return None, error
+
+    def rows(self, preview: ImportPreview | None) -> None:
+        """Draw how the file was read, the rejected rows and the choices for duplicates and empty texts."""
+        table = self.draft.table
+        title = f"Rows read: {table.read:,}"
+        if preview is not None:
+            title += f", kept: {preview.built.kept:,}, rejected: {len(preview.built.rejected):,}"
+            title += f", gold of the same documents: {preview.built.merged:,}" if preview.built.merged else ""
+        with panel(title, table.format, key="account") as right:
+            if preview is not None and (rejected := preview.built.rejected):
+                with right:
+                    content = partial(importing.rejected_csv, rejected)
+                    download("Download rejected rows", content, "rejected.csv", "text/csv")
+                lines = "".join(f"<span>{escape(str(row))}</span>" for row in rejected[:4])
+                more = f"<span>and {len(rejected) - 4:,} more</span>" if len(rejected) > 4 else ""
+                st.html(f'<div class="moot-rows">{lines}{more}</div>')
+            self.read_options()
+            if table.notes:
+                st.html(f'<div class="moot-why">{escape(" ".join(table.notes[:6]))}</div>')
+            if preview is None:
+                return
+            self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
+            if preview.conflicts:
+                notice(
+                    "error",
+                    f"The project already has a document '{preview.conflicts[0]}' with a different text",
+                    "Replace its documents, choose another id column, or create a new project.",
+                )
+            elif preview.existing:
+                notice(
+                    "info",
+                    f"{format_count(preview.existing, 'document')} {plural(preview.existing, 'is', 'are')} already in "
+                    "the project",
+                    "Existing documents stay as they are. Missing gold labels are added.",
+                )
+
+    def read_options(self) -> None:
+        """Draw encoding, delimiter and sheet: detected values that the user can change."""
+        draft, table = self.draft, self.draft.table
+        cells = iter(st.columns(3))
+
+        def reread(part: str, chosen: str) -> None:
+            try:
+                self.keep(importing.read_again(draft, self.codebook, **{part: chosen or None}))
+            except MootError as error:
+                state.set_notice(
+                    "error", error.message, f"{error.remedy} The preview still shows the previous settings."
+                )
+
+        def choice(part: str, options: Sequence[str], found: str) -> None:
+            chosen = getattr(draft, part)
+            next(cells).selectbox(
+                part.capitalize(), ["", *dict.fromkeys([*options, *filter(None, [chosen])])],
+                format_func=lambda one: DELIMITERS.get(one, one) or f"{DELIMITERS.get(found, found)} (detected)",
+                accept_new_options=part != "sheet",
+                **bound(f"read-{part}", chosen or "", partial(reread, part)),
+            )  # fmt: skip
+
+        if table.encoding:
+            choice("encoding", ENCODINGS, table.encoding)
+        if table.format in ("csv", "tsv"):
+            choice("delimiter", list(DELIMITERS), table.delimiter or "none")
+        if len(table.sheets) > 1:
+            choice("sheet", table.sheets, table.sheets[0])
+
+    def row_options(self, duplicates: int, empties: int) -> None:
+        """Ask how to handle duplicate and empty texts, if there are any."""
+
+        def choice(part: str, title: str, options: dict[str, str]) -> None:
+            def change(value: Any) -> None:
+                self.keep(replace(self.draft, **{part: value}))
+
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.html(f'<div class="moot-cell">{escape(title)}</div>', width="stretch")
+                segments(title, options, **bound(f"rows-{part}", getattr(self.draft, part), change))
+
+        if duplicates:
+            choice("duplicates", f"Duplicate texts: {duplicates:,}", {"keep": "Keep all", "first": "Keep the first"})
+        if empties:
+            choice("empties", f"Empty texts: {empties:,}", {"drop": "Reject", "keep": "Keep"})
+
+    def new_codebook(self, preview: ImportPreview) -> None:
+        """Draw the labels of a codebook that is made from the gold columns."""
+        if not preview.new_codebook or preview.codebook is None:
+            return
+        codebook, raters = preview.codebook, len(self.draft.mapping.raters)
+        shape = format_count(len(codebook.labels), "dimension" if codebook.kind == "rating" else "label")
+        shape += f" by {raters} raters" if raters > 1 else ""
+        if scales := tuple(dict.fromkeys(map(str, codebook.scales))):
+            shape += f", {'scale' if len(scales) == 1 else 'scales'} {', '.join(scales)}"
+        title = "Dimensions" if codebook.kind == "rating" else "Labels"
+        st.html(
+            f'<div class="moot-fieldname">{title} from the gold columns <small>{escape(shape)}. They become version 1 '
+            "of the codebook</small></div>"
+        )
+        tags(codebook.labels)
+        if preview.keyword_note:
+            st.html(f'<div class="moot-why">{escape(preview.keyword_note)}</div>')
+
+    def destination(self) -> None:
+        """Ask where to import the documents, if there is a choice."""
+        session = self.session
+        count = count_documents(session) if session is not None else 0
+        if session is not None and not count and self.draft.destination == "add":
+            return
+
+        def change(chosen: importing.Destination) -> None:
+            column_mapping.reset()
+            codebook = None if chosen == "new" or session is None else codebooks.editor_codebook(session)
+            mapping = importing.propose_mapping(self.draft.table, codebook)
+            self.keep(replace(self.draft, destination=chosen, mapping=mapping))
+
+        options = list(DESTINATIONS) if session is not None and count else ["add", "new"] if session else ["new"]
+        caption = f"{session.name} has {format_count(count, 'document')}" if session is not None else ""
+        with panel("Destination", caption, key="where"):
+            titles = {option: DESTINATIONS[option] for option in options}
+            segments("Destination", titles, **bound("data-destination", self.draft.destination, change))
+            if self.draft.destination == "new":
+                if not state.data.new_project:
+                    state.data.new_project = projects.free_name(self.draft.files[0][0])
+                st.text_input("Project name", key=DataState.new_project.key)
+            elif self.draft.destination == "replace" and session is not None and session.latest_run():
+                notice("warn", "Runs and reviews stay", "Those of documents that no longer exist are hidden.")
+
+    def start(self, preview: ImportPreview) -> None:
+        """Start the import job. Raises UsageError for an impossible project name."""
+        workspace, session, name = context.workspace(), self.session, state.data.new_project
+        if self.draft.destination == "new" or session is None:
+            name = projects.project_path(name).stem
+            self.pending.job = importing.start_import(preview, lambda: projects.create_project(workspace, name))
+        else:
+            self.pending.job = importing.start_import(preview, lambda: session)
+
+
+def pending_import_notices(pending: Sequence[PendingImport]) -> None:
+    """Draw a notice for each file that was read in this project and not imported, in this or another tab."""
+    for one in pending:
+        read_at = time.strftime("%H:%M", time.localtime(one.read_at))
+        status = "is being imported" if one.job is not None else "is not imported yet"
+        with st.container(horizontal=True, vertical_alignment="center", key=f"pending-{one.id}"):
+            notice("info", f"{one.draft.name} was read at {read_at} and {status}")
+            st.button("Continue", key=f"pending-open-{one.id}", on_click=context.select_pending_import, args=(one,))
+            if one.job is None:
+                st.button(
+                    "Discard", key=f"pending-remove-{one.id}", type="tertiary",
+                    on_click=context.pending_imports().remove, args=(one.id,),
+                )  # fmt: skip
+
+
+def show_job(pending: PendingImport) -> None:
+    """Draw the progress of an import that was started, or finish it."""
+    job = pending.job
+    assert job is not None
+    if not job.wait(JOB_WAIT):
+        layout.write_url(import_id=pending.id)
+        header("Data", f"{pending.draft.name} is being imported")
+        job_progress(job)
+        return
+    try:
+        session, stored = job.result()
+    except MootError as error:
+        pending.job = None
+        state.set_notice("error", error.message, error.remedy)
+        st.rerun()
+    counts = stored.counts
+    sentences = []
+    if counts["rejected"]:
+        sentences.append(f"{format_count(counts['rejected'], 'row')} rejected.")
+    if counts["repeated"]:
+        sentences.append(
+            f"{format_count(counts['repeated'], 'document')} existed already; missing gold labels were added."
+        )
+    if counts["gold_conflicts"]:
+        conflicts = counts["gold_conflicts"]
+        sentences.append(
+            f"{format_count(conflicts, 'gold value')} {plural(conflicts, 'differs', 'differ')} from the project's "
+            "gold, which stays."
+        )
+    context.remove_pending_import()
+    DataState.new_project.reset()
+    state.select_project(session.path)
+    imported = format_count(counts["documents"], "document")
+    state.set_notice("ok", f"{imported} imported from {stored.file_name}", " ".join(sentences))
+    st.rerun()
 
 
 main()
