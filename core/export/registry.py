@@ -27,9 +27,6 @@ Writer: TypeAlias = Callable[[Iterable[Any], Codebook, BinaryIO], int]
 Companion: TypeAlias = Callable[[Codebook, Summary], bytes]
 """Returns the content of a companion file for a codebook and what the rows contained."""
 
-_PROGRESS_INTERVAL = 500
-"""Rows between two calls of a progress callback."""
-
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -128,18 +125,11 @@ def find_format(name: str) -> Format:
     return found
 
 
-def write(
-    format: str,
-    items: Iterable[Any],
-    codebook: Codebook,
-    path: Path,
-    *,
-    progress: Callable[[int], None] | None = None,
-) -> Written:
+def write(format: str, items: Iterable[Any], codebook: Codebook, path: Path) -> Written:
     """Write rows (or turns, whichever the format takes) to ``path``, and the format's companions beside it.
 
     An existing file is replaced only after everything is written. A format that makes a folder makes it at ``path``.
-    ``items`` is read once, in order, and never held in memory. ``progress`` is called with the number written so far.
+    ``items`` is read once, in order, and never held in memory.
     Raises UsageError for an unknown format and for a path that is also a companion's. Raises ExportError if the disk is
     full or the path cannot be written; the old file is then unchanged.
     """
@@ -159,7 +149,7 @@ def write(
     if companions:
         items = observed(items, summary, codebook)
     with replacing(place) as file:
-        count = chosen.write(_counted(items, progress), codebook, file)
+        count = chosen.write(items, codebook, file)
     for companion, make in companions.items():
         with replacing(companion) as file:
             file.write(make(codebook, summary))
@@ -199,13 +189,3 @@ def _export_error(error: OSError, path: Path) -> ExportError:
     return ExportError(
         f"{path} cannot be written: {error.strerror or error}.", "Check its permissions, or choose another path."
     )
-
-
-def _counted(items: Iterable[Any], progress: Callable[[int], None] | None) -> Iterator[Any]:
-    done = 0
-    for done, item in enumerate(items, 1):
-        yield item
-        if progress is not None and done % _PROGRESS_INTERVAL == 0:
-            progress(done)
-    if progress is not None:
-        progress(done)

@@ -14,7 +14,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from itertools import islice
@@ -55,18 +55,15 @@ ROWS_RATIO = 1000
 MIN_LIMIT = 1 << 30
 MAX_MANIFEST = 1 << 20
 
-Report = Callable[[str], None]
 
-
-def write_bundle(session: ProjectSession, path: Path, *, report: Report = lambda _step: None) -> Path:
-    """Write the whole project to a zip at ``path``. ``report`` is called with each step.
+def write_bundle(session: ProjectSession, path: Path) -> Path:
+    """Write the whole project to a zip at ``path``.
 
     Raises ExportError if the file cannot be written. Project files contain no API keys, so bundles contain none.
     """
     check_output_path(session.path, path)
     with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, allowZip64=True) as archive:
         runs = session.store.runs.all()
-        report("tables")
         counts = _tables(session, archive)
         manifest = {
             "layout": LAYOUT,
@@ -82,7 +79,6 @@ def write_bundle(session: ProjectSession, path: Path, *, report: Report = lambda
             archive.writestr("codebook.yaml", dump_yaml(version.codebook))
         _reviews(session, archive)
         for run in runs:
-            report(run.run_id)
             _settings(run, archive)
             _results(session, run, archive)
             _pages(session, run, archive)

@@ -6,7 +6,7 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -45,15 +45,7 @@ def formats() -> tuple[Format, ...]:
     return tuple(FORMATS.values())
 
 
-def export(
-    session: ProjectSession,
-    run_id: str,
-    format: str,
-    path: Path,
-    *,
-    others: Sequence[str] = (),
-    progress: Callable[[int], None] | None = None,
-) -> Path:
+def export(session: ProjectSession, run_id: str, format: str, path: Path, *, others: Sequence[str] = ()) -> Path:
     """Write a run to ``path`` and return the path. The rows of the runs ``others`` follow in the same file.
 
     Raises UsageError for an unknown run or format and for runs with different labels, and ExportError if the file
@@ -62,7 +54,7 @@ def export(
     runs = _runs(session, run_id, others)
     with closing(_items(session, runs, find_format(format), _role_names(runs))) as items:
         check_output_path(session.path, path)
-        return write(format, items, runs[0].settings.codebook, path, progress=progress).path
+        return write(format, items, runs[0].settings.codebook, path).path
 
 
 def export_bytes(session: ProjectSession, run_id: str, format: str, *, others: Sequence[str] = ()) -> bytes:

@@ -331,12 +331,9 @@ def test_rows_are_streamed_and_not_kept_in_memory(tmp_path: Path) -> None:
                 assert sum(reference() is not None for reference in references) <= 12
             yield row({"text": text}, number, evidence=())
 
-    done: list[int] = []
     for format in ("csv", "jsonl", "parquet"):
         references.clear()
-        assert write(format, rows(), ASPECTS, tmp_path / "out", progress=done.append).count == 20_000
-        assert done[-1] == 20_000
-    assert done[0] == 500
+        assert write(format, rows(), ASPECTS, tmp_path / "out").count == 20_000
 
 
 def test_replacing_raises_other_errors_unchanged(tmp_path: Path) -> None:
