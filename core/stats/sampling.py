@@ -106,12 +106,6 @@ class Sample:
             raise ValueError(f"{len(self.probabilities)} reviewed of {self.population}")
 
     @classmethod
-    def of_audits(cls, audits: npt.ArrayLike, population: int) -> Self:
-        """Return the sample in which the documents where ``audits`` is True were drawn uniformly from the undecided."""
-        drawn = np.asarray(audits, dtype=np.bool_)
-        return cls(np.where(drawn, 1 / np.maximum(1, population - np.arange(len(drawn))), 0.0), population)
-
-    @classmethod
     def of_draws(cls, order: npt.ArrayLike, sizes: Sequence[Numbers | None], population: int) -> Self:
         """Return the sample of documents that were drawn in proportion to size from the undecided ones.
 

@@ -29,6 +29,7 @@ from core.stats.estimation import Design
 from core.stats.regression import Family, Rows, regression
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
+from tests.core.stats.samples import uniform_sample
 
 PREVALENCE = (0.02, 0.1, 0.3, 0.5)
 LABELS = tuple(f"{share:.0%}" for share in PREVALENCE)
@@ -293,7 +294,7 @@ def audited(documents: int, reviewed: int, repeats: int, *, audits: float) -> Ta
         while len(taken) < reviewed:
             audit = bool(rng.random() < audits)
             taken[next(row for row in (chance if audit else queue) if row not in taken)] = audit
-        sample = Sample.of_audits(list(taken.values()), documents)
+        sample = uniform_sample(list(taken.values()), documents)
         reviews(reference, given, Design(sample=sample, order=np.array(list(taken))), table)
     return table
 

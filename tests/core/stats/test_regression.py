@@ -11,6 +11,7 @@ from core.stats.regression import Coefficient, Family, Regression, Rows, regress
 from core.stats.sampling import Sample
 from tests.core.stats import other_libraries
 from tests.core.stats.other_libraries import DOCUMENTS, REVIEWED
+from tests.core.stats.samples import uniform_sample
 
 ONES = np.ones(DOCUMENTS)
 
@@ -38,7 +39,7 @@ def ends(one: Coefficient) -> list[float]:
 )
 def test_point_estimates_agree_with_ppi_python(tuning: float, share: float, logistic: list[float]) -> None:
     x, *_ = other_libraries.documents()
-    assert other_libraries.random_weights() == pytest.approx(Sample.of_audits(np.ones(REVIEWED), DOCUMENTS).weights)
+    assert other_libraries.random_weights() == pytest.approx(uniform_sample(np.ones(REVIEWED), DOCUMENTS).weights)
     assert values(corrected("linear", ONES[:, None], tuning)) == pytest.approx([share], abs=1e-7)
     assert values(corrected("logistic", np.column_stack([ONES, x]), tuning)) == pytest.approx(logistic, abs=1e-6)
 

@@ -12,6 +12,7 @@ from core.stats.estimation import Design
 from core.stats.intervals import Estimate
 from core.stats.metrics import score
 from core.stats.sampling import Sample
+from tests.core.stats.samples import uniform_sample
 
 
 def test_audit_weights_by_hand() -> None:
@@ -20,7 +21,7 @@ def test_audit_weights_by_hand() -> None:
     # left, z 1: (2 + 7 * 1) / 10 = 0.9. The mean is 0.5. Weights: 2 / 2 = 1 for the first queue document, which counts
     # in both audits; (9 + 1) / 2 = 5 for the first audit; 1 / 2 for the second queue document; 7 / 2 for the second
     # audit.
-    sample = Sample.of_audits(np.array([False, True, False, True]), 10)
+    sample = uniform_sample(np.array([False, True, False, True]), 10)
     assert sample.estimates([1, 0, 1, 1]).tolist() == pytest.approx([0.1, 0.9])
     assert sampling.share(sample, [1, 0, 1, 1]).value == pytest.approx(0.5)
     assert sample.weights.tolist() == pytest.approx([1, 5, 0.5, 3.5])
@@ -69,7 +70,7 @@ def test_sample_is_calibrated_to_known_totals() -> None:
     # Six of ten documents are drawn with equal probability; that four of the ten have the verdict is known.
     order = np.array([0, 1, 2, 5, 6, 7])
     verdict = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0], dtype=np.float64)
-    sample = Sample.of_audits(np.ones(6, dtype=bool), 10)
+    sample = uniform_sample(np.ones(6, dtype=bool), 10)
     design = Design(sample=sample, order=order, known=verdict[:, None])
     weights = design.weights(10)
     assert weights @ verdict == pytest.approx(4)
@@ -82,7 +83,7 @@ def test_metric_without_an_interval_has_no_estimate() -> None:
     reference, verdict = np.full((60, 1), -1.0), np.zeros((60, 1))
     reference[:20] = 0.0
     verdict[30] = 1.0
-    design = Design(sample=Sample.of_audits(np.ones(20, dtype=bool), 60), order=np.arange(20))
+    design = Design(sample=uniform_sample(np.ones(20, dtype=bool), 60), order=np.arange(20))
     found = score("multilabel", reference, verdict, ["rare"], design=design).labels["rare"]
     assert found["f1"] == found["precision"] == Estimate(None, None)
     assert found["accuracy"].interval is not None
@@ -96,28 +97,28 @@ def test_estimate_is_unbiased_over_all_random_orders() -> None:
     for first in range(3):
         queued = next(number for number in range(3) if number != first)
         (last,) = {0, 1, 2} - {first, queued}
-        sample = Sample.of_audits(np.array([True, False, True]), 3)
+        sample = uniform_sample(np.array([True, False, True]), 3)
         total += float(sampling.share(sample, reference[[first, queued, last]]).value or 0)
         cases += 1
     assert total / cases == pytest.approx(1 / 3)
 
 
 def test_no_estimate_from_too_few_audits() -> None:
-    nothing = Sample.of_audits(np.zeros(0, dtype=bool), 40)
+    nothing = uniform_sample(np.zeros(0, dtype=bool), 40)
     assert sampling.share(nothing, []) == Estimate(None, None)
     assert sampling.powered(nothing, [], [], 0.5) == Estimate(None, None)
-    queue_only = Sample.of_audits(np.zeros(9, dtype=bool), 40)
+    queue_only = uniform_sample(np.zeros(9, dtype=bool), 40)
     assert sampling.share(queue_only, np.ones(9)).value is None
-    few = Sample.of_audits(np.ones(sampling.LEAST - 1, dtype=bool), 40)
+    few = uniform_sample(np.ones(sampling.LEAST - 1, dtype=bool), 40)
     assert sampling.share(few, np.ones(sampling.LEAST - 1)) == Estimate(1.0, None)
     with pytest.raises(ValueError, match="3 reviewed of 2"):
-        Sample.of_audits(np.ones(3, dtype=bool), 2)
+        uniform_sample(np.ones(3, dtype=bool), 2)
 
 
 def test_predictions_have_the_weight_that_they_earn() -> None:
     rng = np.random.default_rng(0)
     y = (rng.random(200) < 0.3).astype(float)
-    sample = Sample.of_audits(np.ones(60, dtype=bool), 200)
+    sample = uniform_sample(np.ones(60, dtype=bool), 200)
     perfect = sampling.powered(sample, y[:60], y[:60], float(y.mean()))
     assert perfect.value == pytest.approx(y.mean())
     plain = sampling.share(sample, y[:60])
@@ -133,11 +134,11 @@ def test_predictions_have_the_weight_that_they_earn() -> None:
 
 
 def test_sample_without_errors_has_an_interval_below_one() -> None:
-    found = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 1000), np.ones(30))
+    found = sampling.share(uniform_sample(np.ones(30, dtype=bool), 1000), np.ones(30))
     assert found.value == pytest.approx(1.0)
     assert found.interval is not None
     assert 0.85 < found.interval.low < 0.97
-    complete = sampling.share(Sample.of_audits(np.ones(30, dtype=bool), 30), np.ones(30))
+    complete = sampling.share(uniform_sample(np.ones(30, dtype=bool), 30), np.ones(30))
     assert complete.interval is not None
     assert complete.interval.low == pytest.approx(1.0)
 
@@ -166,13 +167,13 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
 
 def test_number_of_further_audits_for_a_width() -> None:
     # Half the width of 100 audits in a large population needs four times as many, that is 300 more.
-    sample = Sample.of_audits(np.ones(100, dtype=bool), 1_000_000)
+    sample = uniform_sample(np.ones(100, dtype=bool), 1_000_000)
     now = sampling.share(sample, np.arange(100) % 2)
     assert now.interval is not None
     width = now.interval.high - now.interval.low
     assert sampling.more(sample, width / 2, now) == pytest.approx(300, abs=1)
     assert sampling.more(sample, width, now) == 0
-    small = Sample.of_audits(np.ones(100, dtype=bool), 120)
+    small = uniform_sample(np.ones(100, dtype=bool), 120)
     assert sampling.more(small, 0.001, sampling.share(small, np.arange(100) % 2)) == 20
     assert sampling.more(sample, 0.1, Estimate(0.5, None)) is None
     with pytest.raises(ValueError, match="width"):
@@ -204,7 +205,7 @@ def _reviews(
         reference.astype(float),
         verdict.astype(float),
         order,
-        Sample.of_audits(np.array(list(chosen.values())), documents),
+        uniform_sample(np.array(list(chosen.values())), documents),
     )
 
 

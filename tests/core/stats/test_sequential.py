@@ -8,10 +8,11 @@ import pytest
 from core.stats import sequential
 from core.stats.sampling import Sample
 from tests.core.stats.other_libraries import BOUND, CERTAINTY, THRESHOLDS, WRONG
+from tests.core.stats.samples import uniform_sample
 
 
 def _all(count: int, population: int) -> Sample:
-    return Sample.of_audits(np.ones(count, dtype=bool), population)
+    return uniform_sample(np.ones(count, dtype=bool), population)
 
 
 def test_interval_narrows_with_each_draw() -> None:

@@ -17,8 +17,8 @@ from core.codebook import Codebook, Kind, Label
 from core.services.evaluation import compare, run_data
 from core.stats import metrics
 from core.stats.estimation import Design
-from core.stats.sampling import Sample
 from tests.benchmarks import coverage
+from tests.core.stats.samples import uniform_sample
 
 ROOT = Path(__file__).resolve().parents[4]
 NAMES = ("Alpha", "Beta", "Gamma")
@@ -59,7 +59,7 @@ def test_nothing_is_called_better_without_a_significant_test(
         chosen = Design(groups=rng.integers(0, max(2, documents // 4), documents))
     elif design == "sample":
         order = rng.permutation(documents)[: documents // 2]
-        chosen = Design(sample=Sample.of_audits(np.ones(len(order)), documents), order=order)
+        chosen = Design(sample=uniform_sample(np.ones(len(order)), documents), order=order)
         gold = np.where(np.isin(np.arange(documents), order)[:, None], gold, np.nan)
     for sentence, p, difference in sentences(kind, gold, one, two, chosen):
         if CLAIM.search(sentence):
