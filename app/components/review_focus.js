@@ -73,6 +73,10 @@ function isTyping(target) {
   return target instanceof Element && target.matches(TEXT_FIELDS);
 }
 
+function loadingNode() {
+  return el("div", "empty", el("p", "", "Loading the queue …"));
+}
+
 /** @param {QueueRow} row */
 function isWaiting({ status, skipped }) {
   return !isSettled(status) && !skipped;
@@ -150,7 +154,7 @@ class FocusView {
     const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queueCount, this.blindButton);
     this.queue = el("section", "panel queue", queueHead, this.queueRows);
     this.queueButton = this.keyButton("ghost", "Queue", "Q", () => this.toggleQueue());
-    this.middle = el("section", "panel middle", el("div", "empty", el("p", "", "Loading the queue …")));
+    this.middle = el("section", "panel middle", loadingNode());
     this.text = el("div", "text");
     this.form = el("section", "panel form");
     /** @type {Map<SideName, SidePart>} */
@@ -179,14 +183,36 @@ class FocusView {
     for (const kind of ACTIVITY) {
       window.addEventListener(kind, () => this.stopwatch.noteActivity(), { passive: true, signal });
     }
-    // Otherwise the focused switch would handle the arrow keys.
-    if (isFirst && !isTyping(document.activeElement)) root.focus({ preventScroll: true });
+    if (isFirst) this.takeFocus();
+    this.isShown = true;
+    this.sizes = new ResizeObserver(() => this.noteVisibility());
+    this.sizes.observe(root);
     this.actions.add(() => this.reload(data.document));
+  }
+
+  /** Take the focus from the switch that chose this view. Otherwise the switch would handle the arrow keys. */
+  takeFocus() {
+    if (!isTyping(document.activeElement)) this.root.focus({ preventScroll: true });
+  }
+
+  /**
+   * Load the queue again when Streamlit shows the view again. If other parts of the page run at the same time, Streamlit
+   * hides the view that the user leaves, instead of removing it. Its documents change in the meantime.
+   */
+  noteVisibility() {
+    const wasShown = this.isShown;
+    this.isShown = this.root.checkVisibility();
+    if (this.isShown === wasShown) return;
+    if (this.isShown) {
+      this.takeFocus();
+      this.actions.add(() => this.reload(this.requested ?? this.id));
+    } else this.middle.replaceChildren(loadingNode());
   }
 
   /** Stop taking keys. Those that were pressed are still performed. */
   destroy() {
     this.listeners.abort();
+    this.sizes.disconnect();
     this.actions.add(() => {
       this.saveNote();
       this.client.close();
@@ -535,13 +561,13 @@ class FocusView {
     for (const id of this.info.labels.keys()) if (isOpen(this.document.values[id])) this.setValue(id, false);
   }
 
-  // Keys: off while the user types, and while a dialog of the page is open. A key that is pressed while the next document
+  // Keys: off while the user types, while a dialog of the page is open, and while the view is hidden. A key that is pressed while the next document
   // loads acts on that document.
 
   /** @param {KeyboardEvent} event */
   handleKey(event) {
     const source = event.composedPath()[0];
-    if (event.defaultPrevented || !this.root.isConnected || document.querySelector("[role='dialog']")) return;
+    if (event.defaultPrevented || !this.root.checkVisibility() || document.querySelector("[role='dialog']")) return;
     if (isTyping(source)) {
       if (event.key === "Escape" && source === this.note) this.leaveNote();
       return;

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from core.codebook import Codebook, Label
 from core.documents import Document
@@ -64,10 +65,11 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
     page.reload()
     open_review(page)
     wait_for_done(page, 10)
-    click_cells(page)
+    document = click_cells(page)
     page.get_by_role("radio", name="Focus").click()
+    expect(page.locator(".review-focus")).to_be_focused()
+    expect(page.locator(".middle .mono")).to_have_text(document)
     page.locator(".review-focus .form-row").first.wait_for()
-    document = page.locator(".middle .mono").inner_text()
     page.keyboard.press("2")
     page.locator(".save-state.saved").wait_for()
     running.kill()
@@ -87,6 +89,35 @@ def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, t
         assert spent[0][0] > 0
 
 
+def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio: OpenStudio, tmp_path: Path) -> None:
+    """Streamlit may hide the view that the user leaves instead of removing it."""
+    path = tmp_path / "hidden.duckdb"
+    running, page = open_filled(open_studio, path)
+    open_review(page)
+    document = page.locator(".middle .mono").inner_text()
+    view = page.get_by_test_id("stElementContainer").filter(has=page.locator(".review-focus"))
+    view.evaluate("view => { view.style.display = 'none'; }")
+    page.get_by_role("radio", name="Focus").focus()
+    page.keyboard.press("1")
+    page.evaluate(EDIT, document)
+    view.evaluate("view => { view.style.display = ''; }")
+    expect(page.locator(".review-focus")).to_be_focused()
+    expect(page.locator(".middle .mono")).to_have_text(document)
+    page.keyboard.press("2")  # the view shows the edit, so the key reverts it
+    page.locator(".save-state.saved").wait_for()
+    running.kill()
+    with Project.open(path) as project:
+        made = [(event.item, event.after) for event in project.store.events.all(kinds=["review"])]
+        assert made == [("b", False), ("b", True)]
+
+
+EDIT = """async (document) => {
+  const actions = [{action: "set", id: "other:1", document, item: "b", value: true}];
+  await fetch("/moot/review", {method: "POST", body: JSON.stringify({run: "r0001", actor: "", actions})});
+}"""
+"""Set a label in another view."""
+
+
 def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStudio, tmp_path: Path) -> None:
     _, page = open_filled(open_studio, tmp_path / "reviewed.duckdb", 32)
     open_review(page)
@@ -99,7 +130,7 @@ def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStu
     wait_for_done(page, 20, 32)
     settle(page)
     shown = waiting.all_inner_texts()
-    assert page.locator(".queue .badge").first.inner_text() == "32"
+    expect(page.locator(".queue .badge").first).to_have_text("32")
     page.reload()
     open_review(page)
     fresh = waiting.all_inner_texts()
@@ -185,7 +216,8 @@ def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_stud
     open_review(page)
     review_as(page, "ann")
     undecided = page.locator(".review-focus .form-row .switch.open")
-    assert undecided.count() == 0  # the first reviewer sees the verdict
+    expect(page.locator(".review-focus .form-row .switch")).not_to_have_count(0)
+    expect(undecided).to_have_count(0)  # the first reviewer sees the verdict
     page.keyboard.press("n")
     page.keyboard.type("a reason of ann")
     page.keyboard.press("Escape")
@@ -196,10 +228,11 @@ def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_stud
     review_as(page, "bob")
     page.locator(".review-focus .form-row").first.wait_for()
     form = page.locator(".review-focus")
-    assert undecided.count() == len(ITEMS)
+    expect(undecided).to_have_count(len(ITEMS))
     assert "ann" not in form.inner_text()
-    page.keyboard.press("h")
-    page.wait_for_timeout(500)
+    with page.expect_response(lambda response: '"query":"history"' in (response.request.post_data or "")):
+        page.keyboard.press("h")
+    settle(page)
     assert "ann" not in form.inner_text()
 
 
@@ -243,6 +276,7 @@ def review_by_keyboard(page: Page) -> None:
     page.keyboard.press("Escape")
     for number in range(14):
         before = page.locator(".middle .mono").inner_text()
+        expect(page.locator(".review-focus .form-row").first).to_be_visible()
         if number % 3 == 0 and number < 10:
             page.keyboard.press("1")
         page.keyboard.press("Enter")
@@ -253,8 +287,8 @@ def review_by_keyboard(page: Page) -> None:
         wait_for_done(page, 13 - number)
 
 
-def click_cells(page: Page) -> None:
-    """Click the cells of four rows and five labels without waiting for answers."""
+def click_cells(page: Page) -> str:
+    """Click the cells of four rows and five labels without waiting for answers. Return the document of the last row."""
     page.get_by_role("radio", name="Grid").click()
     grid = page.frame_locator("iframe")
     grid.locator(".ag-row").first.wait_for()
@@ -263,3 +297,5 @@ def click_cells(page: Page) -> None:
         for item in ITEMS:
             grid.locator(f'[row-id="{row}"] [col-id="v_{item}"]').click(no_wait_after=True)
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
+    expect(page.locator(".st-key-review-detail")).to_contain_text(rows[-1])  # the other view opens this document
+    return str(rows[-1])

@@ -220,6 +220,7 @@ def test_reload_and_back_keep_the_document(page):
     # the other view keeps the document, and its keys work at once
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.get_by_role("radio", name="Focus").click()
+    expect(page.locator(".review-focus")).to_be_focused()
     expect(shown).to_have_text(second)
     page.keyboard.press("ArrowLeft")
     expect(shown).to_have_text(first)
