@@ -36,6 +36,8 @@ _REVISED = re.compile(
     r"|make it|wait|correction)\b(?:\W+[^\W\d]+){0,4}\W+\d"
 )
 """Words after a rating that give another number."""
+_LOOK_AHEAD = 1_000
+"""Characters after a rating in which words about it are searched; without a limit, a long line takes quadratic time."""
 _TAKEN_BACK = re.compile(
     r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least)|or (?:higher|lower|more|less|so|above|below)|is too\b"
     r"|(?:too (?:high|low|generous|strict|harsh|lenient)|wrong|incorrect)\W*$|(?:the )?(?:extractor|critic|opponent)\))"
@@ -152,14 +154,15 @@ class _Collected:
         """Take the words after a dimension's name."""
         words = folded.text[position : position + 40].strip()
         number = _NUMBER.match(folded.text, position)
-        revised = _REVISED.search(folded.text, number.end()) if number else None
+        end = number.end() + _LOOK_AHEAD if number else 0
+        revised = _REVISED.search(folded.text, number.end(), end) if number else None
         if _NOTHING.match(folded.text, position) or not words:
             self.reasons.setdefault(item, LEFT_OPEN)
         elif number is None or _has_superscript(text, *folded.source(*number.span("number"))):
             self.reasons.setdefault(item, f'"{words}" is not a number')
         elif number["top"] and int(number["top"]) != (top := self.scale_of(item).max):
             self.reasons.setdefault(item, f'"{number.group().strip()}" is not on the scale to {top}')
-        elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() :]):
+        elif _TAKEN_BACK.match(folded.text, number.end()) or is_anothers(folded.text[number.end() : end]):
             self.reasons.setdefault(item, f'"{words}" does not state a rating plainly')
         elif revised and not any(True for _ in self.names.mentions(fold(folded.text[number.end() : revised.end()]))):
             self.reasons.setdefault(item, f'another number follows: "{revised.group().strip()}"')

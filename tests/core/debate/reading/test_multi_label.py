@@ -288,6 +288,13 @@ def test_hostile_text_takes_linear_time(piece: str, codebook: Codebook) -> None:
     assert time.process_time() - start < 5
 
 
+def test_long_line_of_ratings_takes_linear_time() -> None:
+    start = time.process_time()
+    assert list(reading("Fluency: 4, Effect: 2, " * 2_500, SUMMARY).values.values()) == [4, 2]
+    # A linear parser takes less than a second, a quadratic one 25.
+    assert time.process_time() - start < 8
+
+
 HOTEL = parse_codebook(
     {
         "kind": "multilabel",
