@@ -729,13 +729,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str) -> None:
-    text = piece * (100_000 // len(piece))
+    text = piece * (40_000 // len(piece))
     start = time.process_time()
     for finish_reason in ("stop", "length"):
         read(text, HOTEL, finish_reason=finish_reason)
     mentions(text, HOTEL)
-    # A linear parser takes about one second, a quadratic one minutes.
-    assert time.process_time() - start < 15
+    # A linear parser takes less than half a second, a quadratic one 20 seconds and more.
+    assert time.process_time() - start < 10
 
 
 @pytest.mark.parametrize("piece", ["\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. "])
