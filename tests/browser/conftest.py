@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tests.browser.studios import OpenStudio, OpenTab
 
+FOLDER = Path(__file__).parent
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -23,6 +24,18 @@ FLAGS = (
 )  # fmt: skip
 SLOW = 90_000
 """Milliseconds that a page may take on a busy machine."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Try a failed browser test once more, because chromium and the studio share two cores with the other tests.
+
+    The summary lists such a test under RERUN. ``-p no:rerunfailures`` shows the first failure.
+    """
+    if not config.pluginmanager.hasplugin("rerunfailures"):
+        return
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 @pytest.fixture(scope="package")
