@@ -167,6 +167,7 @@ def test_tokens_per_minute_are_spread_over_the_minute(limit: Limits) -> None:
 def test_run_finishes_on_a_server_with_low_concurrency(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.02)
+    monkeypatch.setattr(retries, "RATE_LIMIT_WAITS", (0.0,))
     monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run ends before the usual first status event
     world = World(delay=0.005)
 
