@@ -41,7 +41,8 @@ export class RunCounters {
     this.verdicts = createCounter("Verdicts");
     this.projectedBar = el("i", "projected");
     this.spentBar = el("i", "spent");
-    this.cost.node.insertBefore(el("div", "cost-bar", this.projectedBar, this.spentBar), this.cost.detail);
+    this.costBar = el("div", "cost-bar", this.projectedBar, this.spentBar);
+    this.cost.node.insertBefore(this.costBar, this.cost.detail);
     this.parts = ["verdicts", "unresolved", "failed", "in-flight"].map((name) => el("i", name));
     this.progress = el("div", "progress-bar", ...this.parts);
     this.progress.setAttribute("role", "progressbar");
@@ -147,6 +148,7 @@ export class RunCounters {
     else if (projected) setValue(this.cost, [formatMoney(cost), "so far"], [formatMoney(projected), "projected"]);
     else setValue(this.cost, [formatMoney(cost), over ? "" : "so far"]);
     const whole = budget || projected || cost || 1;
+    this.costBar.classList.toggle("hidden", !budget && !cost);
     this.projectedBar.style.width = `${Math.min(100, (100 * (projected || cost || 0)) / whole)}%`;
     this.spentBar.style.width = `${Math.min(100, (100 * (cost || 0)) / whole)}%`;
     const paid = `${formatPlural(calls, cost === 0 ? "call" : "paid call")}, ${formatCount(cached)} cached`;

@@ -146,7 +146,7 @@ def remember_key(place: Connection, key: str) -> None:
 def no_keyring(place: Connection) -> UsageError:
     """Return the error for a machine without a keyring."""
     variables = place.environment_variables
-    remedy = f"Set {variables[0]} in the environment and start Moot again." if variables else place.key_remedy
+    remedy = f"Set {variables[-1]} in the environment and start Moot again." if variables else place.key_remedy
     return UsageError("This machine has no keyring that Moot can use.", remedy)
 
 

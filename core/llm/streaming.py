@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import errno
 import json
+import os
 import re
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -473,7 +476,13 @@ def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
 
 
 def _short(error: Exception) -> str:
-    return (str(error) or type(error).__name__)[:200]
+    """Return the cause of a failed connection, in the system's words rather than in those of the library."""
+    cause = getattr(error, "os_error", error)
+    if isinstance(cause, socket.gaierror):
+        return "the name of the server is unknown"
+    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) and cause.errno in errno.errorcode:
+        return os.strerror(cause.errno).lower()
+    return (str(cause) or type(cause).__name__)[:200]
 
 
 CHARACTERS_PER_TOKEN = 4

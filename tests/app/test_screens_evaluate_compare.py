@@ -86,6 +86,15 @@ def test_tabs_of_a_multilabel_run(session, project, view, words):
         assert each in shown
 
 
+def metric_strip(app):
+    """Return the metrics at the top of the page."""
+    return next(
+        json.loads(element.proto.json)[0]["metrics"]
+        for element in app.get("bidi_component")
+        if element.proto.component_name == "moot_metrics"
+    )
+
+
 @pytest.mark.parametrize("view", ["scores", "debate", "errors", "stability", "models"])
 @pytest.mark.parametrize("kind", ["choice", "rating"])
 def test_tabs_of_choice_and_rating_runs(session, project, view, kind):
@@ -102,16 +111,21 @@ def test_tabs_of_choice_and_rating_runs(session, project, view, kind):
         assert "Confusion matrix" in shown
 
 
+def test_mean_correlation_names_the_dimensions_that_it_leaves_out(session, project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"), Label(name="Depth", id="d")))
+    gold = {f"d{n}": {"c": n, "d": n} for n in range(1, 5)}
+    answers = {f"d{n}": ({"c": n, "d": 3}, {"c": n, "d": 3}) for n in range(1, 5)}
+    debates(project, codebook, gold, answers)
+    metrics = {metric["name"]: str(metric) for metric in metric_strip(draw(session, "evaluate"))}
+    assert "over 1 of 2 dimensions; the others do not vary" in metrics["Mean Spearman"]
+    assert "dimensions" not in metrics["Mean absolute error"]
+
+
 def test_key_metrics_equal_those_of_the_report(session, project):
     run_id, _ = two_runs(project)
-    app = draw(session, "evaluate", run_id=run_id)
-    strip = next(
-        json.loads(element.proto.json)[0]
-        for element in app.get("bidi_component")
-        if element.proto.component_name == "moot_metrics"
-    )
     report = sample_world.report(session, run_id)
-    shown = {figure["name"]: figure.get("value") for figure in strip["metrics"]}
+    strip = metric_strip(draw(session, "evaluate", run_id=run_id))
+    shown = {figure["name"]: figure.get("value") for figure in strip}
     assert shown["Macro F1"] == report["macro"]["f1"]
     assert shown["Micro F1"] == report["micro"]["f1"]
     assert shown["Label accuracy"] == report["accuracy"]

@@ -102,6 +102,16 @@ test("counters project the cost", () => {
   assert.equal(counters.cost.detail.textContent, "12 paid calls, 3 cached");
 });
 
+test("a free run without a budget has no cost bar", () => {
+  const counters = new RunCounters();
+  const status = makeStatus({ cost_usd: 0 });
+  counters.addSample(status);
+  counters.draw(status, SETTINGS);
+  assert.ok(counters.costBar.classList.contains("hidden"));
+  counters.draw(status, { ...SETTINGS, budget: 2 });
+  assert.ok(!counters.costBar.classList.contains("hidden"));
+});
+
 test("the notice explains why a run is not active", () => {
   assert.equal(describeState(makeStatus(), SETTINGS), null);
   assert.equal(

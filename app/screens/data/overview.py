@@ -158,7 +158,8 @@ def _languages(session: ProjectSession) -> None:
     if len(counts) < 2:
         return
     total = sum(counts.values())
-    with panel("Languages", f"guessed from {format_count(total, 'text')}", key="languages"):
+    note = f"guessed from {format_count(total, 'text')}; short texts may stay {service.UNKNOWN}"
+    with panel("Languages", note, key="languages"):
         bars = [
             {"name": name, "value": count / total, "words": f"{count:,}", "colour": "bar"}
             for name, count in counts.items()

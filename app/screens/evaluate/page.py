@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import streamlit as st
 
@@ -34,7 +35,7 @@ from core.services.evaluation.reference import available_references, reference_n
 from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.session import ProjectSession
-from core.stats.metrics import main_metric, metrics
+from core.stats.metrics import Scores, main_metric, metrics
 
 
 def main() -> None:
@@ -87,6 +88,18 @@ def main() -> None:
             _scores(session, found)
     document_drawer(session, [run], run.settings.codebook, key="evaluate-drawer")
     session.prefetcher.submit_latest(lambda: prefetch_tabs(session, run, reference))
+
+
+def _undefined_dimensions(scores: Scores, key: str) -> list[MetricNote]:
+    """Return a note on the dimensions that the mean of this score leaves out, if there are any.
+
+    A correlation is undefined for a dimension in which all verdicts or all reference ratings are equal.
+    """
+    values = [label[key].value for label in scores.labels.values()]
+    defined = sum(value is not None for value in values)
+    if defined in (0, len(values)):
+        return []
+    return [MetricNote(f"over {defined} of {format_count(len(values), 'dimension')}; the others do not vary")]
 
 
 def _no_reference(known: dict[Reference, int]) -> None:
@@ -142,7 +155,12 @@ def _key_numbers(found: EvaluationReport) -> None:
         if metric.headline:
             right = round((scores[metric.key].value or 0.0) * found.n)
             note = notes.get(metric.key, "").format(right=f"{right:,}")
-            numbers.append(score_metric(metric, scores[metric.key], note))
+            number = score_metric(metric, scores[metric.key], note)
+            if scores.kind == "rating":
+                number = replace(
+                    number, lines=(*number.lines, *_undefined_dimensions(scores, metric.key.removeprefix("macro_")))
+                )
+            numbers.append(number)
     counted = found.coverage
     missing = reference_names(found.reference).missing
     reasons: list[tuple[str, coverage.Reason, str, str]] = [

@@ -159,7 +159,7 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
         **bound("text-vectors", chosen, use),
     )  # fmt: skip
     if not advice.needed and not chosen:
-        line("Your keywords carry this codebook: vectors would change little.", "q")
+        line("Vectors would change little for this codebook.", "q")
     elif not chosen:
         line(f"Vectors would help here. {' '.join(advice.needed)}")
     if installed and chosen != models.MINILM:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -182,16 +183,20 @@ def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurre
     )
 
 
-# Frequent words of each language that the other languages do not have.
+# Frequent words of each language that the other languages in this table do not have.
 _FREQUENT_WORDS: Mapping[str, frozenset[str]] = {
-    "English": frozenset(["the", "and", "was", "with", "this", "that", "have", "were", "they", "not"]),
-    "German": frozenset(["und", "der", "die", "das", "nicht", "ist", "wir", "sehr", "war", "mit"]),
-    "French": frozenset(["les", "des", "est", "dans", "une", "pas", "pour", "nous", "avec", "très"]),
-    "Spanish": frozenset(["los", "las", "una", "muy", "pero", "está", "por", "como", "para", "fue"]),
-    "Italian": frozenset(["che", "non", "molto", "della", "anche", "sono", "gli", "nel", "più", "era"]),
-    "Portuguese": frozenset(["não", "uma", "muito", "foi", "com", "são", "mais", "você", "dos", "também"]),
-    "Dutch": frozenset(["het", "een", "niet", "van", "zijn", "maar", "ook", "voor", "werd", "wij"]),
+    language: frozenset(words.split())
+    for language, words in {
+        "English": "the and was with this that have were they not for you our are but had there which very it to of",
+        "German": "und der die das nicht ist wir sehr war mit ein eine ich auch auf den zu von wurde aber im wie",
+        "French": "les des est dans pas pour nous avec très le et du était sur au ce qui je",
+        "Spanish": "los las muy pero está por como para fue el y del es lo más había sin",
+        "Italian": "che non molto della anche sono gli nel più era il di per è ma siamo ci",
+        "Portuguese": "não uma muito foi com são mais você dos também os em um é da na mas",
+        "Dutch": "het een niet van zijn maar ook voor werd wij de en we te met op dat is",
+    }.items()
 }
+_WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS: tuple[tuple[str, str, str], ...] = (
     ("Cyrillic script", "\u0400", "\u04ff"),
     ("Greek script", "\u0370", "\u03ff"),
@@ -219,7 +224,7 @@ def guess_language(text: str) -> str:
     for name, first, last in _SCRIPTS:
         if sum(first <= letter <= last for letter in letters) > 0.2 * len(letters):
             return name
-    words = set(text[:2000].lower().replace(".", " ").replace(",", " ").split())
+    words = set(_WORD.findall(text[:2000].lower()))
     found = sorted(((len(words & frequent), name) for name, frequent in _FREQUENT_WORDS.items()), reverse=True)
     return found[0][1] if found[0][0] >= 2 and found[0][0] > found[1][0] else UNKNOWN
 

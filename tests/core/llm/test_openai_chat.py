@@ -164,7 +164,7 @@ def test_closed_port_is_unreachable() -> None:
     server = Scripted(reply_with(""))
     with server:
         pass
-    with pytest.raises(errors.Unreachable):
+    with pytest.raises(errors.Unreachable, match=r"cannot be reached \(connection refused\)\. "):
         ask(server)
 
 
