@@ -28,6 +28,7 @@ class Budget:
         self.ceiling = ceiling
         self.spent = spent
         self._reserved = 0.0
+        self._in_flight = 0
         self._settled = asyncio.Condition()
 
     def reserve(self, most: float) -> AbstractAsyncContextManager[Settle]:
@@ -42,15 +43,18 @@ class Budget:
     async def _reserve(self, most: float, ceiling: float) -> AsyncIterator[Settle]:
         async with self._settled:
             while self.spent + self._reserved + most > ceiling:
-                if self._reserved <= 0:
+                if not self._in_flight:
                     raise BudgetSpent
                 await self._settled.wait()
             self._reserved += most
+            self._in_flight += 1
         try:
             yield self._pay
         finally:
             async with self._settled:
-                self._reserved = max(0.0, self._reserved - most)
+                self._in_flight -= 1
+                # a sum of floats may keep a remainder
+                self._reserved = self._reserved - most if self._in_flight else 0.0
                 self._settled.notify_all()
 
     def exceeded(self, more: float) -> bool:

@@ -27,6 +27,23 @@ def test_call_waits_until_reserved_budget_is_released() -> None:
     assert asyncio.run(go()) == ["a in", "a out", "b in", "b out"]
 
 
+def test_remainder_of_float_sums_does_not_keep_a_call_waiting() -> None:
+    async def go() -> None:
+        budget = Budget(0.9)
+
+        async def call(most: float) -> None:
+            async with budget.reserve(most) as settle:
+                await asyncio.sleep(0.01)
+                settle(0.1)
+
+        await asyncio.gather(call(0.1), call(0.2), call(0.3))  # 0.1 + 0.2 + 0.3 - 0.1 - 0.2 - 0.3 > 0
+        with pytest.raises(BudgetSpent):
+            async with asyncio.timeout(5), budget.reserve(0.7):
+                raise AssertionError("never in")
+
+    asyncio.run(go())
+
+
 def test_budget_is_spent_if_no_active_call_could_free_enough() -> None:
     async def go() -> None:
         budget = Budget(1.0)
