@@ -480,8 +480,9 @@ def _short(error: Exception) -> str:
     cause = getattr(error, "os_error", error)
     if isinstance(cause, socket.gaierror):
         return "the name of the server is unknown"
-    if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) and cause.errno in errno.errorcode:
-        return os.strerror(cause.errno).lower()
+    number = cause.errno if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) else None
+    if number is not None and number in errno.errorcode:
+        return os.strerror(number).lower()
     return (str(cause) or type(cause).__name__)[:200]
 
 
