@@ -47,7 +47,7 @@ def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(open_studio:
     wit = page.locator(".review-focus .form-row").first
     expect(wit).to_contain_text("mean 2.67, kept if you submit")
     assert wit.locator("button.near").all_inner_texts() == ["2", "3"]
-    assert wit.locator("[aria-pressed=true]").count() == 0
+    expect(wit.locator("[aria-pressed=true]")).to_have_count(0)
     first = page.locator(".middle .mono").inner_text()
     page.keyboard.press("5")
     page.keyboard.press("1")

@@ -38,20 +38,17 @@ def wait_for_result(page: Page, text: str) -> None:
     page.locator(".trial-results .summary").wait_for()
 
 
-def wait_for_script(page: Page) -> None:
-    """Wait until the script has finished, because fields of the previous label may remain until then."""
-    page.wait_for_timeout(100)  # until the click has reached the server
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-
-
 def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> None:
     from playwright.sync_api import expect
 
     # without its keywords, the definition breaks some of the twenty documents; the test starts by itself
+    description = page.get_by_role("textbox", name="Description")
+    previous = description.input_value()
     page.get_by_role("radio", name="Location", exact=True).click(force=True)
-    wait_for_script(page)
-    page.get_by_role("textbox", name="Description").fill("The teapots.")
-    page.get_by_role("textbox", name="Description").press("Tab")
+    expect(description).not_to_have_value(previous)  # the field of the previous label
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    description.fill("The teapots.")
+    description.press("Tab")
     wait_for_result(page, "test 1, draft against v1 on 20 documents")
     clear = page.get_by_role("button", name="Clear all").first
     clear.click()
