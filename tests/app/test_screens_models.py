@@ -140,7 +140,7 @@ def test_key_is_never_shown_and_its_variable_is_named_without_a_keyring(session:
     form = at.form("keyform-openai")
     form.form_submit_button[0].click().run()
     shown = html(at)
-    assert "MOOT_OPENAI_API_KEY" in shown
+    assert "Set OPENAI_API_KEY in the environment" in shown
     assert "s3cret" not in shown
 
 
