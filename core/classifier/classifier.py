@@ -2,9 +2,9 @@
 
 It starts from the evidence of the codebook's words and is corrected by decisions. Each item has a logistic regression
 whose offset is the evidence's log-odds and whose weights have a normal prior around zero (MAP estimation). Its features
-are the codebook's words that were found, TF-IDF of the text, and vectors of the text if there are any. Without
-decisions it predicts like the words, and each decision moves it as far as the prior allows. An item without different
-answers stays as it is, because nothing can be learned from positives or negatives alone.
+are the codebook's words that were found, TF-IDF of the text, vectors of the text if there are any, and the log-odds
+themselves. Without decisions it predicts like the words, and each decision moves it as far as the prior allows. An item
+without different answers stays as it is, because nothing can be learned from positives or negatives alone.
 
 Ratings start from the share of each rating so far. Their median is predicted, as a mode may jump over the middle of
 an ordinal scale.
@@ -25,12 +25,13 @@ import numpy.typing as npt
 from core.codebook import MAX_LABELS, MAX_STEPS, Codebook, Kind
 from core.errors import InputError
 
-VERSION = "6"
+VERSION = "5"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.
 WORD_DEVIATION = 2.2  # of a codebook's word: some corrections can turn a listed word round
 TEXT_DEVIATION = 4.5  # of TF-IDF and of vectors, whose rows have length 1: about 1 for one word among twenty
+SCORE_DEVIATION = 0.45  # of the evidence as a whole, which may prove half or twice as reliable as assumed
 BIAS_DEVIATION = 2.0  # of the base rate: a list may be so general or so short that a listed word tells nothing
 # Probability from which a label is present. The threshold that maximises F1 is half of the F1 reached (Lipton, Elkan
 # and Naryanaswamy 2014, *Optimal thresholding of classifiers to maximize F1 measure*, section 4): 0.4 at an F1 of 0.8.
@@ -79,7 +80,7 @@ class Example:
     """A document as the classifier sees it.
 
     ``prior`` has a number per label: the log-odds of presence by the codebook's words; for a choice the log weight of
-    the label; ratings ignore it. ``words`` are the codebook's words that were found, with their strength.
+    the label; for ratings a score from 0. ``words`` are the codebook's words that were found, with their strength.
     ``vector`` is an embedding of length 1, None without one.
     """
 
@@ -138,7 +139,7 @@ class Classifier:
         longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
         for item, weights in enumerate(self.models):
-            logits = _offsets(self.task, prior, item) + features @ weights
+            logits = _with_prior(features, self.task, prior, item) @ weights
             result[:, item, : weights.shape[1]] = softmax(logits, axis=1)
         return result
 
@@ -214,9 +215,8 @@ def _fit_tfidf(texts: Sequence[str]) -> Any:
 
 
 def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], centre: Grid) -> Any:
-    """Return features scaled by the deviation of their weights, so that one penalty fits all of them; the bias is last.
+    """Return features scaled by the deviation of their weights, so that one penalty fits all of them.
 
-    All are divided by the root of 2, since a log-odds is the difference of the weights of two values.
     Vectors are centred: what texts of one kind have in common would be a second bias, with a much larger deviation. A
     text without a vector of this length is an average text.
     """
@@ -230,34 +230,38 @@ def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], cen
         vectors = (centre if one.vector is None or one.vector.shape != centre.shape else one.vector for one in examples)
         centred = np.array([vector - centre for vector in vectors]).reshape(-1, len(centre))
         blocks.append(sparse.csr_array(centred * TEXT_DEVIATION))
-    blocks.append(sparse.csr_array(np.full((len(examples), 1), BIAS_DEVIATION)))
-    return sparse.hstack(blocks, format="csr") / 2**0.5
+    return sparse.hstack(blocks, format="csr")
 
 
-def _offsets(task: Task, prior: Grid, item: int) -> Grid:
-    """Return the logits ``[document, value]`` from which an item starts: the evidence of the words, 0 for ratings."""
-    if task.kind == "choice":
-        return prior
-    start = np.zeros((len(prior), len(task.values(item))))
-    if task.kind == "multilabel":
-        start[:, 1] = prior[:, item]
-    return start
+def _with_prior(features: Any, task: Task, prior: Grid, item: int) -> Any:
+    """Append the evidence of the item (for a choice, of all labels) and the bias.
+
+    All are divided by the root of 2, since a log-odds is the difference of the weights of two values.
+    """
+    from scipy import sparse
+
+    own = prior if task.kind == "choice" else prior[:, item : item + 1]
+    bias = np.full((len(prior), 1), BIAS_DEVIATION)
+    return sparse.hstack([features, sparse.csr_array(np.hstack([own * SCORE_DEVIATION, bias]))], format="csr") / 2**0.5
 
 
 def _train_item(task: Task, features: Any, prior: Grid, item: int, reference: Grid) -> Grid:
-    """Return the weights ``[feature, value]`` of an item, 0 without different answers.
+    """Return the weights ``[feature, value]`` of an item. Without different answers they stay those of the words.
 
-    Ratings start from the share of each rating.
+    The evidence of the words starts with a weight of 1, ratings start from the share of each rating.
     """
     trained, values = ~np.isnan(reference), task.values(item)
-    answers = np.searchsorted(values, reference[trained])
-    inputs, offsets = features[trained], _offsets(task, prior[trained], item)
+    answers, prior = np.searchsorted(values, reference[trained]), prior[trained]
+    inputs = _with_prior(features[trained], task, prior, item)
     weights = np.zeros((inputs.shape[1], len(values)))
     if task.kind == "rating":
         counts = np.bincount(answers, minlength=len(values)) + 0.5
         weights[-1] = np.log(counts / counts.sum()) * 2**0.5 / BIAS_DEVIATION
+    else:
+        own = np.eye(task.labels) if task.kind == "choice" else np.array([[0.0, 1.0]])
+        weights[-1 - len(own) : -1] = own * 2**0.5 / SCORE_DEVIATION
     if len(np.unique(answers)) > 1:
-        weights += _fit(inputs, offsets + inputs @ weights, np.eye(len(values))[answers])
+        weights += _fit(inputs, inputs @ weights, np.eye(len(values))[answers])
     return weights
 
 
@@ -304,8 +308,8 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
 
     The file holds a dict: ``facts``, ``task``, ``vocabulary`` and ``idf`` (words of TF-IDF and their weights),
-    ``words``, ``centre`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector and
-    the bias.
+    ``words``, ``centre`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector, the
+    evidence and the bias.
     """
     import skops.io
 
@@ -372,7 +376,7 @@ def _load_classifier(held: dict[str, Any]) -> Classifier:
     task = Task(held["task"]["kind"], labels, scales)
     tfidf, words = _load_tfidf(held["vocabulary"], held["idf"]), tuple(map(str, held["words"]))
     centre = _numbers(held["centre"], (len(held["centre"]),))
-    size = len(held["vocabulary"]) + len(words) + len(centre) + 1
+    size = len(held["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
     if len(held["models"]) != task.items:
         raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
     models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(held["models"])]

@@ -65,16 +65,6 @@ def test_untrained_classifier_predicts_like_the_word_lists() -> None:
     assert (trained.predict(examples).values == (scores >= 0.5)).all()
 
 
-@pytest.mark.parametrize(("kind", "answers"), [("multilabel", [[1, 0], [0, 1]]), ("choice", [[0], [1]])])
-def test_decisions_add_to_the_evidence_and_leave_its_scale(kind: Any, answers: list[list[int]]) -> None:
-    examples = [Example("cobwebs everywhere", (2.0, -2.0)), Example("a view of the harbour", (-2.0, 2.0))]
-    trained = classifier.train(classifier.Task(kind, 2), examples * 5, np.array(answers * 5))
-    priors = ((0.0, 0.0), (1.5, 0.0))
-    odds = np.log(trained.predict_proba([Example("cobwebs everywhere", prior) for prior in priors])[:, 0])
-    gained = odds[1] - odds[0]
-    assert abs(gained[0] - gained[1]) == pytest.approx(1.5)
-
-
 def test_classifier_learns_words_outside_the_word_lists() -> None:
     texts, scores, reference = _synthetic_texts(400)
     examples = _examples(texts, scores)
