@@ -104,7 +104,7 @@ def test_address_of_a_connection_with_a_key_cannot_change(
 
 
 def test_error_without_a_keyring_names_the_environment_variable(workspace: Workspace) -> None:
-    with pytest.raises(UsageError, match="MOOT_OPENAI_API_KEY"):
+    with pytest.raises(UsageError, match="Set OPENAI_API_KEY in the environment"):
         models.remember_key(workspace, "openai", "s3cret")
     with pytest.raises(UsageError, match="No key was entered"):
         models.remember_key(workspace, "openai", "  ")
