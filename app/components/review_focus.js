@@ -561,8 +561,8 @@ class FocusView {
     for (const id of this.info.labels.keys()) if (isOpen(this.document.values[id])) this.setValue(id, false);
   }
 
-  // Keys: off while the user types, while a dialog of the page is open, and while the view is hidden. A key that is pressed while the next document
-  // loads acts on that document.
+  // Keys: off while the user types, while a dialog of the page is open, and while the view is hidden. A key that is
+  // pressed while the next document loads acts on that document.
 
   /** @param {KeyboardEvent} event */
   handleKey(event) {

@@ -5,7 +5,8 @@ computes on one processor. Here workers receive blocks of documents and return t
 in the order of the documents. Stored values equal those of the live engine, except for times.
 
 A worker (``python -m core.engine.worker_pool``) exchanges pickles with its parent over standard input and output, and
-ends when the parent does.
+ends when the parent does. ``multiprocessing`` would import the caller's main module in each worker, which a script
+without a guard does not survive.
 """
 
 from __future__ import annotations

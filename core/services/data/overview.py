@@ -183,17 +183,17 @@ def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurre
     )
 
 
-# Frequent words of each language that the other languages in this table do not have.
+# Frequent words of each language that are rare in texts of the other languages here.
 _FREQUENT_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
-        "English": "the and was with this that have were they not for you our are but had there which very it to of",
-        "German": "und der die das nicht ist wir sehr war mit ein eine ich auch auf den zu von wurde aber im wie",
-        "French": "les des est dans pas pour nous avec très le et du était sur au ce qui je",
-        "Spanish": "los las muy pero está por como para fue el y del es lo más había sin",
-        "Italian": "che non molto della anche sono gli nel più era il di per è ma siamo ci",
-        "Portuguese": "não uma muito foi com são mais você dos também os em um é da na mas",
-        "Dutch": "het een niet van zijn maar ook voor werd wij de en we te met op dat is",
+        "English": "the and was with this that have were they not for you our are but had there which very it to",
+        "German": "und der die das nicht ist wir sehr mit ein eine ich auch auf den zu von wurde aber wie",
+        "French": "les des est dans pas pour nous avec très et était sur au ce une mais",
+        "Spanish": "los las muy pero fue el y más había sin también nuestra estaba cuando",
+        "Italian": "che non molto della anche sono gli nel più il di è siamo ci alla",
+        "Portuguese": "não uma muito foi com são você também os em é mas nos",
+        "Dutch": "het een niet van zijn maar ook voor werd wij dat naar deze bij heel",
     }.items()
 }
 _WORD = re.compile(r"[^\W\d_]+")
