@@ -133,7 +133,7 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
     )
     fields.wrong(key)
     if codebook.kind == "choice":
-        field_name("Code", "number of the label in files and replies")
+        field_name("Code", "optional number of the label in files and replies")
         st.number_input(
             "Code", **fields.bind(f"label-code-{id}", label.code, changed("code")), step=1, label_visibility="collapsed"
         )

@@ -150,7 +150,9 @@ def _refused(
     role_model = RoleModel(connection=place.name, model=model, base_url=place.base_url)
     error = from_status(status, body, headers, role_model)
     if isinstance(error, errors.Unauthorised):
-        error.remedy = place.key_remedy
+        error.remedy = (
+            f"The server rejected the key that was sent. {place.key_remedy}" if find_key(place) else place.key_remedy
+        )
     elif remedy:
         error.remedy = remedy
     return error

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.errors import ModelError
+from core.errors import ModelError, Unauthorised
 from core.llm import catalogue, embeddings
 from core.llm.connections import connection
 
@@ -112,3 +112,17 @@ def test_hostile_response_ends_with_an_error(
         catalogue.list_models(place) if resource == "models" else embed(["a text"])
     assert error.value.message.startswith("toy ")
     assert error.value.message.isprintable()
+
+
+def test_rejected_key_and_missing_key_have_different_remedies(
+    serve: Callable[[Attack], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port = serve(lambda client: client.sendall(b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n"))
+    place = connection("toy", f"http://127.0.0.1:{port}/v1")
+    remedies = []
+    for key in ("", "wrong"):
+        monkeypatch.setenv("MOOT_TOY_API_KEY", key)
+        with pytest.raises(Unauthorised) as error:
+            catalogue.list_models(place)
+        remedies.append(error.value.remedy)
+    assert remedies == [place.key_remedy, f"The server rejected the key that was sent. {place.key_remedy}"]
