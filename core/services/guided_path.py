@@ -108,7 +108,7 @@ def _steps(
         action=f"Review {wanted:,}",
         hint=f"Correct what is wrong and submit each document. {max(0, wanted - reviewed):,} left.",
     )
-    yield _whole_run(whole, documents, waiting=state in ("running", "queued", "paused"))
+    yield _whole_run(whole, documents, state)
     yield _accuracy(whole, _missing_reviews(session, whole) if whole is not None and enough else wanted, enough=enough)
 
 
@@ -172,18 +172,22 @@ def _pilot(
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."
         return Step("pilot", "codebook", "Pilot", "later", words, "Improve definitions", hint)
     size = min(planning.load_plan(session).limit or planning.PILOT, documents)
-    hint = f"Press Start with {size:,}: a small run shows whether definitions and models work."
-    if state in ("running", "queued"):
-        hint = "Wait until all debates have ended."
+    start = f"Press Start with {size:,}: a small run shows whether definitions and models work."
+    hint = _unfinished_hint(state) or start
     return Step("pilot", "run", "Pilot", _state(done), _run_words(last, state), "Run a pilot", hint)
 
 
-def _whole_run(whole: RunRow | None, documents: int, *, waiting: bool) -> Step:
+def _whole_run(whole: RunRow | None, documents: int, state: State | None) -> Step:
     words = _run_words(whole, "done") if whole else "After the review of the pilot."
-    hint = f"Press New run, then Start all {format_count(documents, 'document')}."
-    if waiting:
-        hint = "Wait until all debates have ended."
+    hint = _unfinished_hint(state) or f"Press New run, then Start all {format_count(documents, 'document')}."
     return Step("whole", "run", "Whole run", _state(whole is not None), words, f"Run all {documents:,}", hint)
+
+
+def _unfinished_hint(state: State | None) -> str:
+    """Return what to do while the last run has this state, an empty text if it has ended."""
+    if state == "paused":
+        return "Press Resume to debate the remaining documents."
+    return "Wait until all debates have ended." if state in ("running", "queued") else ""
 
 
 def _accuracy(whole: RunRow | None, missing: int, *, enough: bool) -> Step:

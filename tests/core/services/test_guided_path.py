@@ -8,7 +8,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.runs import NOT_STOPPED, RoleModel
+from core.runs import NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
 from core.services.review import review
 from core.services.runs import planning
@@ -63,6 +63,8 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     run_id = sample_world.build(session.project)
     session.store.codebooks.save(sample_world.CODEBOOK)
     assert next_of(session).action == "Run a pilot"
+    session.store.runs._writer.do(set_state(run_id, "paused", StopReason("user", "paused by you"), 1.0))
+    assert next_of(session).hint == "Press Resume to debate the remaining documents."
     finish(session, run_id)
     step = next_of(session)
     assert (step.name, step.action) == ("review", "Review 8")
