@@ -189,11 +189,12 @@ class _Connection:
             document = await run_in_threadpool(session.document, watch.focus)
         self._view = ClientCursor(watch.focus, watch.cursors if watch.instance == live_run.token else {})
         events = live_run.snapshot(self._view)
-        if watch.focus is not None and not live_run.holds(watch.focus):
+        if watch.focus is not None and not live_run.has_ended(watch.focus):
+            # A debate of a resumed run has only its replayed turns in memory.
             replay = await run_in_threadpool(session.replay, run_id, watch.focus)
             if replay is not None:
                 document = replay.document
-                events += debate_events(replay)
+                events += debate_events(replay, self._view.cursors)
         await self._send(
             "snapshot",
             instance=live_run.token,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
@@ -249,10 +249,10 @@ class LiveRunState:
         with self._lock:
             return self._status
 
-    def holds(self, document_id: str) -> bool:
-        """Return True if the debate on this document is in memory."""
+    def has_ended(self, document_id: str) -> bool:
+        """Return True if the debate on this document has ended and is in memory, with all of its turns."""
         with self._lock:
-            return document_id in self._flight or document_id in self._finished
+            return document_id in self._finished
 
     def snapshot(self, cursor: ClientCursor) -> list[Json]:
         """Return everything that a client needs. Text that the client has, by its cursors, is not sent again."""
@@ -353,10 +353,12 @@ def verdict_event(reached: VerdictReached) -> Json:
     }
 
 
-def debate_events(debate: StoredDebate) -> list[Json]:
-    """Return a stored debate for the browser, in the form of a snapshot."""
+def debate_events(debate: StoredDebate, known: Container[int] = ()) -> list[Json]:
+    """Return a stored debate for the browser, in the form of a snapshot, without the turns of ``known``."""
     live = _LiveDebate(debate.document.id, reached=debate.verdict, verdict_revision=1)
     for turn in debate.turns:
+        if turn.turn in known:
+            continue
         live_turn = live.turn(turn.turn)
         live_turn.apply(TurnDone(turn), 0.0)
         live_turn.attempt, live_turn.revision = 0, 1

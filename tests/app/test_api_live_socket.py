@@ -114,6 +114,14 @@ def test_debate_no_longer_in_memory_is_read_from_the_store(client: TestClient) -
         assert snapshot["events"][-1]["kind"] == "verdict"
 
 
+def test_stored_turns_complete_a_debate_that_is_replayed_in_part(client: TestClient, source: Source) -> None:
+    source.state.publish(TurnStarted(Turn(RUN, "old", 1, "critic", MODEL)))
+    source.state.publish(Delta(RUN, "old", 1, 0, "Hello"))
+    with connect(client) as socket:
+        shown = {turn["turn"]: turn["text"] for turn in turns(watch(socket, "old"))}
+        assert shown == {0: "stored words", 1: "Hello"}
+
+
 def test_finished_debates_are_requested_by_page(client: TestClient) -> None:
     with connect(client) as socket:
         watch(socket, None)

@@ -200,15 +200,15 @@ def test_verdict_moves_the_debate_to_the_finished_debates() -> None:
     tile = next(event for event in events if event["kind"] == "tile")
     assert (tile["status"], tile["values"]) == ("verdict", {"a": True, "b": False})
     assert events[-1]["kind"] == "verdict"
-    assert live.holds("d1")
+    assert live.has_ended("d1")
 
 
 def test_finished_debates_are_bounded() -> None:
     live = LiveRunState(RUN)
     for number in range(KEPT_FINISHED + 50):
         live.publish(verdict(f"d{number}"))
-    assert not live.holds("d49")
-    assert live.holds("d50")
+    assert not live.has_ended("d49")
+    assert live.has_ended("d50")
     tiles = [event for event in live.snapshot(ClientCursor()) if event["kind"] == "tile"]
     assert len(tiles) <= KEPT_FINISHED
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
+from core.services.live_run import ClientCursor
 from core.services.runs import control, planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
@@ -57,7 +58,7 @@ def test_pending_pause_is_shown_while_calls_finish(session: ProjectSession) -> N
     (run,) = queue_runs(session, replace(SLOW, pace=4.0))
     control.start_runs(session, [run])
     until(
-        lambda: (live := session.live_run(run.run_id)) is not None and live.holds("d0")
+        lambda: (live := session.live_run(run.run_id)) is not None and len(live.snapshot(ClientCursor())) > 1
     )  # otherwise no call is in flight
     control.pause(session, run.run_id)
     assert session.pending_state(run.run_id) == "paused"
