@@ -1,6 +1,6 @@
 // The finished debates of a run, a page at a time, with a search.
 
-import { button, el, icon, setText } from "./dom.js";
+import { button, el, focusedIn, icon, setText } from "./dom.js";
 import { formatCount } from "./format.js";
 import { compactValues, presentLabels } from "./labels.js";
 import { statusIcon } from "./debate_tiles.js";
@@ -32,6 +32,8 @@ export class FinishedList {
     this.query = { query: "", status: "", offset: 0 };
     /** @type {FinishedRow[]} */
     this.page = [];
+    /** @type {string | null} */
+    this.selected = null;
     this.rows = el("div", "rows");
     this.range = el("span");
     const { rows, range } = this;
@@ -80,13 +82,22 @@ export class FinishedList {
   }
 
   /**
+   * Show a page. While the user presses a row, the rows stay until the click.
+   *
    * @param {FinishedPage} page
-   * @param {string | null} selected
    */
-  show({ query, status, offset, total, rows }, selected) {
+  show(page) {
+    if (this.rows.matches(":active")) {
+      window.addEventListener("pointerup", () => setTimeout(() => this.show(page)), { once: true });
+      return;
+    }
+    const { query, status, offset, total, rows } = page;
     this.query = { query, status, offset };
     this.page = rows;
-    this.rows.replaceChildren(...rows.map((row) => this.createRow(row)));
+    const focused = focusedIn(this.rows)?.dataset.id;
+    const nodes = rows.map((row) => this.createRow(row));
+    this.rows.replaceChildren(...nodes);
+    nodes.find(({ dataset }) => dataset.id === focused)?.focus({ preventScroll: true });
     if (!rows.length) {
       this.rows.append(el("div", "empty", query ? "No finished debate matches." : "No debate has finished yet."));
     }
@@ -94,11 +105,12 @@ export class FinishedList {
     setText(this.range, total ? `${formatCount(offset + 1)} to ${formatCount(last)} of ${formatCount(total)}` : "");
     this.newer.disabled = offset === 0;
     this.older.disabled = last >= total;
-    this.select(selected);
+    this.select(this.selected);
   }
 
   /** @param {string | null} id */
   select(id) {
+    this.selected = id;
     this.page.forEach((row, index) => {
       this.rows.children[index]?.classList.toggle("selected", row.document_id === id);
     });
@@ -109,6 +121,8 @@ export class FinishedList {
     const { labels, kind } = this.run;
     const compact = compactValues(presentLabels(values, kind), values, labels, kind);
     const head = el("div", "finished-head", el("span", "id ellipsis", id), ...compact, statusIcon(status));
-    return button("finished-row", () => this.onPick(id), head, el("div", "finished-text ellipsis", text));
+    const node = button("finished-row", () => this.onPick(id), head, el("div", "finished-text ellipsis", text));
+    node.dataset.id = id;
+    return node;
   }
 }

@@ -389,7 +389,7 @@ class LiveRunView {
 
   /** @param {FinishedPage} page */
   showFinished(page) {
-    this.finished.show(page, this.shownId);
+    this.finished.show(page);
     if (!this.view && page.rows.length) this.focus(page.rows[0].document_id);
   }
 
@@ -409,6 +409,7 @@ class LiveRunView {
     this.view?.hideRoles(this.hiddenRoles);
     this.showView();
     this.client.follow(id);
+    this.finished.select(id);
     this.scheduler.show("debate", "tiles");
   }
 
@@ -432,7 +433,6 @@ class LiveRunView {
     this.dwell = dwell;
     this.show(id);
     this.saveSettings();
-    this.finished.select(id);
   }
 
   /** @param {string} id */

@@ -218,6 +218,29 @@ START_AND_END_REPLAY = f"""async (button) => {{
 """Return the text at the start of the replay. In one step, because a replay ends by itself after some seconds."""
 
 
+def test_click_on_a_finished_debate_survives_an_update_of_the_list(page: Page) -> None:
+    lists: list[list[str]] = []
+
+    def note(frame: str | bytes) -> None:
+        message = json.loads(frame)
+        if message["type"] == "finished":
+            lists.append([row["document_id"] for row in message["rows"]])
+
+    page.on("websocket", lambda socket: "/moot/live" in socket.url and socket.on("framereceived", note))
+    page.reload()
+    page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
+    row = page.locator(".finished-row").first
+    row.hover()
+    page.mouse.down()
+    document = row.locator(".id").inner_text()
+    pressed = len(lists)
+    wait_until(page, lambda: len(lists) > pressed + 1)  # the page has drawn the first of the two
+    page.mouse.up()
+    page.get_by_role("button", name=f"Pinned {document}").wait_for()
+    assert focused_document(page).inner_text() == document
+    wait_until(page, lambda: row.locator(".id").inner_text() == lists[-1][0])  # the list goes on after the click
+
+
 def test_finished_debate_can_be_replayed(page: Page) -> None:
     page.get_by_role("button", name=re.compile("Finished [1-9]")).press("Enter")
     page.locator(".finished-row").first.click()
