@@ -167,6 +167,8 @@ class RunState:
 
     setup_open: Value[bool] = Value(False)
     """True while the user sets up a new run although the project has runs."""
+    unfinished: Value[str | None] = Value(None)
+    """Run that this tab showed last, if it was not done then."""
     probes: Value[tuple[Probe, ...]] = Value(())
     """Results of the last preflight, shown until the next preflight."""
     started_at: Value[float] = Value(-DOUBLE_CLICK_SECONDS)

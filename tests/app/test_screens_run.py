@@ -106,6 +106,21 @@ def test_run_is_started_watched_and_finished(session: ProjectSession) -> None:
     assert "New run" in labels(at)
 
 
+def test_end_of_a_watched_run_is_noticed_by_any_rerun(session: ProjectSession) -> None:
+    fill(session)
+    (first,) = queue_runs(session, planning.Plan(pace=1000.0))
+    put_paused(session, first.run_id, "user", "paused")
+    at = open_page("run")
+    assert "paused" in html(at)
+    at.session_state["run_id"] = first.run_id
+    session.start_or_resume(first.run_id).result(30)
+    _, second = queue_runs(session, planning.Plan(pace=1.0, iterations=2))  # whose replies are not stored yet
+    session.start_or_resume(second.run_id)
+    at.run()  # by the next step in the sidebar, for example, before the live board has reported the end
+    assert planning.load_plan(session).pace == 0
+    assert at.session_state["run_id"] == second.run_id
+
+
 def test_protocol_parameters_are_shown_as_a_form(session: ProjectSession) -> None:
     fill(session, documents=12)
     at = open_page("run")

@@ -37,9 +37,16 @@ Act = Callable[..., None]
 
 
 def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -> None:
-    """Draw a run with its buttons and its live board."""
+    """Draw a run with its buttons and its live board. If it has ended since the last time, show the next active run."""
     overview = control.run_overview(session, run_id)
     run, active = overview.run, overview.state in ("running", "queued")
+    ended = overview.state == "done" and state.run.unfinished == run_id  # while this tab showed it
+    state.run.unfinished = None if overview.state == "done" else run_id
+    if ended:
+        planning.note_run_watched(session, run)
+        if others := [other for other in session.active_runs() if other != run_id]:
+            state.select_run(others[0])
+            st.rerun()
 
     def act(action: Callable[..., None], *args: float, **options: bool) -> None:
         """Apply a control action to the run and report errors."""
@@ -63,14 +70,6 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
     if not active:
         _savings(run, costs.reused_replies(session, run_id), costs.adaptive_savings(session, run))
 
-    def follow() -> None:
-        """When the shown run is done, show the next active run."""
-        if session.state(run_id) != "done":
-            return
-        planning.note_run_watched(session, run)
-        if others := [other for other in session.active_runs() if other != run_id]:
-            state.select_run(others[0])
-
     roles = {role.name: role for role in protocols.roles_of(run.settings)}
     titles = role_data({name: role.title for name, role in roles.items()})
     # The debates come from /moot/live and not from reruns. The component reports a state other than the page's.
@@ -87,7 +86,7 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
             "explained": explained,
             "layout": protocols.of(run.settings).layout,
         },
-        on_state_change=follow,
+        on_state_change=lambda: None,
     )
 
 
