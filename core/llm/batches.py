@@ -7,6 +7,7 @@ In: ``{"custom_id", "method": "POST", "url": "/v1/chat/completions", "body"}``. 
 from __future__ import annotations
 
 import codecs
+import ssl
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
@@ -62,7 +63,9 @@ class OpenAIBatches:
         self._client = AsyncOpenAI(
             base_url=place.base_url,
             api_key=key or "none",
-            http_client=DefaultAsyncHttpx2Client(follow_redirects=False, trust_env=False),
+            http_client=DefaultAsyncHttpx2Client(
+                follow_redirects=False, trust_env=False, verify=ssl.create_default_context()
+            ),
         )
 
     async def submit(self, path: Path, mark: str) -> str:

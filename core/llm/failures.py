@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import math
+import os
 import re
+import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -246,6 +249,56 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
 def _remedy(said: str) -> str:
     """Return the remedy for a server fault if its message shows one, else an empty text."""
     return _MEMORY_REMEDY if _MEMORY.search(said) else _LOADING_REMEDY if _LOADING.search(said) else ""
+
+
+_UNTRUSTED = {
+    9: ("it is not valid yet", "Check the clock of this machine."),
+    10: ("it has expired", "Renew the certificate of the server, or check the clock of this machine."),
+    62: ("it names another server", "Enter the address with the name that the certificate names."),
+    64: ("it names another server", "Enter the address with the name that the certificate names."),
+}
+"""What OpenSSL's codes of a certificate's faults mean, and the remedy."""
+_UNKNOWN_SIGNER = (
+    "this machine does not know its signer",
+    "Save the signer's certificate as a PEM file, for a self-signed certificate the certificate itself, "
+    "and restart Moot with the environment variable SSL_CERT_FILE set to the path of this file.",
+)
+
+
+def not_connected(place: str, error: BaseException, action: str = "") -> errors.Unreachable:
+    """Return the error for a connection that was not opened.
+
+    ``action`` completes "cannot be reached to ...".
+    """
+    for cause in _causes(error):
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            meaning, remedy = _UNTRUSTED.get(cause.verify_code, _UNKNOWN_SIGNER)
+            said = server_message(cause.verify_message).rstrip(".")
+            return errors.OtherProtocol(f"{place} shows a certificate that is not trusted: {meaning} ({said}).", remedy)
+    purpose = f" to {action}" if action else ""
+    return errors.Unreachable(f"{place} cannot be reached{purpose} ({describe_cause(error)}).")
+
+
+def describe_cause(error: BaseException) -> str:
+    """Return the cause of a failed connection, in the system's words rather than in those of the library."""
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, socket.gaierror):
+            return "the name of the server is unknown"
+        if isinstance(cause, ssl.SSLError):
+            break  # its number is one of OpenSSL, not of the system
+        if isinstance(cause, OSError) and cause.errno is not None and cause.errno in errno.errorcode:
+            return os.strerror(cause.errno).lower()
+    return (str(causes[0]).rstrip(".") or type(causes[0]).__name__)[:200]
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception and its causes, each without the exception of aiohttp around it."""
+    following: BaseException | None = error
+    while following is not None:
+        cause: BaseException = getattr(following, "os_error", getattr(following, "certificate_error", following))
+        yield cause
+        following = cause.__cause__ or cause.__context__
 
 
 LOOK_SECONDS = 2.0

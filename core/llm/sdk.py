@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from core import errors
 from core.llm.connections import Connection, find_key
-from core.llm.failures import from_status, hide_key, server_message
+from core.llm.failures import from_status, hide_key, not_connected, server_message
 from core.runs import RoleModel
 
 if TYPE_CHECKING:
@@ -39,7 +40,11 @@ def ask_openai(
         max_retries=retries,
         default_headers=_UNCOMPRESSED,
         http_client=openai.DefaultAsyncHttpx2Client(
-            follow_redirects=False, trust_env=False, timeout=seconds, event_hooks=_limited_to(most_bytes)
+            follow_redirects=False,
+            trust_env=False,
+            verify=ssl.create_default_context(),
+            timeout=seconds,
+            event_hooks=_limited_to(most_bytes),
         ),
     )
 
@@ -63,6 +68,7 @@ def ask_ollama(
         timeout=seconds,
         follow_redirects=False,
         trust_env=False,
+        verify=ssl.create_default_context(),
         event_hooks=_limited_to(most_bytes),
     )
 
@@ -126,10 +132,8 @@ def translated_errors(place: Connection, action: str, model: str, remedy: str = 
                 raise errors.MalformedStream(
                     f"{place.name} did not {action} as expected: {server_message(error.__cause__)}.", remedy
                 ) from error
-            raise errors.Unreachable(
-                f"{place.name} at {place.base_url} cannot be reached to {action} ({str(error).rstrip('.')}).",
-                "Check that the server is running and that the address is correct.",
-            ) from error
+            cause = error.__cause__ or error  # openai's own error says only "Connection error."
+            raise not_connected(f"{place.name} at {place.base_url}", cause, action) from error
         except openai.APIStatusError as error:
             response = error.response
             raise _refused(place, response.status_code, response.content, response.headers, model, remedy) from error

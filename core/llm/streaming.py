@@ -5,11 +5,8 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
-import errno
 import json
-import os
 import re
-import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -23,7 +20,7 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.debate.turns import Reply, Usage
-from core.llm.failures import ADDRESS_REMEDY, from_status, server_message
+from core.llm.failures import ADDRESS_REMEDY, describe_cause, from_status, not_connected, server_message
 from core.llm.request import ModelRequest, encode_body
 from core.runs import MOST_TOKENS, RoleModel
 
@@ -385,16 +382,8 @@ async def post(
                 f"did not accept a connection within {CONNECT_SECONDS:.0f} s."
             ) from error
         raise _timed_out(role_model, builder) from error
-    except aiohttp.ClientConnectorCertificateError as error:
-        raise errors.OtherProtocol(
-            f"{role_model.connection} at {role_model.base_url} "
-            f"shows a certificate that is not trusted ({_why(error)}).",
-            "Give the server a trusted certificate, or name its signer's file in SSL_CERT_FILE.",
-        ) from error
     except (aiohttp.ClientConnectorError, ssl.SSLError, aiohttp.InvalidURL) as error:
-        raise errors.Unreachable(
-            f"{role_model.connection} at {role_model.base_url} cannot be reached ({_short(error)})."
-        ) from error
+        raise not_connected(f"{role_model.connection} at {role_model.base_url}", error) from error
     except aiohttp.ClientResponseError as error:
         if "content-encoding" in error.message:
             raise _packed(role_model, error.message) from error
@@ -405,7 +394,7 @@ async def post(
         if isinstance(error.__cause__, ContentEncodingError):
             raise _packed(role_model, error.__cause__.message) from error
         raise errors.CutStream(
-            f"{role_model.connection} closed the connection on {role_model.model} ({_short(error)})."
+            f"{role_model.connection} closed the connection on {role_model.model} ({describe_cause(error)})."
         ) from error
 
 
@@ -468,22 +457,6 @@ async def drain(response: aiohttp.ClientResponse) -> None:
 def _timed_out(role_model: RoleModel, builder: ReplyBuilder) -> errors.ModelError:
     kind = errors.Stalled if builder.text or builder.reasoning else errors.TimedOut
     return kind(f"{role_model.model} at {role_model.connection} was silent for {builder.silence:.3g} s.")
-
-
-def _why(error: aiohttp.ClientConnectorCertificateError) -> str:
-    inner = error.certificate_error
-    return server_message(getattr(inner, "verify_message", "") or inner)
-
-
-def _short(error: Exception) -> str:
-    """Return the cause of a failed connection, in the system's words rather than in those of the library."""
-    cause = getattr(error, "os_error", error)
-    if isinstance(cause, socket.gaierror):
-        return "the name of the server is unknown"
-    number = cause.errno if isinstance(cause, OSError) and not isinstance(cause, ssl.SSLError) else None
-    if number is not None and number in errno.errorcode:
-        return os.strerror(number).lower()
-    return (str(cause) or type(cause).__name__)[:200]
 
 
 CHARACTERS_PER_TOKEN = 4

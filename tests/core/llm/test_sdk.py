@@ -8,12 +8,17 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
+from aiohttp import web
 
-from core.errors import ModelError, Unauthorised
+from core.errors import ModelError, OtherProtocol, Unauthorised, Unreachable
 from core.llm import catalogue, embeddings
 from core.llm.connections import connection
+from tests.servers.scripted import Scripted
+from tests.servers.tls import TlsFront
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 ENDLESS = HEAD + b"transfer-encoding: chunked\r\n\r\n"
@@ -126,3 +131,36 @@ def test_rejected_key_and_missing_key_have_different_remedies(
             catalogue.list_models(place)
         remedies.append(error.value.remedy)
     assert remedies == [place.key_remedy, f"The server rejected the key that was sent. {place.key_remedy}"]
+
+
+async def list_of_one_model(_request: web.Request, _body: dict[str, Any]) -> web.Response:
+    return web.json_response({"data": [{"id": "tiny"}]})
+
+
+@pytest.mark.parametrize(
+    ("fault", "meaning", "remedy"),
+    [
+        ("expired", "it has expired (certificate has expired)", "Renew"),
+        ("other host", "it names another server (IP address mismatch", "the name that the certificate names"),
+        ("unknown signer", "does not know its signer (unable to get local issuer certificate)", "SSL_CERT_FILE"),
+    ],
+)
+def test_untrusted_certificate_is_explained_and_its_signer_can_be_trusted(
+    fault: str, meaning: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Scripted(list_of_one_model) as server, TlsFront(tmp_path, server.port) as front:
+        monkeypatch.setenv("SSL_CERT_FILE", str(front.signer))
+        place = connection("toy", f"https://127.0.0.1:{front.port}/v1")
+        assert [card.name for card in catalogue.list_models(place)] == ["tiny"]
+        front.present(fault)
+        with pytest.raises(OtherProtocol) as error:
+            catalogue.list_models(place)
+    assert meaning in error.value.message
+    assert remedy in error.value.remedy
+
+
+def test_failed_connection_names_its_cause() -> None:
+    with Scripted(list_of_one_model) as server:
+        pass
+    with pytest.raises(Unreachable, match=r"cannot be reached to list its models \(connection refused\)\. Check"):
+        catalogue.list_models(connection("toy", server.url))
