@@ -107,7 +107,7 @@ def text_width(rows: Iterable[Mapping[str, Any]]) -> int:
     return 14 + round(6.2 * max((len(row["words"]) for row in rows), default=0))
 
 
-def styled(chart: Any, height: int, padding: Mapping[str, int] | None = None) -> Spec:
+def styled(chart: Any, height: int) -> Spec:
     """Return a chart as a specification in the common style.
 
     ``height`` is in pixels. The width is that of the container.
@@ -127,7 +127,7 @@ def styled(chart: Any, height: int, padding: Mapping[str, int] | None = None) ->
         **spec,
         "height": height,
         "background": "transparent",
-        "padding": dict(padding or PADDING),
+        "padding": PADDING,
         "config": {
             **config,
             "font": "Inter",

@@ -133,7 +133,7 @@ def task_of(codebook: Codebook) -> str:
 
 def generate(
     session: ProjectSession, sources: Sequence[SourceDocument], codebook: Codebook, role_model: RoleModel,
-    *, task: str = "", temperature: float | None = None,
+    *, temperature: float | None = None,
     groups: int = persona_extraction.GROUPS, dimensions: int = persona_extraction.DIMENSIONS,
     on_progress: OnProgress = lambda _done, _of: None,
 ) -> Future[GeneratedPersonas]:  # fmt: skip
@@ -149,7 +149,7 @@ def generate(
     session.store.personas.keep_sources({source.name: source.text for source in sources})
     settings = _settings(codebook, with_defaults(session.models, role_model, temperature, LONG_MAX_TOKENS))
     step = persona_extraction.extract_personas(
-        sources, task.strip() or task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
+        sources, task_of(codebook), settings.templates, groups=groups, dimensions=dimensions
     )
 
     async def run() -> GeneratedPersonas:

@@ -193,9 +193,7 @@ def edit_version(session: ProjectSession, version: PromptVersion, slot: Slot) ->
     save_draft(session, slot, version.text, version)
 
 
-def save_version(
-    session: ProjectSession, slot: Slot, protocol: str, note: str = "", *, actor: str = ""
-) -> PromptVersion:
+def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "") -> PromptVersion:
     """Save the draft as a version.
 
     Raises PromptError for a draft that cannot be used or does not differ from its base.
@@ -208,21 +206,19 @@ def save_version(
     if now.text == shipped.text:
         raise PromptError("This is the shipped template.", f"Promote {shipped.label} instead.")
     saved = session.store.prompts.save(
-        slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip(), actor=actor
+        slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip()
     )
     edit_version(session, saved, slot)
     return saved
 
 
-def promote_version(
-    session: ProjectSession, slot: Slot, protocol: str, version: PromptVersion, *, actor: str = ""
-) -> None:
+def promote_version(session: ProjectSession, slot: Slot, protocol: str, version: PromptVersion) -> None:
     """Make a version the default for new runs; promoting the shipped one restores it.
 
     Raises PromptError for a version that cannot be used.
     """
     require_usable(session, slot, protocol, version.template)
-    session.store.prompts.promote(version.slot, None if version.shipped else version.name, actor=actor)
+    session.store.prompts.promote(version.slot, None if version.shipped else version.name)
 
 
 def with_template(settings: RunSettings, key: str, template: Template) -> RunSettings:

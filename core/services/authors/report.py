@@ -130,15 +130,13 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
 # -- predictivity
 
 
-def run_predictivity(
-    session: ProjectSession, spec: str, *, repeats: int = comparison.REPEATS, progress: Progress = _quiet
-) -> int:
+def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress = _quiet) -> int:
     """Predict answers with a model from earlier answers of each source, store the result, and return the predictions.
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
     """
     asked = comparison.asked_questions(load_desk(session).log)
-    tasks = comparison.predictivity_tasks(asked, repeats=repeats)
+    tasks = comparison.predictivity_tasks(asked)
     chosen: list[str | None] = []
     templates = requests.load_templates()
     for codebook, group in _by_codebook(tasks):

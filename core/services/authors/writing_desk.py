@@ -131,14 +131,9 @@ class Desk:
         """Return a feature, None if the codebook does not have it any more."""
         return next((feature for feature in self.features if feature.item == item), None)
 
-    def submissions(self, author: str, conversation: str = "") -> list[Submission]:
-        """Return an author's texts, oldest first; of one conversation if it is named."""
-        return [
-            entry
-            for entry in self.log
-            if isinstance(entry, Submission) and entry.author == author
-            if not conversation or entry.conversation == conversation
-        ]
+    def submissions(self, author: str) -> list[Submission]:
+        """Return an author's texts, oldest first."""
+        return [entry for entry in self.log if isinstance(entry, Submission) and entry.author == author]
 
     def has_consent(self, author: str) -> bool:
         """Return True if the author agreed to the current text."""

@@ -156,9 +156,9 @@ def kept(session: ProjectSession, run: RunRow) -> tuple[Formula, ...]:
     return tuple(Formula(one["outcome"], tuple(one["predictors"]), one["family"]) for one in stored)
 
 
-def keep(session: ProjectSession, run: RunRow, formulas: Sequence[Formula], *, actor: str = "") -> None:
+def keep(session: ProjectSession, run: RunRow, formulas: Sequence[Formula]) -> None:
     """Store the regressions that belong to the paper of a run."""
-    session.store.settings.set(_setting(run), [asdict(one) for one in dict.fromkeys(formulas)], actor=actor)
+    session.store.settings.set(_setting(run), [asdict(one) for one in dict.fromkeys(formulas)])
 
 
 def _setting(run: RunRow) -> str:

@@ -93,7 +93,7 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     return tuple(sorted(unique.values(), key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
 
 
-def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") -> None:
+def accept(session: ProjectSession, suggestion: Suggestion) -> None:
     """Apply a suggestion to the draft.
 
     A document whose text becomes an example no longer counts in evaluations of runs with that codebook. Raises
@@ -106,7 +106,7 @@ def accept(session: ProjectSession, suggestion: Suggestion, *, actor: str = "") 
         version = codebooks.codebook_status(session).next_version
         text = getattr(changed.label(suggestion.label_id), suggestion.part)[-1]
         session.store.classifiers.add_codebook_example(
-            suggestion.document_id, suggestion.label_id, suggestion.part, text, version, actor=actor
+            suggestion.document_id, suggestion.label_id, suggestion.part, text, version, actor=""
         )
     lessons.record(session, before, changed)
 
@@ -255,6 +255,8 @@ MAX_CHARACTERS = 1_200
 """Maximum characters of a document in the prompt."""
 LISTS = ("include", "exclude", "keywords")
 PARTS = ("description", *LISTS)
+REWRITE_TIMEOUT = 120.0
+"""Maximum seconds to wait for a proposal."""
 _NAMES: Mapping[str, str] = {"include": "counts", "exclude": "does not count"}
 
 
@@ -283,7 +285,7 @@ def rewrite_model(plan: planning.Plan) -> RoleModel | None:
 
 
 def propose_rewrite(
-    session: ProjectSession, plan: planning.Plan, label_id: str, *, run_id: str | None = None, seconds: float = 120.0
+    session: ProjectSession, plan: planning.Plan, label_id: str, *, run_id: str | None = None
 ) -> Proposal:
     """Request a proposal and wait for it; a proposal on the same definition and errors is reused without cost.
 
@@ -304,7 +306,7 @@ def propose_rewrite(
     settings = settings.model_copy(update={"role_models": {ask.role: role_model}})
     reply, spent = session.engine.submit(
         drive(_single(ask), settings, session.models, session.project.turn_store)
-    ).result(timeout=seconds)
+    ).result(timeout=REWRITE_TIMEOUT)
     after, why = parse_proposal(reply.text, label)
     return Proposal(label, after, why, role_model.spec, reply.cost_usd, spent.calls == 0)
 

@@ -177,19 +177,11 @@ def held_out_change(session: ProjectSession, slot: prompt_templates.Slot | None,
     return definition_change(session, plan) if slot is None else latest_change(session, slot, plan)
 
 
-def start_trial(
-    session: ProjectSession,
-    change: SettingsChange,
-    sample: Sample,
-    *,
-    budget_usd: float | None = None,
-    pace: float = 0.0,
-) -> Trial:
+def start_trial(session: ProjectSession, change: SettingsChange, sample: Sample, *, pace: float = 0.0) -> Trial:
     """Start both runs, or return the same trial made earlier.
 
-    ``budget_usd`` limits each run, ``pace`` is the built-in model's speed. Raises NothingChanged if there is nothing to
-    test, PromptError for a template that cannot be rendered on some of the documents, and UsageError for a budget with
-    an unpriced model.
+    ``pace`` is the built-in model's speed. Raises NothingChanged if there is nothing to test, and PromptError for a
+    template that cannot be rendered on some of the documents.
     """
     if change.unchanged:
         raise NothingChanged("Nothing has changed.", "Edit something first.")
@@ -199,9 +191,7 @@ def start_trial(
     known = [trial for trial in session.store.lab.trials() if list(trial.sample["strata"]) == list(sample.ids)]
     asks = _ask_hash(change.before), _ask_hash(change.after)
     before, after = (
-        _find_or_create_run(
-            session, settings.model_copy(update={"budget_usd": budget_usd, "pace": pace}), asked, sample, known
-        )
+        _find_or_create_run(session, settings.model_copy(update={"pace": pace}), asked, sample, known)
         for settings, asked in zip((change.before, change.after), asks, strict=True)
     )
     same = (
@@ -230,8 +220,6 @@ def _find_or_create_run(
         for run_id, asked in ((trial.after_run, trial.after_asks), (trial.before_run, trial.before_asks)):
             if asked == asks:
                 return run_id
-    if settings.budget_usd is not None:
-        planning.require_prices(settings.role_models, session.models)
     return session.store.runs.create(settings, sample.ids, purpose="lab").run_id
 
 

@@ -96,12 +96,12 @@ def change_details(session: ProjectSession, changes: Mapping[str, RunDetails], *
     session.store.runs.describe(changes, actor=actor)
 
 
-def undo_details(session: ProjectSession, *, actor: str = "") -> None:
+def undo_details(session: ProjectSession) -> None:
     """Restore the details before the latest change; a second time, make the change again. Harmless without one."""
     events = [event for event in session.store.events.all(kinds=["run"]) if event.before is not None and event.run_id]
     last = [event for event in events if event.act == events[0].act]
     changes = {event.run_id: RunDetails.model_validate(event.before) for event in last if event.run_id}
-    session.store.runs.describe(changes, actor=actor)
+    session.store.runs.describe(changes)
 
 
 def protocol_name(protocol: str) -> str:

@@ -42,7 +42,7 @@ def test_every_role_and_shared_prompt_part_can_be_edited(session):
 
 def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     assert edited(session, judge).changed
-    first = prompt_templates.save_version(session, judge, "ecj", " shorter ", actor="ann")
+    first = prompt_templates.save_version(session, judge, "ecj", " shorter ")
     assert (first.label, first.note, first.parent) == ("v2", "shorter", "ecj/judge.v1")
     now = prompt_templates.template_status(session, judge, "ecj")
     assert (now.base, now.changed, now.default.label) == (first, False, "v1 shipped")
