@@ -143,6 +143,13 @@ def remember_key(place: Connection, key: str) -> None:
         raise no_keyring(place) from error
 
 
+def has_keyring() -> bool:
+    """Return False if the only keyring of this machine is one that stores nothing."""
+    import keyring
+
+    return keyring.get_keyring().priority > 0
+
+
 def no_keyring(place: Connection) -> UsageError:
     """Return the error for a machine without a keyring."""
     variables = place.environment_variables

@@ -276,6 +276,11 @@ def remove(workspace: Workspace, name: str) -> None:
     forget_listing(name)
 
 
+def why_no_key_can_be_stored(workspace: Workspace, name: str) -> UsageError | None:
+    """Return the error that ``remember_key`` would raise on a machine without a keyring, else None."""
+    return None if connections.has_keyring() else connections.no_keyring(workspace.models.place(name))
+
+
 def remember_key(workspace: Workspace, name: str, key: str) -> None:
     """Store a key in the system keyring. UsageError for an empty key, and on a machine without a keyring."""
     place = workspace.models.place(name)

@@ -10,6 +10,7 @@ import pytest
 from app import context
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.llm import connections
 from core.llm.catalogue import ModelCard
 from core.llm.connections import connection
 from core.runs import RoleModel
@@ -133,7 +134,14 @@ def test_unreachable_server_is_reported(session: ProjectSession) -> None:
     assert "cannot be reached" in html(at)
 
 
-def test_key_is_never_shown_and_its_variable_is_named_without_a_keyring(session: ProjectSession) -> None:
+def test_variable_of_the_key_is_named_instead_of_a_field_without_a_keyring(session: ProjectSession) -> None:
+    at = open_page("models")
+    assert "Set OPENAI_API_KEY in the environment" in html(at)
+    assert not [one for one in at.text_input if one.label.startswith("Key for")]
+
+
+def test_key_is_never_shown_if_the_keyring_refuses_it(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "has_keyring", lambda: True)
     at = open_page("models")
     field = next(one for one in at.text_input if one.label == "Key for openai")
     field.set_value("s3cret")

@@ -96,6 +96,9 @@ def _key_html(entry: ConnectionEntry) -> str:
 
 
 def _key_form(workspace: Workspace, entry: ConnectionEntry) -> None:
+    if (problem := models.why_no_key_can_be_stored(workspace, entry.name)) is not None:
+        error_box(problem)
+        return
     with st.form(f"keyform-{entry.name}", border=False, clear_on_submit=True):
         key = st.text_input(f"Key for {entry.name}", type="password", autocomplete="off", width=320)
         line("Stored in the system keyring, sent only to this address, and never shown.", "q xs")
