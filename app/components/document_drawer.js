@@ -144,7 +144,9 @@ class DrawerView {
   onKey(event) {
     const target = event.composedPath()[0];
     const typing = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
-    if (this.document === null || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+    // Streamlit may hide the drawer with the page that the user leaves, instead of removing it.
+    if (this.document === null || !this.root.checkVisibility()) return;
+    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") this.close();
     else if (event.key === "ArrowDown") this.step(1);
     else if (event.key === "ArrowUp") this.step(-1);

@@ -35,6 +35,9 @@ beforeEach(() => {
     Object.defineProperty(globalThis, name, { value: window[name], configurable: true });
   }
   window.HTMLElement.prototype.togglePopover = () => true;
+  window.HTMLElement.prototype.checkVisibility = function () {
+    return this.isConnected && !this.closest("[hidden]"); // jsdom has no layout
+  };
   window.HTMLElement.prototype.matches = new Proxy(window.HTMLElement.prototype.matches, {
     apply: (target, self, [selector]) => selector !== ":popover-open" && Reflect.apply(target, self, [selector]),
   });
@@ -72,6 +75,19 @@ test("a click opens a document, arrow keys step through the list, Escape closes,
   assert.equal(address(), "d3");
   press("Escape");
   assert.equal(address(), null);
+});
+
+test("a drawer that Streamlit hides takes no keys", async () => {
+  openDocument("d1", { ids: ["d1", "d2"], title: "x" });
+  await settled();
+  const component = document.querySelector("#component");
+  component.toggleAttribute("hidden", true);
+  press("ArrowDown");
+  press("Escape");
+  assert.equal(address(), "d1");
+  component.toggleAttribute("hidden", false);
+  press("ArrowDown");
+  assert.equal(address(), "d2");
 });
 
 test("documents are shown as text, and annotations that differ from the reference are marked", async () => {
