@@ -6,7 +6,7 @@ import { Debate } from "./debate.js";
 import { DebateView } from "./debate_view.js";
 import { button, el, icon, keyHint, makeScrollable } from "./dom.js";
 import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
-import { formatCount, formatPlural } from "./format.js";
+import { formatCount } from "./format.js";
 import { createLabels, disputedItems, labelName, valueText } from "./labels.js";
 import { LiveClient } from "./live_client.js";
 import { lastListing, noteShown, onOpenRequest } from "./open_document.js";
@@ -304,7 +304,7 @@ class DrawerView {
       node.title = title;
       return node;
     });
-    const head = el("tr", "", el("th", "", "Label"), ...heads, choice ? null : el("th", "", "Evidence"));
+    const head = el("tr", "", el("th", "", "Label"), ...heads, choice ? null : el("th", "", "Quotes"));
     const lines = rows.map(({ id, node }) => {
       const cells = annotations.map(({ by, values }) => {
         const value = values[id];
@@ -314,7 +314,7 @@ class DrawerView {
         return el("td", wrong ? "wrong bold" : value === false ? "muted" : value === null ? "unres" : "", text);
       });
       const quotes = found(id).size;
-      const last = choice ? null : el("td", "secondary", quotes ? formatPlural(quotes, "quote") : "");
+      const last = choice ? null : el("td", "secondary", quotes ? formatCount(quotes) : "");
       return el("tr", "", el("td", "", node), ...cells, last);
     });
     return el("div", "drawer-table", el("table", "", el("thead", "", head), el("tbody", "", ...lines)));
