@@ -56,8 +56,6 @@ SAMPLING_PARAMS = {
     "schema": "json_schema",
 }  # fmt: skip
 """Command-line parameters that set a role model's sampling, with the name of the field they set."""
-HANDLING_PARAMS = tuple(Handling.model_fields)
-ENGINE_PARAMS = tuple(name for name in EngineSettings.model_fields if name != "name")
 PANEL = "panel"
 """Name of the protocol that uses the project's personas."""
 PLAN_SETTING = "plan"
@@ -149,11 +147,7 @@ def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling,
 
     Raises UsageError for an invalid value.
     """
-    chosen: dict[str, Any] = {SAMPLING_PARAMS[name]: value for name, value in params.items() if name in SAMPLING_PARAMS}
-    if seed is not None:
-        chosen["seed"] = seed
-    rest = {name: value for name, value in params.items() if name not in SAMPLING_PARAMS}
-    return _validated(Sampling, chosen), rest
+    return _split(Sampling, SAMPLING_PARAMS, params, **({} if seed is None else {"seed": seed}))
 
 
 def split_handling(params: Mapping[str, str]) -> tuple[Handling, dict[str, str]]:
@@ -161,8 +155,7 @@ def split_handling(params: Mapping[str, str]) -> tuple[Handling, dict[str, str]]
 
     Raises UsageError for an invalid value.
     """
-    chosen = {name: value for name, value in params.items() if name in HANDLING_PARAMS}
-    return _validated(Handling, chosen), {name: value for name, value in params.items() if name not in chosen}
+    return _split(Handling, {name: name for name in Handling.model_fields}, params)
 
 
 def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, dict[str, str]]:
@@ -170,20 +163,28 @@ def split_engine(name: str, params: Mapping[str, str]) -> tuple[EngineSettings, 
 
     Raises UsageError for an invalid value.
     """
-    own = {key: value for key, value in params.items() if key in ENGINE_PARAMS}
-    chosen = _validated(EngineSettings, {"name": name, **own})
-    other = next((key for key in own if not key.startswith(name)), None)
+    own = {field: field for field in EngineSettings.model_fields if field != "name"}
+    chosen, rest = _split(EngineSettings, own, params, name=name)
+    other = next((key for key in params if key in own and not key.startswith(name)), None)
     if other is not None:
         raise UsageError(f"--param {other} is not a parameter of the engine {name}.", "Choose it with --engine.")
-    return chosen, {key: value for key, value in params.items() if key not in ENGINE_PARAMS}
+    return chosen, rest
 
 
-def _validated(model: type[Form], chosen: Mapping[str, Any]) -> Form:
+def _split(
+    model: type[Form], fields: Mapping[str, str], params: Mapping[str, str], **given: Any
+) -> tuple[Form, dict[str, str]]:
+    """Return a model made of its parameters and of the ``given`` fields, and the other parameters.
+
+    ``fields`` maps the parameters of the model to its fields. Raises UsageError for an invalid value.
+    """
+    chosen = {fields[key]: value for key, value in params.items() if key in fields}
     try:
-        return model.model_validate(dict(chosen))
+        made = model.model_validate({**given, **chosen})
     except ValidationError as error:
         problem = error.errors(include_url=False)[0]
         raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
+    return made, {key: value for key, value in params.items() if key not in fields}
 
 
 def build_settings(
