@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -310,12 +311,8 @@ def _settings(session: ProjectSession) -> None:
     """Draw the settings."""
     now = desks.load_settings(session)
 
-    def field(name: str, value: Any) -> dict[str, Any]:
-        def save(changed: Any) -> None:
-            with error_notices():
-                desks.save_settings(session, **{name: changed})
-
-        return bound(f"authors-set-{name}", value, save)
+    def field(name: str) -> dict[str, Any]:
+        return bound(f"authors-set-{name}", getattr(now, name), partial(_save_setting, session, name))
 
     left, right = st.columns(2, gap="small")
     with left, panel("Model and questions", key="authors-settings"):
@@ -323,53 +320,54 @@ def _settings(session: ProjectSession) -> None:
         known = (one.spec for one in (*plan.models, planning.DEFAULT_ROLE_MODEL))
         specs = list(dict.fromkeys((now.model, *known)))
         st.selectbox(
-            "Model", specs, accept_new_options=True, **field("model", now.model),
+            "Model", specs, accept_new_options=True, **field("model"),
             help="connection/model. It filters, predicts, writes questions and chats.",
         )  # fmt: skip
         if words := desks.model_notice(now.model):
             line(words)
         first, second = st.columns(2)
         first.number_input(
-            "Questions per text", 1, MAX_ASKED, **field("m", now.m), help="The most uncertain labels are asked."
+            "Questions per text", 1, MAX_ASKED, **field("m"), help="The most uncertain labels are asked."
         )
         second.number_input(
-            "Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds", now.reading_seconds),
+            "Reading time (s)", 0.0, 60.0, step=1.0, **field("reading_seconds"),
             help="A question can be answered after this time.",
         )  # fmt: skip
         first.number_input(
-            "Selected labels (k)", 1, 100, **field("k", now.k),
+            "Selected labels (k)", 1, 100, **field("k"),
             help="The most relevant labels; only these are asked and used for suggestions.",
         )  # fmt: skip
         second.number_input(
-            "Relevant labels needed", 1, 100, **field("min_relevant", now.min_relevant),
+            "Relevant labels needed", 1, 100, **field("min_relevant"),
             help="No questions about a text with fewer relevant labels.",
         )  # fmt: skip
         st.toggle(
-            "Select predictors before they run", **field("predictors_first", now.predictors_first),
+            "Select predictors before they run", **field("predictors_first"),
             help="Runs only k predictors per text: cheaper with many labels and a paid model.",
         )  # fmt: skip
     with right, panel("Privacy and suggestions", key="authors-privacy"):
+
+        def save_names(text: str) -> None:
+            _save_setting(session, "names", tuple(filter(None, map(str.strip, text.split("\n")))))
+
         st.text_area(
             "Names to mask", height=80, help="One on each line, in addition to frequent given names.",
-            **bound(
-                "authors-set-names", "\n".join(now.names),
-                lambda text: _save_names(session, text),
-            ),
+            **bound("authors-set-names", "\n".join(now.names), save_names),
         )  # fmt: skip
         st.number_input(
-            "Answers before suggestions", 0, 100_000, **field("warm_up", now.warm_up),
+            "Answers before suggestions", 0, 100_000, **field("warm_up"),
             help="Warm-up: this many answers are collected before anything is suggested.",
         )  # fmt: skip
         st.text_area(
-            "Catalogue of suggestions (YAML)", height=220, **field("catalogue", now.catalogue),
+            "Catalogue of suggestions (YAML)", height=220, **field("catalogue"),
             placeholder='- name: Light tent\n  text: Under two kilos.\n  keywords: [tent]\n  labels: {Purchase: "Yes"}',
             help="Entries with name, text, keywords for the baseline, and values by name of a label.",
         )  # fmt: skip
 
 
-def _save_names(session: ProjectSession, text: str) -> None:
+def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
     with error_notices():
-        desks.save_settings(session, names=tuple(filter(None, map(str.strip, text.split("\n")))))
+        desks.save_settings(session, **{name: value})
 
 
 main()
