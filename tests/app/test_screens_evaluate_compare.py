@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.runs import RunDetails
 from tests.app.studio import studio
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -148,6 +149,18 @@ def test_a_margin_tests_equivalence(session, project):
     assert "a margin of" not in texts(app)
     app.number_input(key="compare-margin").set_value(50.0).run()
     assert "a margin of 50.0 points" in texts(app)
+
+
+def test_compare_names_runs_as_in_the_picker(session, project):
+    runs = [*two_runs(project), *two_runs(project)][:3]
+    names = ["Alpha", "Beta", "Gamma"]
+    project.store.runs.describe({run: RunDetails(name=name) for run, name in zip(runs, names, strict=True)})
+    app = draw(session, "compare", compare_runs=runs)
+    app.number_input(key="compare-margin").set_value(50.0).run()
+    shown = texts(app)
+    assert "Beta: " in shown
+    assert "Gamma: " in shown
+    assert not [run for run in runs if run in shown]
 
 
 def test_compare_lists_corrected_and_regressed_documents(session, project):

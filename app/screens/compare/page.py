@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import streamlit as st
@@ -78,7 +79,7 @@ def main() -> None:
         with st.container(width="stretch"):
             _summary(found)
         _downloads(session, ids, reference, found, margin)
-    pair = _select_pair(session, chosen, found)
+    pair = _select_pair(chosen, found)
     left, right = st.columns([1.5, 1], gap="small")
     with left:
         _score_table(found)
@@ -141,15 +142,16 @@ def _downloads(
         download("CSV", scores, f"{name}.csv", "text/csv", type="tertiary", key="compare-csv")
 
 
-def _select_pair(session: ProjectSession, chosen: Sequence[RunRow], found: Comparison) -> Pair:
+def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
     """Show a selector if there are several pairs, and return the selected pair."""
     second = chosen[1].run_id
+    titles = {run.run_id: run.title for run in chosen}
     if len(found.pairs) > 1:
         second = st.pills(
             "against the first",
             [run.run_id for run in chosen[1:]],
             default=second,
-            format_func=lambda id: literal(f"{session.run_name(id)} against {chosen[0].title}"),
+            format_func=lambda id: literal(f"{titles[id]} against {chosen[0].title}"),
             required=True,
             label_visibility="collapsed",
             key="compare-second",
@@ -241,10 +243,13 @@ OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], 
 
 def _summary(found: Comparison) -> None:
     """Show the differences between the runs as sentences."""
+    titles = {column.run.run_id: column.run.title for column in found.columns}
     lines = [pair.sentence for pair in found.pairs]
-    lines += [f"{pair.second}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence is not None]
+    lines += [
+        f"{titles[pair.second]}: {pair.equivalence.sentence}" for pair in found.pairs if pair.equivalence is not None
+    ]
     if found.several is not None:
-        lines.append(found.several.sentence())
+        lines.append(replace(found.several, names=tuple(titles[id] for id in found.several.names)).sentence())
     sentences(*lines)
 
 
