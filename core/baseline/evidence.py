@@ -508,14 +508,20 @@ RATING_NOTICE = (
 )
 
 
+def labels_without_words(codebook: Codebook) -> tuple[Label, ...]:
+    """Return the labels that the built-in model cannot look for."""
+    return tuple(
+        label for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True) if not usable
+    )
+
+
 def describe(codebook: Codebook) -> list[str]:
     """Return a sentence for each label that the built-in model cannot look for, and its notice on ratings."""
     consequence = "can never be chosen" if codebook.kind == "choice" else "stays unresolved"
     found = [
         f"'{label.name}' has no word that the word-list baseline could look for and {consequence}: add keywords, or "
         "typical things to its description."
-        for label, usable in zip(codebook.labels, lexicon_of(codebook).usable, strict=True)
-        if not usable
+        for label in labels_without_words(codebook)
     ]
     return [RATING_NOTICE, *found] if codebook.kind == "rating" else found
 

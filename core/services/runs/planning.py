@@ -448,8 +448,12 @@ def settings_warnings(settings: RunSettings) -> list[str]:
 
 
 def _missing_keywords(codebook: Codebook) -> list[str]:
-    """Return a warning that names the labels without keywords; none if all have some, and for ratings."""
-    bare = [label.name for label in codebook.labels if not label.keywords]
+    """Return a warning that names the labels without keywords; none if all have some, and for ratings.
+
+    Labels without any word are left out: ``baseline.describe`` names them.
+    """
+    without_words = baseline.labels_without_words(codebook)
+    bare = [label.name for label in codebook.labels if not label.keywords and label not in without_words]
     if codebook.kind == "rating" or not bare:
         return []
     words = f"{join_names(bare)} {plural(len(bare), 'has', 'have')} no keywords"

@@ -117,3 +117,14 @@ def test_built_in_model_warns_of_labels_without_keywords(model: str, kind: Kind)
         planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
     )
     assert any("Qxz and Wvk have no keywords" in warning for warning in planning.settings_warnings(settings))
+
+
+def test_label_without_any_word_has_one_warning() -> None:
+    codebook = Codebook(labels=(Label(name="Qxz"), Label(name="Other")))
+    role_model = RoleModel(connection="builtin", model="lexical")
+    settings = planning.build_settings(
+        planning.Plan(protocol="ecj", default_model=role_model), codebook, 1, ModelLibrary()
+    )
+    without_words, without_keywords = planning.settings_warnings(settings)
+    assert without_words.startswith("'Other' has no word")
+    assert without_keywords.startswith("Qxz has no keywords")
