@@ -18,11 +18,13 @@ from typing import Any
 
 import pytest
 
+from core.engine.ray_worker import DebateWorker
 from tests.core.cli.invoking import annotate, rows, write
 from tests.servers.running import mock_llm
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("default")]
 DOCUMENTS = 100
+TITLE = f"MapWorker(MapBatches({DebateWorker.__name__}))".encode()
 
 
 @pytest.fixture
@@ -38,11 +40,11 @@ def cluster() -> Iterator[str]:
 
 
 def worker_processes() -> list[int]:
-    """Return the ids of the worker processes that run debates."""
+    """Return the ids of the worker processes that run debates. Ray names them after their class."""
     found = []
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError):
-            if entry.name.isdigit() and b"MapWorker(MapBatches(Debater))" in (entry / "cmdline").read_bytes():
+            if entry.name.isdigit() and TITLE in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
     return found
 
