@@ -7,6 +7,7 @@ import io
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import pytest
 
@@ -84,7 +85,9 @@ def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(open_studio: Op
     assert sum(float(row["weight"]) for row in drawn) == pytest.approx(COUNT)
     with page.expect_download() as download:
         page.get_by_role("button", name="Markdown").click()
-    assert claim in Path(download.value.path()).read_text(encoding="utf-8")
+    paper = Path(download.value.path()).read_text(encoding="utf-8")
+    assert claim in paper
+    assert f"[view]({urljoin(page.url, '/evaluate')}?run=" in paper
 
 
 def review_until_enough(page: Page) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from html import escape
+from urllib.parse import urljoin
 
 import streamlit as st
 
@@ -52,8 +53,9 @@ def main() -> None:
 
 
 def _downloads(session: ProjectSession, run_id: str, found: Paper) -> None:
+    base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
     for form, title in _FORMS.items():
-        content, name = partial(paper.write, found, form), f"{run_id}-paper{SUFFIXES[form]}"
+        content, name = partial(paper.write, found, form, base=base), f"{run_id}-paper{SUFFIXES[form]}"
         download(title, content, name, _MEDIA[form], key=f"paper-{form}")
     download("BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", key="paper-bibtex")
     download(
