@@ -138,6 +138,14 @@ def test_draft_that_fails_on_one_document_names_it_and_is_neither_tested_nor_sav
     assert len(prompt_templates.versions(filled, slot, "ecj")) == 1
 
 
+def test_says_that_few_labelled_documents_make_no_held_out_split(
+    filled: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samples, "HELD_OUT_SHARE", 0.0)
+    labelled = samples.holdout_split(filled).development
+    assert f"No held-out split: only {labelled} labelled documents" in html(open_page("lab"))
+
+
 def test_held_out_score_is_counted_and_lists_no_documents(filled: ProjectSession) -> None:
     book = codebooks.codebook_status(filled).codebook
     codebooks.save_draft(filled, codebooks.change_label(book, book.labels[0].id, keywords=("dirty",)))
