@@ -122,6 +122,25 @@ def test_mean_correlation_names_the_dimensions_that_it_leaves_out(session, proje
     assert "dimensions" not in metrics["Mean absolute error"]
 
 
+def test_correlation_without_any_varying_dimension_says_why_it_is_undefined(session, project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
+    gold = {f"d{n}": {"c": n} for n in range(1, 5)}
+    debates(project, codebook, gold, {id: ({"c": 3}, {"c": 3}) for id in gold})
+    metrics = {metric["name"]: str(metric) for metric in metric_strip(draw(session, "evaluate"))}
+    assert "undefined: in each dimension, all verdicts" in metrics["Mean Spearman"]
+    assert "undefined" not in metrics["Mean absolute error"]
+
+
+def test_scores_explain_labels_without_precision_recall_or_f1(session, project):
+    codebook = Codebook(labels=tuple(Label(name=name, id=name.lower()) for name in ("Food", "Pool", "Staff")))
+    gold = {"d1": {"food": True, "pool": False, "staff": True}, "d2": {"food": False, "pool": False, "staff": False}}
+    verdict = {"food": True, "pool": False, "staff": False}
+    debates(project, codebook, gold, dict.fromkeys(gold, (verdict, verdict)))
+    shown = texts(draw(session, "evaluate"))
+    assert "Pool: never present in gold, so recall and F1 are undefined (–) and the macro means leave it out." in shown
+    assert "Pool and Staff: never present in a verdict, so precision is undefined (–)." in shown
+
+
 def test_key_metrics_equal_those_of_the_report(session, project):
     run_id, _ = two_runs(project)
     report = sample_world.report(session, run_id)

@@ -19,14 +19,14 @@ from app.screens.evaluate import (
 )
 from app.state import EvaluateState, with_default
 from app.widgets import charts, layout
-from app.widgets.common import segments, table
+from app.widgets.common import line, segments, table
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty, empty_page
 from app.widgets.labels import pick
 from app.widgets.metrics import Metric, MetricNote, agreement, dimension_table, metric_strip, score_metric, score_tables
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
-from core.formatting import format_count, format_number, format_percent
+from core.formatting import MISSING, format_count, format_number, format_percent, join_names, plural
 from core.runs import RunRow
 from core.services.evaluation import coverage, report, run_data
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
@@ -91,14 +91,16 @@ def main() -> None:
 
 
 def _undefined_dimensions(scores: Scores, key: str) -> list[MetricNote]:
-    """Return a note on the dimensions that the mean of this score leaves out, if there are any.
+    """Return a note on the dimensions without this score, which the mean leaves out, if there are any.
 
     A correlation is undefined for a dimension in which all verdicts or all reference ratings are equal.
     """
     values = [label[key].value for label in scores.labels.values()]
     defined = sum(value is not None for value in values)
-    if defined in (0, len(values)):
+    if defined == len(values):
         return []
+    if not defined:
+        return [MetricNote("undefined: in each dimension, all verdicts or all reference ratings are equal")]
     return [MetricNote(f"over {defined} of {format_count(len(values), 'dimension')}; the others do not vary")]
 
 
@@ -202,12 +204,31 @@ def _scores(session: ProjectSession, found: EvaluationReport) -> None:
         with head:
             layout.role_legend({role: debate.titles.get(role, role) for role in score_bars.other_roles(roles, debate)})
         score_bars.draw_score_bars(found, roles, debate, key="evaluate-scores")
+        for reason in _undefined_scores(found):
+            line(reason)
     if right is not None:
         with right:
             _flow(session, found, debate)
     agreement(found.scores, reference_names(reference).noun, on, key="evaluate-agreement")
     score_tables(found.scores, key="evaluate-tables")
     confusion.confusion_panel(session, found, debate)
+
+
+def _undefined_scores(found: EvaluationReport) -> list[str]:
+    """Return the reasons why labels lack precision, recall or F1; empty if none does."""
+    counts = found.scores.counts
+    absent = [name for name, each in counts.items() if not each.positives]
+    unpredicted = [name for name, each in counts.items() if not each.tp + each.fp]
+    reasons = []
+    if absent:
+        noun = reference_names(found.reference).noun
+        reasons.append(
+            f"{join_names(absent)}: never present in {noun}, so recall and F1 are undefined ({MISSING}) and the "
+            f"macro means leave {plural(len(absent), 'it', 'them')} out."
+        )
+    if unpredicted:
+        reasons.append(f"{join_names(unpredicted)}: never present in a verdict, so precision is undefined ({MISSING}).")
+    return reasons
 
 
 def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect) -> None:
