@@ -25,6 +25,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
 /** @typedef {{ getColId(): string, getColDef(): any, getMinWidth(): number, getActualWidth(): number, isVisible(): boolean }} Column */
 /**
  * @typedef {object} GridApi
+ * @property {() => { rowIndex: number } | null} getFocusedCell
  * @property {(name: "context") => GridContext} getGridOption
  * @property {(id: string) => Column} getColumn
  * @property {() => Column[]} getColumns
@@ -253,17 +254,31 @@ function focusNextRow(api, node, column) {
 
 /** @param {ReturnParams} params */
 export function collectState({ eventData }) {
-  if (eventData.type === "cellFocused") noteFocus(eventData);
+  if (eventData.type === "cellFocused") noteFocus(eventData.api, eventData.rowIndex);
   const selected = eventData.api.getSelectedNodes().map(({ id }) => id);
   return { revision, row: focusedRow, selected: selected.slice(0, MOST_SELECTED) };
 }
 
-/** @param {ReturnParams["eventData"]} event */
-function noteFocus({ api, rowIndex = null }) {
+/**
+ * @param {GridApi} api
+ * @param {number | null} [rowIndex]
+ */
+function noteFocus(api, rowIndex = null) {
   const node = rowIndex === null ? undefined : api.getDisplayedRowAtIndex(rowIndex);
   if (!node) return;
   focusedRow = node.id;
   api.refreshCells({ columns: ["_id"], force: true });
+}
+
+/**
+ * Notify the page of a new focus at once, because the user leaves the grid and may choose another view.
+ *
+ * @param {GridApi} api
+ */
+function notifyFocus(api) {
+  const before = focusedRow;
+  noteFocus(api, api.getFocusedCell()?.rowIndex);
+  if (focusedRow !== before) notifyLater(api, 0);
 }
 
 /**
@@ -447,6 +462,7 @@ export function start({ api }) {
   const { focus, address, head } = contextOf(api);
   client = new ReviewClient(address, head, showSaveState);
   focusedRow = focus;
+  window.addEventListener("blur", () => notifyFocus(api));
   api.refreshHeader();
   api.refreshCells({ force: true });
 }

@@ -118,6 +118,25 @@ EDIT = """async (document) => {
 """Set a label in another view."""
 
 
+def test_focus_opens_the_document_that_was_just_clicked_in_the_grid(open_studio: OpenStudio, tmp_path: Path) -> None:
+    _, page = open_filled(open_studio, tmp_path / "clicked.duckdb")
+    open_review(page)
+    page.get_by_role("radio", name="Grid").click()
+    page.locator(".st-key-review-detail .drawer-text").wait_for()
+    settle(page)
+    row = page.frame_locator("iframe").locator(".ag-row[row-id]").nth(3)
+    document = row.get_attribute("row-id")
+    focus = page.get_by_role("radio", name="Focus").locator("..").bounding_box()
+    assert document is not None
+    assert focus is not None
+    row.locator('[col-id="_id"]').click()
+    page.mouse.move(focus["x"] + 10, focus["y"] + 10)
+    page.mouse.down()
+    page.wait_for_timeout(80)  # as long as a person presses a button, and shorter than the grid's delay
+    page.mouse.up()
+    expect(page.locator(".middle .mono")).to_have_text(document)
+
+
 def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStudio, tmp_path: Path) -> None:
     _, page = open_filled(open_studio, tmp_path / "reviewed.duckdb", 32)
     open_review(page)
