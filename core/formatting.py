@@ -9,8 +9,12 @@ import difflib
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from core.documents import storable
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 MISSING = "–"
 PRICE_UNKNOWN = "price unknown"
@@ -31,6 +35,14 @@ def printable(text: object) -> str:
 def one_line(text: str) -> str:
     """Return a name or message from elsewhere as one printable line that can be stored."""
     return " ".join(printable(storable(text)).split())
+
+
+def format_problem(error: ValidationError) -> str:
+    """Return the first problem that pydantic found as "place > field: message", without an end."""
+    problem = error.errors(include_url=False)[0]
+    place = " > ".join(one_line(str(step)[:80]) for step in problem["loc"])
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}" if place else message
 
 
 def plural(count: float, singular: str, several: str | None = None) -> str:

@@ -23,6 +23,7 @@ from core.authors.questions import Entry, Feature, Impression, Reaction, Submiss
 from core.authors.selection import KEYWORDS, SELECTOR, Selector
 from core.codebook import normalise
 from core.errors import UsageError
+from core.formatting import format_problem
 
 MERGE_SECONDS = 10.0
 """Impressions of one author that follow each other faster are one impression (appendix A.1 names no time)."""
@@ -62,9 +63,7 @@ def load_catalogue(text: str, where: str = "the catalogue") -> tuple[CatalogueEn
     try:
         entries = tuple(CatalogueEntry.model_validate(one) for one in data)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        where_in = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{where}: {where_in}: {first['msg']}.", "Correct it and try again.") from error
+        raise UsageError(f"{where}: {format_problem(error)}.", "Correct it and try again.") from error
     twice = [name for name, count in Counter(entry.name for entry in entries).items() if count > 1]
     if twice:
         raise UsageError(f"{where}: two entries are named '{twice[0]}'.", "Rename one.")

@@ -18,7 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from core import yaml_text
 from core.codebook import normalise
 from core.errors import UsageError
-from core.formatting import one_line
+from core.formatting import format_problem, one_line
 
 FAMILY = "persona"
 """Role family of the panel's personas: ``persona_1``, ``persona_2`` ..."""
@@ -155,10 +155,7 @@ def parse(data: Any, *, where: str = "the personas") -> PersonaSet:
     try:
         return PersonaSet.model_validate(data)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = " > ".join(one_line(str(step)[:80]) for step in problem["loc"])
-        message = problem["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{where}: {f'{place}: ' if place else ''}{message}.", "Correct it and try again.") from error
+        raise UsageError(f"{where}: {format_problem(error)}.", "Correct it and try again.") from error
 
 
 def load_yaml(text: str, *, where: str = "the personas") -> PersonaSet:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel, ValidationError, model_validator
 
 from core import formatting as f
 
@@ -152,3 +153,19 @@ def test_formats_agree_with_those_of_the_browser() -> None:
     }
     for name, rows in cases.items():
         assert [(value, functions[name](value)) for value, _ in rows] == [tuple(row) for row in rows]
+
+
+def test_problem_names_its_place_on_one_line() -> None:
+    class Row(BaseModel):
+        ages: dict[str, int]
+
+        @model_validator(mode="after")
+        def refuse(self) -> Row:
+            raise ValueError("no row is good")
+
+    with pytest.raises(ValidationError) as wrong:
+        Row.model_validate({"ages": {"Ann\n\x1bB": "x"}})
+    assert f.format_problem(wrong.value).startswith("ages > Ann \ufffdB: Input should be a valid integer")
+    with pytest.raises(ValidationError) as wrong:
+        Row(ages={})
+    assert f.format_problem(wrong.value) == "no row is good"

@@ -34,6 +34,7 @@ from core.codebook import normalise
 from core.csv_text import to_csv
 from core.documents import Document, Value
 from core.errors import ExportError, InputError
+from core.formatting import format_problem
 from core.hashing import digest
 from core.services.authors.writing_desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
 from core.services.codebooks.codebook import read_codebook
@@ -118,9 +119,7 @@ def import_chats(session: ProjectSession, path: Path) -> int:
             row = _ChatRow.model_validate_json(line)
             chat = _entries(desk, row, names, texts.setdefault(row.author, []))
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{path.name}, line {number}: {where}: {first['msg']}.", "Correct the line.") from error
+            raise InputError(f"{path.name}, line {number}: {format_problem(error)}.", "Correct the line.") from error
         except ValueError as error:
             raise InputError(f"{path.name}, line {number}: {error}.", "Correct the line.") from error
         submission = next(entry for entry in chat if isinstance(entry, Submission))

@@ -44,6 +44,7 @@ from core.debate.turns import Step
 from core.documents import Document, storable
 from core.engine.standalone import Spent, drive
 from core.errors import UsageError
+from core.formatting import format_problem
 from core.hashing import digest
 from core.runs import BUILTIN, LONG_MAX_TOKENS, RoleModel, RunSettings
 from core.services.cache import cached_until_commit
@@ -108,8 +109,7 @@ def save_settings(session: ProjectSession, **changes: object) -> DeskSettings:
     try:
         made = DeskSettings.model_validate(load_settings(session).model_dump() | changes)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise UsageError(f"{first['loc'][0]}: {first['msg']}.", "Correct the setting.") from error
+        raise UsageError(f"{format_problem(error)}.", "Correct the setting.") from error
     role_model(session, made.model)
     if made.catalogue.strip():
         recommendation.load_catalogue(made.catalogue)

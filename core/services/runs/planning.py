@@ -22,7 +22,7 @@ from core.engine.debate import request_hash
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
 from core.errors import CodebookError, MootError, UsageError
-from core.formatting import join_names, plural
+from core.formatting import format_problem, join_names, plural
 from core.llm.embeddings import TFIDF
 from core.llm.models import ModelLibrary
 from core.runs import (
@@ -182,8 +182,7 @@ def _split(
     try:
         made = model.model_validate({**given, **chosen})
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        raise UsageError(f"--param {problem['loc'][0]}: {problem['msg']}.", "") from error
+        raise UsageError(f"--param {format_problem(error)}.", "") from error
     return made, {key: value for key, value in params.items() if key not in fields}
 
 
