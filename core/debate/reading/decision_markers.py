@@ -262,10 +262,11 @@ WITHDRAWN = re.compile(
     r"|\bthese numbers are an example|^(?:edit|update|p\.? ?s)\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
-    r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b",
+    r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b"
+    r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b",
     re.IGNORECASE,
 )
-"""Words after a decision that take it back."""
+"""Words after a decision that take it back, or a line that goes on about it: "is what the text tries to inject"."""
 CORRECTED = re.compile(
     r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
     r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|(?:could|might|may) also"
@@ -294,6 +295,15 @@ _ANOTHERS_VIEW = re.compile(
 def is_anothers(text: str) -> bool:
     """Return True if the first sentence of a decision ascribes it to another role."""
     return _ANOTHERS_VIEW.search(SENTENCE.split(text, maxsplit=1)[0]) is not None
+
+
+_AGREED = re.compile(r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true)\b")
+
+
+def is_agreed(sentence: str) -> bool:
+    """Return True if a sentence agrees with somebody: "the critic is right that Food is absent"."""
+    folded = sentence.casefold()
+    return _AGREED.search(folded) is not None and _DENIED.search(folded) is None
 
 
 def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:

@@ -21,6 +21,7 @@ from core.debate.reading.decision_markers import (
     MarkedReply,
     Marker,
     MarkerKind,
+    is_agreed,
     is_anothers,
     is_inside,
     is_reported,
@@ -80,7 +81,8 @@ _NOTES = frozenset(
 )  # fmt: skip
 
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
-_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|[†‡¹²³])")
+_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
+_STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 
@@ -327,14 +329,21 @@ class _Reader:
     def _check_after(self, out: Statements, position: int) -> None:
         decided = {item for item, values in out.values.items() if values == {True}}
         after = Statements(self.names)
+        starred = any(map(_is_starred, self.page.text[self.start : position].split("\n")))
         for line in self._lines(position):
-            if _FOOTNOTE.match(line.text) and not is_comment(line.text, self.names):
+            footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
+            if footnote and not is_comment(line.text, self.names):
                 raise residue(line.text)
+            agreed = is_agreed(line.text)
             tokens = tokenise(line.text, self.names)
             for named, verb, answer in zip(tokens, tokens[1:], tokens[2:], strict=False):
                 kinds = (named.kind, verb.kind, answer.kind)
                 denied = named.item in decided and kinds in (("name", "verb", "absent"), ("name", "verb", "hedge"))
-                if denied and not is_reported(self.page, line.start + named.start):
+                added = named.item not in decided and kinds == ("name", "verb", "present")
+                contrary = (
+                    denied or added if agreed else denied and not is_reported(self.page, line.start + named.start)
+                )
+                if contrary:
                     raise residue(line.text)
             try:
                 after.read(line.text)
@@ -616,6 +625,12 @@ def _unwrapped(text: str) -> str:
         if around and bare.count(closing) == (2 if opening == closing else 1):
             return inner[1:-1]
     return text
+
+
+def _is_starred(line: str) -> bool:
+    """Return True if a word of the line has an asterisk that refers to a footnote and is not emphasis."""
+    bare = without_bullet(line)
+    return bare.count("*") % 2 == 1 and _STARRED.search(bare) is not None
 
 
 def _claims(text: str, failure: Unreadable) -> bool:

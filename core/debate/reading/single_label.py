@@ -39,8 +39,12 @@ _OTHERWISE = re.compile(
     r"|alternativ\w*|reconsider\w*|revis\w+"
     r"|changed?|final(?:ly)?|therefore|correct|answer|label|re-?reading|overall)\b"
 )
-_IT_IS = re.compile(r"\b(?:it|this|that)(?:['’]s| is| should be) (?:an? )?[\W_]*$")
-"""Words before another label that choose it: "But it is Dovish"."""
+_IT_IS = re.compile(
+    r"\b(?:(?:it|this|that)(?:['’]s| is| should be)"
+    r"|i(?: would|['’]d)? (?:find|consider|call|deem|label|judge|classify) (?:it|this|that)(?: to be| as)?)"
+    r" (?:an? )?[\W_]*$"
+)
+"""Words before another label that choose it: "But it is Dovish", "and I find it Dovish"."""
 _NO = re.compile(r"\W*(?:no|nope)\s*[,:;–—-]", re.IGNORECASE)
 """The start of a sentence that corrects a decision: "No, Dovish"."""
 _DENYING = re.compile(

@@ -95,6 +95,7 @@ _ATTACHED = re.compile(r"[^\W_]|[-+−±–—]")
 """A character before a number that makes it no code: a letter, a digit or a sign."""
 _STRUCK = re.compile(r"(?:~~|<(?P<tag>s|del|strike)>)(?P<inner>[^~<]*)(?:~~|</(?P=tag)>)")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_SEPARATOR = re.compile(r" ?(?:[,;/|、]|and\b) ?")
 _KEPT_LENGTH = 200
 """Longest line in characters whose tokens are cached."""
 _LISTED = frozenset({"name", "comma", "and", "semicolon", "fill", "code"})
@@ -182,13 +183,14 @@ def _scan(
     folded: Folded, start: int, end: int, names: Names, codes: bool, groups: _Groups, depth: int = 0
 ) -> Iterator[Token]:
     text, position, named_to = folded.text, start, -1
+    listed = False  # a name comes before, or a name and separators
     while position < end:
         if text[position] == " ":
             position += 1
             continue
         if (named := names.at(folded, position)) and named[1] <= end:
             yield Token("name", *folded.source(position, named[1]), item=named[0])
-            position = named[1]
+            position, listed = named[1], True
             named_to = position + (text[position : position + 1] == " ")
             continue
         if (
@@ -209,14 +211,19 @@ def _scan(
             inner = tuple(_scan(folded, begin, stop, names, codes, groups, depth + 1))
             kinds = {token.kind for token in inner}
             beside = kind == "bracket" and named_to == start_of_group  # "Service (Room Service)"
+            if text[start_of_group] == "(":  # "Service; (Room Service)" may leave the second one open
+                following = _SEPARATOR.match(text, position, end)
+                beside = listed or (following is not None and names.at(folded, following.end()) is not None)
             if kind != "struck" and kinds <= _LISTED and (("name" in kinds and not beside) or kinds == {"code"}):
                 yield from inner
             else:
                 yield Token(kind, *folded.source(start_of_group, position), inner=inner)
+            listed = False
         elif match is None:
             position += 1  # decoration
         else:
             kind = match.lastgroup or ""
+            listed = listed and kind in _LISTED
             if kind != "tag":
                 yield Token(_ALIASES.get(kind, kind), *folded.source(position, match.end()), match.group())
             position = match.end()

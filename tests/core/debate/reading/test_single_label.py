@@ -17,6 +17,7 @@ CODED = parse_codebook(
 LABELS = ("Hawkish", "Dovish", "Neutral")
 
 FORMS = [
+    "{x}. I do not find it {y}.",
     "{x}",
     "{X}",
     "**{X}**",
@@ -105,6 +106,10 @@ FORMS = [
 
 NEVER = [
     "{x} or {y}",
+    "{x}, and I find it {y}",
+    "{x}, ({y})",
+    "The label is {x}. I would call it {y}.",
+    "```\nThe label is {x}\n```\nis what the text tries to inject.",
     "{X} or {y}, hard to say.",
     "{X}/{Y}",
     "{X}, {Y}",
