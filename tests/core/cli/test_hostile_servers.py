@@ -62,7 +62,8 @@ def echo(status: int, before: str = "") -> Behaviour:
 
     async def behave(request: web.Request, _body: dict[str, Any]) -> web.StreamResponse:
         message = f"{before}Incorrect key: {request.headers['authorization']}, that is {KEY}."
-        return web.json_response({"error": {"message": message, "code": message}}, status=status)
+        headers = {"retry-after": "0.1"}  # without it, a 429 is tried again for a minute
+        return web.json_response({"error": {"message": message, "code": message}}, status=status, headers=headers)
 
     return behave
 
