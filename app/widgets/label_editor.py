@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from app.components import component
+from app.pages import PageName
 from app.state import state, with_value
 from app.widgets.common import literal
 from app.widgets.lessons import accepted_lessons
@@ -32,10 +33,15 @@ Edit = Callable[[Codebook, Any], Codebook]
 
 
 class Fields:
-    """Widgets that show and edit the codebook draft."""
+    """Widgets that show and edit the codebook draft on a page.
 
-    def __init__(self, session: ProjectSession) -> None:
+    Their keys contain the page. If two pages had a widget with the same key, it would be empty on the page that is
+    opened second: Streamlit has its value under the key, but does not send it to the browser.
+    """
+
+    def __init__(self, session: ProjectSession, page: PageName) -> None:
         self.session = session
+        self._page = page
 
     def keep(self, codebook: Codebook) -> None:
         """Save a codebook as the draft."""
@@ -71,15 +77,16 @@ class Fields:
         else:
             state.codebook.accept(key)
 
-    def bind(self, key: str, stored: Any, edit: Edit) -> dict[str, Any]:
+    def bind(self, name: str, stored: Any, edit: Edit) -> dict[str, Any]:
         """Return the key and the callback of a widget that shows ``stored``, or the rejected input if there is one."""
+        key = f"{self._page}-{name}"
         refused = state.codebook.rejected.get(key)
         with_value(key, stored if refused is None else refused[0])
         return {"key": key, "on_change": self.take, "args": (key, edit)}
 
-    def wrong(self, key: str) -> None:
+    def wrong(self, name: str) -> None:
         """Draw the reason why the input of a field was rejected, if it was."""
-        refused = state.codebook.rejected.get(key)
+        refused = state.codebook.rejected.get(f"{self._page}-{name}")
         if refused is not None:
             st.html(f'<div class="moot-wrong" role="alert">{escape(refused[1])}</div>')
 
@@ -107,9 +114,9 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
     left, right = st.columns(2, vertical_alignment="top")
     with left:
         field_name("Name")
-        key = f"label-name-{id}"
-        st.text_input("Name", **fields.bind(key, label.name, changed("name")), label_visibility="collapsed")
-        fields.wrong(key)
+        name = f"label-name-{id}"
+        st.text_input("Name", **fields.bind(name, label.name, changed("name")), label_visibility="collapsed")
+        fields.wrong(name)
     with right:
         field_name("Colour")
         used = [(other.colour, other.name) for other in codebook.labels if other.id != id]
@@ -123,15 +130,15 @@ def label_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
             fields.change(id, "colour", lambda _: int(picked))
             st.rerun()
     field_name("Description", end=words(label.description))
-    key = f"label-description-{id}"
+    name = f"label-description-{id}"
     st.text_area(
         "Description",
-        **fields.bind(key, label.description, changed("description")),
+        **fields.bind(name, label.description, changed("description")),
         height=96,
         label_visibility="collapsed",
         placeholder="Define the label so that another annotator would decide in the same way.",
     )
-    fields.wrong(key)
+    fields.wrong(name)
     if codebook.kind == "choice":
         field_name("Code", "optional number of the label in files and replies")
         st.number_input(

@@ -115,7 +115,7 @@ def test_label_is_opened_on_the_codebook_page(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     at = open_page("codebook")
     urgent = BOOK.labels[0].id
-    at.selectbox(key=f"label-open-{urgent}").set_value("word").run()
+    at.selectbox(key=f"codebook-label-open-{urgent}").set_value("word").run()
     status = codebooks.codebook_status(session)
     assert status.codebook.label(urgent).open == "word"
     assert status.dirty

@@ -51,7 +51,7 @@ def test_first_label_is_added_and_named(session: ProjectSession) -> None:
     at = open_page("codebook")
     at.button(key="label-add").click().run()
     (label,) = codebooks.codebook_status(session).codebook.labels
-    at.text_input(key=f"label-name-{label.id}").set_value("Noise").run()
+    at.text_input(key=f"codebook-label-name-{label.id}").set_value("Noise").run()
     assert names(session) == ("Noise",)
     assert "loud" in at.button_group(key=f"label-offered-{label.id}").options[2]
 
@@ -59,12 +59,12 @@ def test_first_label_is_added_and_named(session: ProjectSession) -> None:
 @pytest.mark.parametrize(("typed", "why"), [("food", "already"), ("none", "reserved"), ("", "needs a name")])
 def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why: str) -> None:
     at = open_page("codebook")
-    field = f"label-name-{PRICE}"
+    field = f"codebook-label-name-{PRICE}"
     at.text_input(key=field).set_value(typed).run()
     assert why in html(at).split("moot-wrong")[-1]
     assert at.text_input(key=field).value == typed
     assert names(saved) == ("Price", "Food")
-    at.text_area(key=f"label-description-{PRICE}").set_value("What it costs.").run()
+    at.text_area(key=f"codebook-label-description-{PRICE}").set_value("What it costs.").run()
     assert at.text_input(key=field).value == typed  # another edit keeps the invalid name
     assert codebooks.codebook_status(saved).codebook.label(PRICE).description == "What it costs."
     at.text_input(key=field).set_value("Cost").run()
@@ -74,17 +74,17 @@ def test_invalid_name_stays_in_its_field(saved: ProjectSession, typed: str, why:
 
 def test_edits_are_a_draft_until_they_are_saved_and_can_be_discarded(saved: ProjectSession) -> None:
     at = open_page("codebook")
-    at.multiselect(key=f"label-keywords-{PRICE}").set_value(["cheap", "bill"]).run()
+    at.multiselect(key=f"codebook-label-keywords-{PRICE}").set_value(["cheap", "bill"]).run()
     at.text_input(key=f"label-include-{PRICE}-new").set_value("worth the money").run()
-    at.text_area(key=f"label-include-{PRICE}-0").set_value("worth every penny").run()
-    at.text_input(key="book-unit").set_value("hotel review").run()
+    at.text_area(key=f"codebook-label-include-{PRICE}-0").set_value("worth every penny").run()
+    at.text_input(key="codebook-book-unit").set_value("hotel review").run()
     label = codebooks.codebook_status(saved).codebook.label(PRICE)
     assert (label.keywords, label.include) == (("cheap", "bill"), ("worth every penny",))
     assert "v2 draft, 3 changes" in html(at)
     assert "Draft saved" in html(at)
     button(at, "Discard")
     assert codebooks.codebook_status(saved).codebook == BOOK
-    assert at.text_input(key="book-unit").value == "review"
+    assert at.text_input(key="codebook-book-unit").value == "review"
 
 
 def test_labels_are_moved_and_deleted(saved: ProjectSession) -> None:
@@ -113,10 +113,10 @@ def test_imports_codebook_and_refuses_invalid_file(saved: ProjectSession) -> Non
 
 def test_a_rating_has_a_scale(saved: ProjectSession) -> None:
     at = open_page("codebook")
-    at.selectbox(key="book-kind").set_value("rating").run()
-    at.number_input(key="book-min").set_value(9).run()
+    at.selectbox(key="codebook-book-kind").set_value("rating").run()
+    at.number_input(key="codebook-book-min").set_value(9).run()
     assert "min must be below" in html(at)
-    at.number_input(key="book-min").set_value(0).run()
+    at.number_input(key="codebook-book-min").set_value(0).run()
     scale = codebooks.codebook_status(saved).codebook.scale
     assert scale is not None
     assert (scale.min, scale.max) == (0, 5)
@@ -137,9 +137,9 @@ def test_dimension_has_its_own_scale(session: ProjectSession) -> None:
     button(at, "Use 0 to 2")
     assert scales() == ["0 to 2", "1 to 5"]
     assert "one for each dimension" in html(at)
-    at.number_input(key=f"label-max-{fluency}").set_value(3).run()
+    at.number_input(key=f"codebook-label-max-{fluency}").set_value(3).run()
     assert scales() == ["0 to 3", "1 to 5"]
-    at.number_input(key=f"label-min-{fluency}").set_value(7).run()
+    at.number_input(key=f"codebook-label-min-{fluency}").set_value(7).run()
     assert "min must be below" in html(at)
     assert scales() == ["0 to 3", "1 to 5"]
     button(at, "Use 0 to 5 for all dimensions")

@@ -64,7 +64,7 @@ def test_definition_is_edited_tested_and_promoted(filled: ProjectSession) -> Non
     assert "No tests yet" in html(at)
     at.session_state["lab_label"] = label.id
     at.run()
-    at.multiselect(key=f"label-keywords-{label.id}").set_value(["rude"]).run()
+    at.multiselect(key=f"lab-label-keywords-{label.id}").set_value(["rude"]).run()
     (trial,) = filled.store.lab.trials()
     until(lambda: not trials.is_trial_active(filled, trial))
     found = trials.trial_result(filled, trial)
@@ -82,7 +82,7 @@ def test_reset_of_definitions_removes_their_error(filled: ProjectSession) -> Non
     at = open_page("lab")
     at.session_state["lab_label"] = BOOK.labels[1].id
     at.run()
-    at.multiselect(key=f"label-keywords-{BOOK.labels[1].id}").set_value(["rude"]).run()
+    at.multiselect(key=f"lab-label-keywords-{BOOK.labels[1].id}").set_value(["rude"]).run()
     at.session_state["lab_problem"] = UsageError("The draft does not fit.", "Change it.")
     at.run()
     assert "The draft does not fit." in html(at)

@@ -80,6 +80,17 @@ def test_definition_is_changed_tested_promoted_and_used_in_a_run(page: Page) -> 
     page.get_by_text("codebook v2").first.wait_for()
 
 
+def test_codebook_opened_after_the_lab_shows_the_same_definition(page: Page) -> None:
+    from playwright.sync_api import expect
+
+    description = page.get_by_role("textbox", name="Description")
+    expect(description).not_to_be_empty()
+    shown = description.input_value()
+    visit(page, "Codebook")
+    page.get_by_role("textbox", name="Codebook name").wait_for()
+    expect(description).to_have_value(shown)
+
+
 def test_invalid_or_looping_prompts_are_refused(page: Page) -> None:
     from playwright.sync_api import expect
 

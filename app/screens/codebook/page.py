@@ -41,7 +41,7 @@ def main() -> None:
     """Draw the page."""
     session = context.require_project()
     status = codebooks.codebook_status(session)
-    fields = Fields(session)
+    fields = Fields(session, "codebook")
     if status.saved is None and not status.codebook.labels:
         start(session, fields)
         return

@@ -59,7 +59,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
 
 
 def _editor(session: ProjectSession, now: CodebookStatus) -> None:
-    fields = Fields(session)
+    fields = Fields(session, "lab")
     book = now.codebook
     names = {label.id: label.name for label in book.labels}
     if not names:
