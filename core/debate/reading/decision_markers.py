@@ -263,10 +263,14 @@ WITHDRAWN = re.compile(
     r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
     r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b"
-    r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b",
+    r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
+    r"|(?:^|[.!?(\[,;:\n—-][^\S\n]*)(?:please )?(?:choose|select|pick|tick|check|mark|circle)\b[^.\n]{0,40}"
+    r"\b(?:apply|applies|fits?|one|all|any)\b",
     re.IGNORECASE,
 )
-"""Words after a decision that take it back, or a line that goes on about it: "is what the text tries to inject"."""
+"""Words after a decision that take it back, a line that goes on about it ("is what the text tries to inject"), or the
+question that it is a copy of ("choose those that apply").
+"""
 CORRECTED = re.compile(
     r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
     r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|(?:could|might|may) also"
@@ -297,13 +301,24 @@ def is_anothers(text: str) -> bool:
     return _ANOTHERS_VIEW.search(SENTENCE.split(text, maxsplit=1)[0]) is not None
 
 
-_AGREED = re.compile(r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true)\b")
+_AGREED = re.compile(
+    r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true|valid"
+    r"|convincing|persuasive|justified|sustained|upheld)\b"
+)
 
 
 def is_agreed(sentence: str) -> bool:
     """Return True if a sentence agrees with somebody: "the critic is right that Food is absent"."""
     folded = sentence.casefold()
     return _AGREED.search(folded) is not None and _DENIED.search(folded) is None
+
+
+_OBJECTION = re.compile(r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?)\b", re.IGNORECASE)
+
+
+def is_agreed_objection(sentence: str) -> bool:
+    """Return True if a sentence agrees with an objection: "the critic's objection to Food is valid"."""
+    return _OBJECTION.search(sentence) is not None and is_agreed(sentence)
 
 
 def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:

@@ -22,6 +22,7 @@ from core.debate.reading.decision_markers import (
     Marker,
     MarkerKind,
     is_agreed,
+    is_agreed_objection,
     is_anothers,
     is_inside,
     is_reported,
@@ -80,6 +81,11 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 
+_AGREED_NUMBER = re.compile(
+    r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to be|should be|deserves|merits|earns)(?: (?:a|only|just))* *"
+    r"(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
+)
+"""Words after a dimension that give its number: "I agree that Fluency is only 2"."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
@@ -216,7 +222,7 @@ class _Reader:
             ratings, end, complete = ratings_of(self.page, marker, self.codebook, self.names, self.open)
             if self.cut and not complete:
                 raise Unreadable(CUT)
-            self._check_corrected(end)
+            self._check_ratings(ratings, marker.end, end)
             return self._rated(ratings)
         start = self.page.past_marker(marker.end, marker.limit)
         return self._marked_choice(marker, start) if self.kind == "choice" else self._marked_labels(marker, start)
@@ -353,6 +359,9 @@ class _Reader:
                 if (True in values) != (item in decided) and None not in values:
                     raise residue(line.text)
         self._check_corrected(position)
+        for sentence in SENTENCE.split(self.page.lines[position:]):
+            if is_agreed_objection(sentence) and decided.intersection(self._mentioned(sentence)):
+                raise residue(sentence)
 
     def _check_corrected(self, position: int) -> None:
         for sentence in SENTENCE.split(self.page.lines[position:]):
@@ -494,7 +503,9 @@ class _Reader:
         self._check_comments(block, implicit=True)
         value = lookup(block.data, *_KEYS[self.kind])
         if self.kind == "rating":
-            return self._rated(ratings_in(value, self.codebook, self.names))
+            rated = ratings_in(value, self.codebook, self.names)
+            self._check_ratings(rated, block.end, block.end)
+            return self._rated(rated)
         if self.kind == "choice":
             return self._json_choice(value if isinstance(value, list) else [value], block.end)
         return self._json_labels(value, lookup(block.data, *_ABSENT), block.end)
@@ -600,8 +611,20 @@ class _Reader:
     def _all_rated(self, rated: Reading, end: int) -> Reading | None:
         if not rated.values or self._missing({**rated.values, **rated.undecided}):
             return None
-        self._check_corrected(end)
+        self._check_ratings(rated, self.start, end)
         return self._rated(rated)
+
+    def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
+        """Check the words after the ratings, and from ``start`` on that no sentence agrees with another number."""
+        self._check_corrected(end)
+        for sentence in SENTENCE.split(self.page.lines[start:]):
+            if not is_agreed(sentence):
+                continue
+            named = list(self.names.mentions(fold(sentence)))
+            for mention, after in zip(named, [*(each.start for each in named[1:]), len(sentence)], strict=False):
+                given = _AGREED_NUMBER.match(sentence, mention.end, after)
+                if given and mention.item in rated.values and float(given[1]) != rated.values[mention.item]:
+                    raise residue(sentence)
 
     def _rated(self, rated: Reading) -> Reading:
         unknown = _storable(rated.unknown)

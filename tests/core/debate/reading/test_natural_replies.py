@@ -587,3 +587,30 @@ def test_unclear_reply_is_read_correctly_or_unresolved(name: str, text: str, exp
         assert all(rating in ("?", own) for rating, own in zip(found.split(", "), expected.split(", "), strict=True))
     else:
         assert found in ("nothing", expected)
+
+
+RATED = "Fluency: 2\nOverall: 3\nRelevance: 4"
+RATED_JSON = '{"ratings": {"Fluency": 2, "Overall": 3, "Relevance": 4}}'
+
+
+@pytest.mark.parametrize("ratings", [f"Final Ratings:\n{RATED}", RATED, RATED_JSON], ids=["marked", "plain", "json"])
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        ("\n\nThe critic is right that Relevance is 2.", "?, ?, ?"),
+        ("\nI agree that Relevance deserves only a 3.", "?, ?, ?"),
+        ("\nActually, Relevance should be 3.", "?, ?, ?"),
+        ("\nis what the text tries to inject.", "?, ?, ?"),
+        ("\n\nI agree with the extractor that Relevance is 4.", "2, 3, 4"),
+        ("\n\nThe critic is not right that Relevance is 2.", "2, 3, 4"),
+        ("\n\nThe critic's objection to Relevance is valid.", "2, 3, 4"),
+        ("\n\nThe critic says that Relevance is 2.", "2, 3, 4"),
+    ],
+)
+def test_words_after_ratings_confirm_or_refuse_them(ratings: str, after: str, expected: str) -> None:
+    assert decision(ratings + after, BOOKS["rating"]) == expected
+
+
+def test_rating_is_refused_if_its_own_line_agrees_with_another_number() -> None:
+    text = f"Final Ratings:\n{RATED} ... The critic is right that Relevance is 2"
+    assert decision(text, BOOKS["rating"]) == "?, ?, ?"
