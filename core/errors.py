@@ -15,12 +15,13 @@
     |- ExportError           a result cannot be written
     `- ModelError            a model did not answer
        |- Unreachable (OtherProtocol, Redirected), Unauthorised, NoSuchModel      stop a run before it starts
-       |- ContextTooLong, LengthLimit, RunawayReply, QuotaSpent, Refused, BadRequest   final for this request
+       |- ContextTooLong, LengthLimit, Runaway, QuotaSpent, Refused, BadRequest   final for this request
        `- RateLimited, ServerFault, TimedOut, Stalled, CutStream, MalformedStream, EmptyReply   can be retried
 """
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
 
 
@@ -105,13 +106,18 @@ class ProjectGone(ProjectError):
 class ModelError(MootError):
     """A model did not answer. Subclasses name the failure.
 
-    ``kind`` names it in stored rows and on screen. ``advice`` is the default remedy. ``retryable`` says whether the
-    same request can succeed later. ``retry_after`` is the pause in seconds that the server asked for, if any.
+    ``kind`` names it in stored rows and on screen: the name of the class in words. ``advice`` is the default remedy.
+    ``retryable`` is True if the same request can succeed later. ``retry_after`` is the pause in seconds that the server
+    asked for, if any.
     """
 
     kind: ClassVar[str] = "model"
     advice: ClassVar[str] = "Check the message of the server."
     retryable: ClassVar[bool] = False
+
+    def __init_subclass__(cls, *, retryable: bool = False) -> None:
+        cls.kind = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()
+        cls.retryable = retryable
 
     def __init__(self, message: str, remedy: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(message, remedy or self.advice)
@@ -127,137 +133,109 @@ class ModelError(MootError):
         """The message of the server, if it sent one."""
 
 
-class Unreachable(ModelError):
+class Unreachable(ModelError, retryable=True):
     """Nothing listens at the address, or the name does not resolve."""
 
-    kind = "unreachable"
     advice = "Check that the server is running and that the address is correct."
-    retryable = True
 
 
 class OtherProtocol(Unreachable):
     """Something listens at the address, but uses another protocol or an untrusted certificate."""
 
-    kind = "other protocol"
     advice = "Check whether the address has to begin with http:// or with https://."
-    retryable = False
 
 
 class Redirected(Unreachable):
     """The address redirects to another one (3xx). Redirects are never followed."""
 
-    kind = "redirected"
     advice = "Redirects are not followed, because they would receive the key. Enter the final address."
-    retryable = False
 
 
 class Unauthorised(ModelError):
     """The server refused the key (401, 403)."""
 
-    kind = "unauthorised"
     advice = "Check the key for this connection on the Models page, or in its environment variable."
 
 
 class NoSuchModel(ModelError):
     """The server does not know the model (404)."""
 
-    kind = "no such model"
     advice = "Choose a model that the server lists."
 
 
 class ContextTooLong(ModelError):
     """The prompt does not fit into the model's context."""
 
-    kind = "context too long"
     advice = "Let Moot cut or skip such documents (on_long), shorten them, or choose a model with more context."
 
 
 class LengthLimit(ModelError):
     """The output limit was reached while the model was still reasoning."""
 
-    kind = "length limit"
     advice = "Raise the max tokens of the role (--param max_tokens=N), or lower its reasoning effort."
 
 
-class RunawayReply(ModelError):
+class Runaway(ModelError):
     """The reply exceeded its limit of characters or seconds. Sending the request again would cost the same again."""
 
-    kind = "runaway"
     advice = "The server may ignore max_tokens. --param max_tokens=N or --param deadline=SECONDS allows a longer reply."
 
 
 class QuotaSpent(ModelError):
     """The account has no credit left. Waiting does not help."""
 
-    kind = "quota spent"
     advice = "Add credit with the provider, then resume the run."
 
 
 class Refused(ModelError):
     """The model or a content filter declined to answer."""
 
-    kind = "refused"
     advice = "Try another model for this document."
 
 
 class BadRequest(ModelError):
     """The server rejected the request for another reason (other 4xx)."""
 
-    kind = "bad request"
     advice = "Check the message of the server: a parameter of the role may not be supported by this model."
 
 
-class RateLimited(ModelError):
+class RateLimited(ModelError, retryable=True):
     """Too many requests (429)."""
 
-    kind = "rate limited"
     advice = "Lower the calls at once, or set the connection's limits on the Models page."
-    retryable = True
 
 
-class ServerFault(ModelError):
+class ServerFault(ModelError, retryable=True):
     """The server failed (5xx, or an error event in the stream)."""
 
-    kind = "server fault"
     advice = "The server may recover; its log shows the cause."
-    retryable = True
 
 
-class TimedOut(ModelError):
+class TimedOut(ModelError, retryable=True):
     """No first token within the time allowed."""
 
-    kind = "timed out"
     advice = "It may still be loading the model; --param silence=SECONDS waits longer."
-    retryable = True
 
 
-class Stalled(ModelError):
+class Stalled(ModelError, retryable=True):
     """The stream stopped in the middle of the reply."""
 
-    kind = "stalled"
     advice = "The server hangs or is overloaded. Fewer calls at once or --param silence=SECONDS may help."
-    retryable = True
 
 
-class CutStream(ModelError):
+class CutStream(ModelError, retryable=True):
     """The connection closed before the reply ended."""
 
-    kind = "cut stream"
     advice = "Check for a proxy with a time limit, and whether the server stopped."
-    retryable = True
 
 
-class MalformedStream(ModelError):
+class MalformedStream(ModelError, retryable=True):
     """The server sent data that does not follow the protocol."""
 
-    kind = "malformed stream"
     advice = "Check the address, which for most servers ends in /v1, and that the server supports this API."
-    retryable = True
 
 
-class EmptyReply(ModelError):
+class EmptyReply(ModelError, retryable=True):
     """The reply is empty."""
 
-    kind = "empty reply"
     advice = "Try another model or other sampling settings."
-    retryable = True

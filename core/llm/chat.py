@@ -92,7 +92,7 @@ async def _exchange(
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise errors.RunawayReply(f"The reply did not end within {request.deadline:,.0f} seconds.") from None
+            raise errors.Runaway(f"The reply did not end within {request.deadline:,.0f} seconds.") from None
         except (errors.CutStream, errors.Stalled, errors.MalformedStream):
             if not builder.finish_reason:  # otherwise only the usage or the last line is missing
                 raise

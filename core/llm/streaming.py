@@ -223,7 +223,7 @@ class ReplyBuilder:
     def add(self, text: Any, reasoning: Any) -> None:
         """Add a piece; anything but a non-empty string is ignored.
 
-        Raises RunawayReply if the reply is far longer than its output limit allows.
+        Raises Runaway if the reply is far longer than its output limit allows.
         """
         for piece, is_reasoning in ((reasoning, True), (text, False)):
             if isinstance(piece, str) and (piece := self._join_surrogates(piece, is_reasoning)):
@@ -233,7 +233,7 @@ class ReplyBuilder:
                 self._lengths[is_reasoning] += len(piece)
                 limit = self.max_tokens * CHARACTERS_PER_LIMIT + SPARE_CHARACTERS
                 if self._lengths[is_reasoning] > (limit * REASONING_FACTOR if is_reasoning else limit):
-                    raise errors.RunawayReply(
+                    raise errors.Runaway(
                         f"The reply exceeded {self._lengths[is_reasoning]:,} characters without an end, "
                         f"with an output limit of {self.max_tokens:,} tokens."
                     )

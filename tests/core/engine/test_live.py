@@ -328,7 +328,7 @@ def test_reply_that_exceeds_the_budget_is_stopped_while_streaming() -> None:
 
 
 def test_runaway_reply_is_not_retried() -> None:
-    world = World(lambda _ask, _document, _times: errors.RunawayReply("The reply did not end."))
+    world = World(lambda _ask, _document, _times: errors.Runaway("The reply did not end."))
     status = drive(world, count=1)
     assert (status.state, status.failed) == ("done", 1)
     assert len(world.requested) == len(set(world.requested))

@@ -145,7 +145,7 @@ def test_bytes_received_before_a_broken_connection_are_read() -> None:
 def test_runaway_reply_is_cut_off_and_not_retried(monkeypatch: pytest.MonkeyPatch, field: str, limit: int) -> None:
     monkeypatch.setattr(streaming, "SPARE_CHARACTERS", 0)
     chunk = b'{"choices":[{"delta":{"%s":"on and on "}}]}' % field.encode()
-    with pytest.raises(errors.RunawayReply, match="without an end, with an output limit of 10 tokens") as caught:
+    with pytest.raises(errors.Runaway, match="without an end, with an output limit of 10 tokens") as caught:
         ask(sending(*[event(chunk)] * 500), max_tokens=10)
     assert not caught.value.retryable
     assert caught.value.billed[1] <= limit / 4 + 10
@@ -164,7 +164,7 @@ def test_endless_reply_is_stopped_at_the_deadline(part: bytes) -> None:
         return response
 
     began = time.monotonic()
-    with pytest.raises(errors.RunawayReply, match="did not end within 1 seconds") as caught:
+    with pytest.raises(errors.Runaway, match="did not end within 1 seconds") as caught:
         ask(trickle, deadline=1.0)
     assert not caught.value.retryable
     assert time.monotonic() - began < 30

@@ -245,6 +245,13 @@ def test_every_model_error_has_its_own_kind_and_remedy() -> None:
     kinds.remove(errors.ModelError)
     assert len({one.kind for one in kinds}) == len({one.advice for one in kinds}) == len(kinds) == 18
     assert all(one("It failed.").remedy == one.advice for one in kinds)
+    assert errors.NoSuchModel.kind == "no such model"  # stored rows contain it
+
+
+def test_part_of_the_model_errors_can_be_retried() -> None:
+    assert errors.Unreachable.retryable
+    assert not errors.Redirected.retryable  # although it is Unreachable
+    assert not errors.Unauthorised.retryable
 
 
 def sending(*events: bytes, drop: bool = False) -> Behaviour:
