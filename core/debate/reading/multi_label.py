@@ -33,6 +33,7 @@ BULLET = re.compile(
     rf"(?P<indent>(?:[^\S\n]|>)*+)(?:(?P<mark>[-+*–—](?=\s)|[•‣◦·]"
     rf"|\d{{1,3}}[.)](?!\d)|\(\d{{1,3}}\)|#{{1,6}}(?=\s))\s*|(?={_BOX}))"
 )
+_END = Token("", 0, 0)
 _RULE = re.compile(r"[\s|:+=-]*")
 _NEUTRAL_COLUMN = re.compile(
     r"\W*(?:decision|verdict|final|answer|value|status|presence|label|yes ?/ ?no|y/n|(?:is|was) it|applies"
@@ -216,7 +217,7 @@ class _Sentence:
     def read(self) -> None:
         tokens = self.tokens
         while self.position < len(tokens):
-            token = tokens[self.position]
+            token = self._token()
             match token.kind:
                 case "name":
                     if self.position and self._runs_on(token):
@@ -258,9 +259,13 @@ class _Sentence:
         before = self.tokens[self.position - 1]
         return before.kind == "name" and not self.text[before.end : token.start].strip()
 
-    def _kind(self, ahead: int) -> str:
+    def _token(self, ahead: int = 0) -> Token:
+        """Return a token from the position on, one without a kind after the last."""
         at = self.position + ahead
-        return self.tokens[at].kind if at < len(self.tokens) else ""
+        return self.tokens[at] if at < len(self.tokens) else _END
+
+    def _kind(self, ahead: int = 0) -> str:
+        return self._token(ahead).kind
 
     def _fail(self) -> NoReturn:
         raise residue(self.text, unknown_names(self.tokens, self.text))
@@ -268,7 +273,7 @@ class _Sentence:
     def _after_name(self) -> None:
         """Read what belongs to the name before: an answer, a comment, both, or nothing."""
         own = self.pending[-1]
-        while token := self._token():
+        while (token := self._token()).kind:
             following = self._kind(1)
             if token.kind in ("bracket", "quote"):
                 self._remark(token, own)
@@ -296,12 +301,9 @@ class _Sentence:
             else:
                 return
 
-    def _token(self) -> Token | None:
-        return self.tokens[self.position] if self.position < len(self.tokens) else None
-
     def _heads(self) -> bool:
         """Return True if the answer word here starts a new list: "Present: A Absent: B", "✓ A ✗ B"."""
-        return self._kind(1) == "link" or (self.prefixed and self.tokens[self.position].kind == "mark")
+        return self._kind(1) == "link" or (self.prefixed and self._kind() == "mark")
 
     def _remark(self, token: Token, own: str) -> None:
         value = _sole_answer(token.inner)
@@ -322,17 +324,17 @@ class _Sentence:
 
     def _answer(self, *, plural: bool) -> None:
         """Read an answer and its comment. ``plural`` predicates are about all names before them."""
-        token = self.tokens[self.position]
+        token = self._token()
         own = self.pending[-1] if self.pending else ""
         self.position += 1
         self._resolve(token.value, plural=plural)
-        if self._kind(0) not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
+        if self._kind() not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
             self._fail()
-        if self._kind(0) == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
+        if self._kind() == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
             self._fail()  # "yes/no"
-        if self._kind(0) == "link" and self._kind(1) in ANSWERS and self.tokens[self.position + 1].value != token.value:
+        if self._kind() == "link" and self._kind(1) in ANSWERS and self._token(1).value != token.value:
             self._fail()  # "no → yes"
-        if token.text.isdigit() and self._kind(0) == "comma" and self.tokens[self.position + 1].text[:1].isdigit():
+        if token.text.isdigit() and self._kind() == "comma" and self._token(1).text[:1].isdigit():
             self._fail()  # "1/5"
         self._comment(own, implicit=False)
 
@@ -347,7 +349,7 @@ class _Sentence:
     def _comment(self, own: str, *, implicit: bool) -> None:
         """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""
         start = self.position
-        kind = self._kind(0)
+        kind = self._kind()
         if not kind or (kind in _BREAKS and self._next_is_entry(start)) or kind in ("and", "neg", "name", "closed"):
             return
         end = start
@@ -384,8 +386,8 @@ class _Sentence:
         self.position = past(self.tokens, self.position, {"link", "verb", "fill"})
         if token.kind in ("yes", "no", "open") and not linked:
             self._fail()
-        if not self._kind(0) or self._kind(0) not in ("name", "none", "struck", "rest", "closed", "quote"):
-            if self._kind(0):
+        if not self._kind() or self._kind() not in ("name", "none", "struck", "rest", "closed", "quote"):
+            if self._kind():
                 self._fail()
         else:
             self.inline_heading = True
@@ -398,7 +400,7 @@ class _Sentence:
         self.position += 1
         denied: list[str] = []
         joined: set[str] = set()
-        while current := self._token():
+        while (current := self._token()).kind:
             if current.kind == "name":
                 denied.append(current.item)
             elif current.kind in ("comma", "and", "or", "neg"):
@@ -408,7 +410,7 @@ class _Sentence:
             elif current.kind != "fill":
                 break
             self.position += 1
-        if self._kind(0) not in ("", "semicolon", "why", "link"):
+        if self._kind() not in ("", "semicolon", "why", "link"):
             self._fail()
         unclear = len(denied) > 1 and not _STRONG.match(token.text) and not joined & {"or", "nor"}
         if not denied or unclear:
@@ -429,22 +431,22 @@ class _Sentence:
     def _none(self) -> None:
         self._flush()
         self.position += 1
-        if self._kind(0) == "verb" and self._kind(1) == "present":
+        if self._kind() == "verb" and self._kind(1) == "present":
             self.position += 2  # "none of the aspects are present"
-        elif self._kind(0) in ("verb", "name") or self._kind(0) in ANSWERS:
+        elif self._kind() in ("verb", "name") or self._kind() in ANSWERS:
             self._fail()
         if self.out.heading in ("default", True):
             self.out.none = True
         elif self.out.heading == "unknown":
             self._fail()
         start = self.position
-        if self._kind(0) in ("and", "or") or (self._kind(0) == "comma" and self._kind(1) in ("word", "or")):
+        if self._kind() in ("and", "or") or (self._kind() == "comma" and self._kind(1) in ("word", "or")):
             self._fail()  # "none and Pool"
         while (
-            self._kind(0)
-            and self._kind(0) != "semicolon"
+            self._kind()
+            and self._kind() != "semicolon"
             and not (
-                self._kind(0) in ("name", "present", "absent", "mark")
+                self._kind() in ("name", "present", "absent", "mark")
                 and self.tokens[self.position - 1].kind in (*_BREAKS, "and")
             )
         ):

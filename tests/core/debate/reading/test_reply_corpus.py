@@ -968,6 +968,8 @@ REFUSED: dict[str, list[str]] = {
     "hotel": [
         "The aspects present in this review are: ",
         "The aspects present in this review are: —",
+        "Food: 1,",
+        "Final Decision: Food: 0/",
         "Cleanliness: No\nService: No\nFood: Yes\nPrice: Yes",
         "Cleanliness: No\nService: No\nLocation: No\nFood: Yes\nPrice: Maybe\nComfort: No",
         "Cleanliness: No\nService: No\nLocation: No\nFood: Yes\nPrice: Yes\nComfort: No\nParking: Yes",
