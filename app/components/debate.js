@@ -40,7 +40,7 @@ import { disputedItems } from "./labels.js";
  * @property {number} [elapsed] Seconds.
  * @property {number} [reasoning_characters] Characters of reasoning so far.
  * @property {string} [reasoning_tail] The end of the reasoning so far.
- * @property {string} [waiting] The reason why the turn waits before another attempt.
+ * @property {string} [waiting] The reason why no reply is being written: a failed attempt, or the state of the run.
  * @property {boolean} [restart] Set by the client: the text starts from the beginning.
  * @property {boolean} [replay] Set by a replay.
  */

@@ -209,7 +209,7 @@ export class DebateTiles {
     const { text, tone } = this.describe(tile, present);
     setText(view.text, text.replace(/\*\*|```/g, ""));
     view.text.className = `tile-text ellipsis ${tone}`;
-    const state = tile.status ?? (role ? `${role.name} speaking` : "waiting");
+    const state = tile.status ?? (tile.waiting || (role ? `${role.name} speaking` : "waiting"));
     view.node.setAttribute("aria-label", `Debate ${id}, ${state}`);
   }
 

@@ -107,7 +107,7 @@ export class RunCounters {
       setValue(this.rate, [status.rate ? formatRate(status.rate) : MISSING, "per min"]);
     }
     const perMinute = formatCount(Math.round(this.callsPerMinute(status)));
-    setDetail(this.rate, isOver(status) ? formatPlural(status.calls, "call") : `${perMinute} calls per min`);
+    setDetail(this.rate, isActive(status) ? `${perMinute} calls per min` : formatPlural(status.calls, "call"));
   }
 
   /** @param {RunStatusEvent} status */
@@ -151,9 +151,9 @@ export class RunCounters {
     this.costBar.classList.toggle("hidden", !budget && !cost);
     this.projectedBar.style.width = `${Math.min(100, (100 * (projected || cost || 0)) / whole)}%`;
     this.spentBar.style.width = `${Math.min(100, (100 * (cost || 0)) / whole)}%`;
-    const paid = `${formatPlural(calls, cost === 0 ? "call" : "paid call")}, ${formatCount(cached)} cached`;
+    const paid = calls || !cost ? formatPlural(calls, cost === 0 ? "call" : "paid call") : "billed without a reply";
     const limit = budget ? el("span", "optional", `budget ${formatMoney(budget)}`) : "";
-    setDetail(this.cost, el("span", "ellipsis", paid), limit);
+    setDetail(this.cost, el("span", "ellipsis", `${paid}, ${formatCount(cached)} cached`), limit);
   }
 
   /** @param {Notice | null} notice */

@@ -108,8 +108,9 @@ export class TurnView {
         ? [el("span", "numbers", "replay")]
         : [inputs ? el("span", "inputs ellipsis", icon("reply"), ` ${inputs}`) : "", ...progressNodes(turn)]),
     );
-    this.node.classList.toggle("active", !turn.done);
-    this.caret.classList.toggle("hidden", turn.done || Boolean(turn.waiting));
+    const speaking = !turn.done && !turn.waiting;
+    this.node.classList.toggle("active", speaking);
+    this.caret.classList.toggle("hidden", !speaking);
   }
 
   /** @param {TurnEvent} turn */

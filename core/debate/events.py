@@ -36,7 +36,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class TurnWaiting:
-    """A pause before another attempt at a turn: ``seconds`` until then, ``reason`` in words."""
+    """A failed attempt at a turn, for ``reason`` in words. The next attempt is in ``seconds``; 0 after the last one."""
 
     run_id: str
     document_id: str

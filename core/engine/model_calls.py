@@ -158,7 +158,11 @@ class ModelCaller:
         def on_wait(kind: str, seconds: float) -> None:
             self.publish(TurnWaiting(self.run_id, pending.document.id, pending.turn, kind, seconds))
 
-        return await with_retries(lambda: self._attempt(key, pending, buffer), on_wait=on_wait)
+        try:
+            return await with_retries(lambda: self._attempt(key, pending, buffer), on_wait=on_wait)
+        except ModelError as error:
+            on_wait(error.kind, 0.0)
+            raise
 
     async def _attempt(self, key: str, pending: PendingTurn, buffer: StreamBuffer) -> Reply:
         request, role_model = pending.request, pending.role_model

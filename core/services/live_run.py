@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
@@ -22,6 +22,8 @@ KEPT_FINISHED = 200
 """Finished debates in memory; older ones are read from the store."""
 SHOWN_FINISHED = 40
 """Finished debates in a snapshot, so that the tiles are not empty after the last debate has ended."""
+SHOWN_OPEN = 20
+"""Open debates of a paused run that are read from the store, as many as the page has tiles."""
 TAIL = 90
 """Characters of a running turn that a tile shows."""
 
@@ -195,12 +197,14 @@ class LiveRunState:
             self._revision += 1
             match event:
                 case RunStatus():
-                    self._status, self._status_revision = event, self._revision
                     if self._over:
                         self._flight.clear()
+                    self._status, self._status_revision = event, self._revision
+                    if self._at_rest:
+                        self._rest(event.state)
                 case VerdictReached():
                     self._end(event)
-                case Delta() | TurnWaiting() if self._over:
+                case Delta() | TurnWaiting() if self._at_rest:
                     pass  # from a call that was cancelled
                 case TurnStarted() | TurnDone():
                     debate = self._apply(event, event.turn.document_id, event.turn.turn)
@@ -219,6 +223,22 @@ class LiveRunState:
     @property
     def _over(self) -> bool:
         return self._status is not None and self._status.state in ("done", "stopped", "failed")
+
+    @property
+    def _at_rest(self) -> bool:
+        return self._status is not None and self._status.state not in ("queued", "running")
+
+    @property
+    def _in_progress(self) -> Sequence[_LiveDebate]:
+        return () if self._over else tuple(self._flight.values())
+
+    def _rest(self, reason: str) -> None:
+        """Note in all debates in flight that no role is replying."""
+        for debate in self._flight.values():
+            debate.revision = self._revision
+            for turn in debate.turns.values():
+                if not turn.is_done and not turn.waiting:
+                    turn.waiting, turn.revision = reason, self._revision
 
     def _open(self, document_id: str) -> _LiveDebate:
         debate = self._flight.get(document_id)
@@ -261,7 +281,7 @@ class LiveRunState:
             cursor.tiles_revision = cursor.focus_revision = self._revision
             events: list[Json] = [] if self._status is None else [status_event(self._status)]
             recent = list(self._finished.values())[-SHOWN_FINISHED:]
-            events += [self._tile(debate, now) for debate in [*recent, *self._flight.values()]]
+            events += [self._tile(debate, now) for debate in [*recent, *self._in_progress]]
             return events + self._focus_events(cursor, now, since=-1)
 
     def changes(self, cursor: ClientCursor, *, tiles: bool = True) -> list[Json]:
@@ -274,12 +294,11 @@ class LiveRunState:
             if tiles:
                 if self._status is not None and self._status_revision > cursor.tiles_revision:
                     events.append(status_event(self._status))
-                for debates in (self._finished, self._flight):
-                    events += [
-                        self._tile(debate, now)
-                        for debate in debates.values()
-                        if debate.revision > cursor.tiles_revision
-                    ]
+                events += [
+                    self._tile(debate, now)
+                    for debate in [*self._finished.values(), *self._in_progress]
+                    if debate.revision > cursor.tiles_revision
+                ]
                 cursor.tiles_revision = self._revision
             events += self._focus_events(cursor, now, since=cursor.focus_revision)
             cursor.focus_revision = self._revision
@@ -317,6 +336,8 @@ class LiveRunState:
             tile["tail"] = " ".join(text[-TAIL * 2 :].split())[-TAIL:]
             if last.waiting:
                 tile |= {"waiting": last.waiting, "wait": round(max(0.0, last.waiting_until - now), 1)}
+            elif self._status is not None and self._at_rest:
+                tile["waiting"] = self._status.state
         return tile
 
     def _progress(self, turn: _LiveTurn) -> float:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from core.debate.events import Event, RunStatus
+from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool
 from core.engine.batch import BatchEngine
@@ -26,7 +26,7 @@ from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.classifier_training import ClassifierTrainer, Vectors
-from core.services.live_run import DocumentText, LiveRunState, StoredDebate, status_of
+from core.services.live_run import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
 from core.store.project import Project
 from core.store.transcripts import FinishedPage
 
@@ -246,7 +246,8 @@ class ProjectSession:
     def live_run(self, run_id: str) -> LiveRunState | None:
         """Return the live state of a run, None for an unknown run.
 
-        For a run that has not been active in this process, the live state holds only the stored status.
+        For a run that has not been active in this process, the live state holds the stored status, and the stored
+        turns of open debates if the run is paused.
         """
         live_run = self._live_runs.get(run_id)
         if live_run is not None:
@@ -256,6 +257,9 @@ class ProjectSession:
             return None
         live_run = LiveRunState(run_id)
         live_run.publish(status_of(run))
+        if run.state == "paused":
+            for turn in self.store.transcripts.open_turns(run_id, SHOWN_OPEN):
+                live_run.publish(TurnDone(turn))
         return self._live_runs.setdefault(run_id, live_run)
 
     def document(self, document_id: str) -> DocumentText | None:

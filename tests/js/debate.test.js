@@ -56,6 +56,13 @@ test("text is appended, and replaced after a restart", () => {
   assert.deepEqual(texts(view.node, ".turn-state"), []);
 });
 
+test("a role whose call failed is not speaking", () => {
+  const view = makeView();
+  view.showTurn(makeTurn(0, "extractor", { text: "", done: false, waiting: "server fault" }));
+  assert.deepEqual(texts(view.node, ".turn-state"), ["server fault"]);
+  assert.equal(view.node.querySelector(".turn.active, .caret:not(.hidden)"), null);
+});
+
 test("turns are in order, without hidden roles", () => {
   const view = makeView();
   view.hideRoles(["critic"]);

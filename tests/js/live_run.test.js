@@ -100,6 +100,8 @@ test("counters project the cost", () => {
   counters.draw(status, SETTINGS);
   assert.equal(counters.cost.value.textContent, "$0.50 so far$1.00 projected");
   assert.equal(counters.cost.detail.textContent, "12 paid calls, 3 cached");
+  counters.draw(makeStatus({ calls: 0, cached_calls: 0, cost_usd: 0.01 }), SETTINGS);
+  assert.equal(counters.cost.detail.textContent, "billed without a reply, 0 cached");
 });
 
 test("a free run without a budget has no cost bar", () => {

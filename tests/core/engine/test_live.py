@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from core import errors
-from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, VerdictReached
+from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Request
 from core.documents import Document
 from core.engine import engine, model_calls, retries
@@ -147,6 +147,8 @@ def test_persistent_fault_is_retried_and_then_fails_the_document() -> None:
     assert (status.verdicts, status.failed) == (2, 1)
     assert len(world.attempts) == retries.ATTEMPTS
     assert world.verdicts["d1"].verdict.error is not None
+    waits = [event for event in world.events if isinstance(event, TurnWaiting)]
+    assert [(wait.reason, wait.seconds) for wait in waits] == [("server fault", 0.0)] * retries.ATTEMPTS
 
 
 def test_transient_fault_is_retried_successfully() -> None:

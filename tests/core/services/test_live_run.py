@@ -6,6 +6,8 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Reading, Reply, Turn, Usage, Verdict
 from core.runs import RoleModel
@@ -227,6 +229,30 @@ def test_finished_run_has_no_active_debates() -> None:
     live.publish(started("d1"))
     live.publish(status("stopped"))
     assert [event["kind"] for event in live.snapshot(ClientCursor())] == ["run_status"]
+
+
+@pytest.mark.parametrize("state", ["paused", "stopped"])
+def test_no_role_is_replying_in_a_run_at_rest(state: str) -> None:
+    live = LiveRunState(RUN)
+    reader = Reader(live)
+    live.publish(done("text"))
+    live.publish(started(turn=1, role="critic"))
+    live.publish(status(state))
+    live.publish(delta("late", 0, turn=1))
+    turns = [event for event in reader.look() if event["kind"] == "turn"]
+    assert [(turn["done"], turn.get("waiting"), turn["text"]) for turn in turns] == [
+        (True, None, "text"),
+        (False, state, ""),
+    ]
+
+
+def test_debate_of_a_paused_run_waits_until_it_is_resumed() -> None:
+    live = LiveRunState(RUN)
+    live.publish(done("text"))
+    live.publish(status("paused"))
+    assert [event["waiting"] for event in live.snapshot(ClientCursor()) if event["kind"] == "tile"] == ["paused"]
+    live.publish(status("running"))
+    assert [event["waiting"] for event in live.snapshot(ClientCursor()) if event["kind"] == "tile"] == [""]
 
 
 def test_progress_measures_a_running_turn_against_the_usual_length() -> None:

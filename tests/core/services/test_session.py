@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from core.debate.events import Event, TurnDone, VerdictReached
+from core.debate.turns import Reply, Turn
 from core.errors import ProjectError
-from core.services.live_run import status_of
-from core.services.session import Prefetcher, ProjectSession
+from core.services.live_run import ClientCursor, status_of
+from core.services.session import PAUSED, Prefetcher, ProjectSession
 from tests.core.services.sessions import BOOK, queue_runs, studio
 
 
@@ -83,6 +85,21 @@ def test_stored_status_equals_the_last_published_status(
     stored = status_of(row)
     for name in ("state", "documents", "verdicts", "unresolved", "failed", "calls", "cached_calls", "cost_usd"):
         assert getattr(stored, name) == getattr(live.status, name), name
+
+
+def test_paused_run_shows_its_open_debates_after_a_restart(tmp_path: Path) -> None:
+    with studio(tmp_path) as (_, session):
+        (run,) = queue_runs(session)
+        turn = Turn(
+            run.run_id, "d1", 0, "extractor", run.settings.role_models["extractor"], reply=Reply("Clean.", key="k1")
+        )
+        asyncio.run(session.project.turn_store.commit(turn.reply))
+        session.project.sink.turn(turn)
+        asyncio.run(session.project.sink.state(run.run_id, "paused", PAUSED))
+        live_run = session.live_run(run.run_id)
+        assert live_run is not None
+        tiles = [event for event in live_run.snapshot(ClientCursor()) if event["kind"] == "tile"]
+        assert [(tile["document_id"], tile["tail"], tile["waiting"]) for tile in tiles] == [("d1", "Clean.", "paused")]
 
 
 def test_project_without_runs_has_no_latest_run(tmp_path: Path) -> None:

@@ -125,6 +125,21 @@ def test_debates_are_read_in_the_order_of_the_run(project, run_id):
     assert [turn.reply.key for turn in found] == ["d0/0", "d0/1", "d2/0", "d2/1"]
 
 
+def test_open_debates_have_turns_and_no_verdict(project, run_id):
+    async def write():
+        for document_id in ("d2", "d1"):
+            await project.turn_store.commit(make_reply(document_id))
+            project.sink.turn(make_turn(run_id, document_id, 0, "extractor", document_id))
+        await project.sink.verdict(make_verdict(run_id, "d2", {"a": True}))
+
+    def open_documents(most):
+        return [turn.document_id for turn in project.store.transcripts.open_turns(run_id, most)]
+
+    asyncio.run(write())
+    flush(project)
+    assert (open_documents(0), open_documents(9)) == ([], ["d1"])
+
+
 def test_resumed_run_writes_no_turn_twice(project, run_id):
     row = make_turn(run_id, "d0", 0, "extractor", "k1", values={"a": True})
 
