@@ -87,9 +87,9 @@ def variables(
     """Return the variables that every template may use.
 
     These are ``labels`` (name, description, include, exclude, keywords, code), ``kind``, ``thing`` and ``things`` (the
-    word for a label of this kind), ``unit``, ``domain``, ``expert`` ("a law expert"), ``guideline``, ``scale`` (min,
-    max; for ratings), and ``document``, delimited, with the names of its fields if there are several. With the run's
-    ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
+    word for a label of this kind), ``unit``, ``domain``, ``expert`` ("an expert in law"), ``guideline``, ``scale``
+    (min, max; for ratings), and ``document``, delimited, with the names of its fields if there are several. With the
+    run's ``templates`` also the shared ``BLOCKS``, which are the same for every document of a run.
     """
     blocks = tuple((name, templates[name]) for name in BLOCKS if name in templates) if templates else ()
     return _constant_variables(codebook, blocks) | {"document": format_document(document)}
@@ -173,14 +173,7 @@ def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
         "things": things,
         "unit": codebook.unit,
         "domain": codebook.domain,
-        "expert": _expert(codebook.domain),
+        "expert": f"an expert in {codebook.domain}" if codebook.domain else "an expert annotator",
         "guideline": codebook.guideline,
         "scale": codebook.scale,
     }
-
-
-def _expert(domain: str) -> str:
-    """Return "a law expert", or "an expert annotator" without a domain."""
-    if not domain:
-        return "an expert annotator"
-    return f"{'an' if domain[0].casefold() in 'aeiou' else 'a'} {domain} expert"

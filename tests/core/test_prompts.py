@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.codebook import Codebook, Label, Scale
+from core.codebook import Codebook, Kind, Label, Scale
+from core.debate.reading import parse
 from core.documents import Document
 from core.errors import PromptError
 from core.prompts import BLOCKS, delimit, render, render_text, shipped_templates, variables
@@ -44,6 +45,18 @@ def test_error_of_an_invalid_template_names_the_problem(text: str, message: str)
         render(Template(name="t", text=text), variables(Codebook(), Document("1", {"text": "x"})))
 
 
+@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
+@pytest.mark.parametrize("description", ["", "What it is about."])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_repeated_prompt_is_not_read_as_a_decision(kind: Kind, description: str, count: int) -> None:
+    labels = tuple(Label(name=name, description=description) for name in ("Joy", "Anger", "Fear", "Calm")[:count])
+    codebook = Codebook(kind=kind, unit="review", labels=labels)
+    if kind == "choice" and count == 1:
+        return  # the only label is the decision
+    blocks = variables(codebook, Document("1", {"text": "x"}), shipped_templates("ecj"))
+    assert not [block for block in BLOCKS if parse.read(blocks[block], codebook).readable]
+
+
 def test_definitions_contain_description_examples_and_guideline() -> None:
     label = Label(name="Price", description="What it costs.", include=("cheap",), exclude=("a fee", "a tip"))
     codebook = Codebook(guideline="Only the room.", labels=(label, Label(name="Food")))
@@ -72,7 +85,8 @@ def test_template_set_of_a_paper_replaces_the_prompts_of_roles(protocol: str) ->
 
 
 @pytest.mark.parametrize(
-    ("domain", "expert"), [("", "an expert annotator"), ("law", "a law expert"), ("Economics", "an Economics expert")]
+    ("domain", "expert"),
+    [("", "an expert annotator"), ("law", "an expert in law"), ("teaching reading", "an expert in teaching reading")],
 )
 def test_role_is_named_after_the_domain(domain: str, expert: str) -> None:
     assert variables(Codebook(domain=domain), Document("1", {"text": "x"}))["expert"] == expert

@@ -88,11 +88,11 @@ def texts(requests: list[dict[str, Any]]) -> list[str]:
 def test_ecj_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted) -> None:
     requests = prompts(folder, server, "ecj", "--limit", 1)
     extractor, critic, judge = texts(requests)
-    assert "specialist in extracting" in extractor
+    assert extractor.startswith("You are an expert in finance.")
     assert "exact phrases" in extractor
     assert "always disagrees" in critic
-    assert "no grounds for disagreement, agree" in critic
-    assert "Merge the analyses" in judge
+    assert "nothing to object to, agree" in critic
+    assert "Merge the two analyses" in judge
     assert "It speaks of rates." in judge
     assert all("temperature" not in body for body in requests), "the paper leaves the server's default"
 
@@ -100,15 +100,15 @@ def test_ecj_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted)
 def test_single_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted) -> None:
     (request,) = prompts(folder, server, "single", "--limit", 1)
     (text,) = texts([request])
-    assert text.startswith("You are a finance expert. You annotate a dataset in the domain of finance.")
+    assert text.startswith("You are an expert in finance and label a dataset.")
     assert text.index("Statements about the past are neutral.") < text.index(TEXTS[0])
-    assert "Follow the guideline strictly." in text
+    assert "Keep strictly to the guideline." in text
     assert request["temperature"] == 0
 
 
 def test_single_agent_preset_has_the_prompts_of_the_ecj_paper(folder: Path, server: Scripted) -> None:
     (request,) = prompts(folder, server, "single", "--limit", 1, "--param", "preset=single-agent")
-    assert "specialist in extracting" in texts([request])[0]
+    assert "Only what the sentence says explicitly counts." in texts([request])[0]
     assert "temperature" not in request
 
 
@@ -128,17 +128,17 @@ def test_discussion_preset_has_the_prompts_of_the_paper(folder: Path, server: Sc
 
 def test_courtroom_shows_a_precedent_of_every_label(folder: Path, server: Scripted) -> None:
     requests = prompts(folder, server, "courtroom", "--limit", 1)
-    judges = [text for text in texts(requests) if "opposite arguments" in text]
+    judges = [text for text in texts(requests) if "contradict each other" in text]
     assert len(judges) == 5
     assert "Earlier judges" not in judges[0]
     assert "Judge 4" in judges[4]
     for name, text in (("Hawkish", TEXTS[1]), ("Neutral", TEXTS[2])):
-        assert f"Case: {name}" in judges[0]
+        assert f"Case, label: {name}" in judges[0]
         assert text in judges[0]
     assert {body["temperature"] for body in requests} == {0.5}
     server.requests.clear()
     fewer = prompts(folder, server, "courtroom", "--limit", 1, "--param", "precedents_for=answers", "--seed", 2)
-    assert all("Case: Neutral" not in text for text in texts(fewer))
+    assert all("Case, label: Neutral" not in text for text in texts(fewer))
 
 
 def test_panel_preset_has_all_groups_and_the_temperature_of_the_paper(folder: Path, server: Scripted) -> None:
@@ -146,7 +146,7 @@ def test_panel_preset_has_all_groups_and_the_temperature_of_the_paper(folder: Pa
     assert {body["temperature"] for body in requests} == {1.0}
     assert sum("It is your turn" in text for text in texts(requests)) == 6
     assert sum("The evaluation has two phases" in text for text in texts(requests)) == len(requests) - 6 - 1
-    assert "take no side" in texts(requests)[-1]
+    assert "without taking a side" in texts(requests)[-1]
     server.requests.clear()
     (folder / "wishes.txt").write_text("Traders want clear words.", encoding="utf-8")
     options = ("--text", "text", "--id", "id", "--codebook", folder / "codebook.yaml", "--model", "kept/m")

@@ -41,7 +41,7 @@ def context_of(
         protocol=spec.name,
         codebook=codebook or CODEBOOKS[kind],
         role_models={role.name: model for role in spec.roles(params)},
-        templates=spec.load_templates(),
+        templates=spec.load_templates(params),
         params=params,
     )
     return DebateContext(DOCUMENT, settings, precedents or {})

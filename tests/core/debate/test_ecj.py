@@ -48,3 +48,11 @@ def test_other_roles_replies_are_quoted_in_the_user_message() -> None:
     assert "Secret" not in judge.messages[1].content
     assert judge.replies_to == ("extractor", "critic")
     assert run_debate(ECJ, context_of(ECJ))[0].values[SERVICE] is True
+
+
+def test_extra_rounds_with_the_instructions_of_the_paper_show_earlier_replies() -> None:
+    spec = PROTOCOLS["ecj"]
+    context = context_of(spec, extra_rounds=1, preset="paper")
+    _, requests = run_debate(spec, context)
+    shown = ["The debate so far:" in request.messages[1].content for request in requests]
+    assert shown == [False, False, False, True, True]

@@ -5,6 +5,7 @@ Each protocol runs on every kind of codebook that it supports.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -169,3 +170,34 @@ def test_request_about_one_label_leaves_out_other_labels() -> None:
     assert request.item == codebook.items[1]
     assert "#Price" in request.messages[0].content
     assert "#Service" not in request.messages[0].content
+
+
+UNIT = "abstract of an EU study"
+_ODD_WORDS = re.compile(
+    r"\b(?:[Aa] (?:aspect|abstract|expert)|an (?:label|dimension)|EU studys|Abstract of an eu study)\b"
+)
+
+
+def prompts_of(spec: ProtocolSpec, kind: Kind, given: dict[str, Any], labels: int) -> list[str]:
+    """Return the texts of all requests of a debate with this number of labels without definitions."""
+    codebook = CODEBOOKS[kind].model_copy(update={"unit": UNIT, "domain": "reading with children"})
+    codebook = codebook.model_copy(update={"labels": codebook.labels[:labels]})
+    _, requests = run_debate(spec, context_of(spec, kind, codebook=codebook, **given))
+    return ["\n\n".join(message.content for message in request.messages) for request in requests]
+
+
+@all_cases
+def test_prompts_are_grammatical_for_any_unit(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
+    texts = prompts_of(spec, kind, given, labels=3)
+    assert not [found[0] for text in texts for found in _ODD_WORDS.finditer(text)]
+    assert all("definition" not in text.partition("\n\n")[2].partition("\n")[0] for text in texts), "none is given"
+
+
+@all_cases
+def test_prompts_about_one_label_speak_of_one(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
+    if kind == "choice" or spec.check(spec.parse_params(given), CODEBOOKS[kind]):
+        return
+    for text in prompts_of(spec, kind, given, labels=1):
+        assert "two of them" not in text
+        assert "which aspects" not in text
+        assert "each dimension" not in text
