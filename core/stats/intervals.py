@@ -12,6 +12,9 @@ import numpy.typing as npt
 
 from core.formatting import format_number, format_percent
 
+LEVEL = 0.95
+"""Confidence level of intervals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -19,7 +22,7 @@ class Interval:
 
     low: float
     high: float
-    level: float = 0.95
+    level: float = LEVEL
 
     def __contains__(self, value: float) -> bool:
         return self.low <= value <= self.high
@@ -69,7 +72,7 @@ def format_interval(
     return f"{interval.level:.0%} interval {text}" if named else text
 
 
-def wilson(successes: float, n: float, level: float = 0.95, *, quantile: float | None = None) -> Interval | None:
+def wilson(successes: float, n: float, level: float = LEVEL, *, quantile: float | None = None) -> Interval | None:
     """Return Wilson's score interval of a proportion, within 0 to 1; None if n is 0.
 
     Unlike p +- 1.96 se it is right for small n, and at 0 and 1, where it still has a width. Source: Wilson 1927
@@ -88,7 +91,7 @@ def wilson(successes: float, n: float, level: float = 0.95, *, quantile: float |
     return Interval(low, high, level)
 
 
-def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: float = 0.95) -> Interval | None:
+def newcombe_paired(both: int, gained: int, lost: int, neither: int) -> Interval | None:
     """Return the interval of a difference between two shares on the same cases, (gained - lost) / n; None if n is 0.
 
     ``both`` cases are right with either, ``gained`` with the second alone, ``lost`` with the first alone. Within -1 to
@@ -96,7 +99,7 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: floa
     the two Wilson intervals that accounts for their correlation.
     """
     n = both + gained + lost + neither
-    after, before = wilson(both + gained, n, level), wilson(both + lost, n, level)
+    after, before = wilson(both + gained, n), wilson(both + lost, n)
     if after is None or before is None:
         return None
     spread = (both + gained) * (lost + neither) * (both + lost) * (gained + neither)
@@ -104,8 +107,8 @@ def newcombe_paired(both: int, gained: int, lost: int, neither: int, level: floa
     if surplus > 0:
         surplus = max(surplus - n / 2, 0.0)  # his continuity correction of the correlation
     phi = surplus / sqrt(spread) if spread else 0.0
-    found = difference(((both + lost) / n, before), ((both + gained) / n, after), phi, level)
-    return Interval(max(found.low, -1.0), min(found.high, 1.0), level)
+    found = difference(((both + lost) / n, before), ((both + gained) / n, after), phi, LEVEL)
+    return Interval(max(found.low, -1.0), min(found.high, 1.0))
 
 
 def combine(
@@ -131,8 +134,15 @@ def difference(
     return combine([after, -before], [two.low, -one.high], [two.high, -one.low], signs, level)
 
 
-def normal_quantile(level: float) -> float:
+def normal_quantile(level: float = LEVEL) -> float:
     """Return the quantile of the normal distribution for a two-sided interval; ValueError for an impossible level."""
     if not 0 < level < 1:
         raise ValueError(f"a confidence level is between 0 and 1, not {level}")
     return NormalDist().inv_cdf(0.5 + level / 2)
+
+
+def t_quantile(freedom: float, level: float = LEVEL) -> float:
+    """Return the quantile of Student's t distribution for a two-sided interval."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 0.5 + level / 2))

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.documents import Value
 from core.stats.arrays import Codes, Mask, check_shapes, codes, ratings
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, t_quantile
 
 Consistency: TypeAlias = Literal["right", "inconsistent", "wrong", "unresolved"]
 CONSISTENCIES: tuple[Consistency, ...] = ("right", "inconsistent", "wrong", "unresolved")
@@ -48,10 +48,8 @@ class Repeated:
     """the smallest and the largest"""
 
 
-def repeated(scores: Sequence[float | None], level: float = 0.95) -> Repeated:
+def repeated(scores: Sequence[float | None]) -> Repeated:
     """Return mean, standard deviation and interval of the scores of iterations, None or NaN for an undefined score."""
-    from scipy.special import stdtrit
-
     values = ratings(np.array(scores, dtype=np.float64))
     known = values[~np.isnan(values)]
     n, missing = len(known), len(values) - len(known)
@@ -61,8 +59,8 @@ def repeated(scores: Sequence[float | None], level: float = 0.95) -> Repeated:
     if n == 1:
         return Repeated(1, missing, mean, None, None, low, high)
     sd = float(known.std(ddof=1)) if high > low else 0.0
-    half = float(stdtrit(n - 1, 0.5 + level / 2)) * sd / float(np.sqrt(n))
-    return Repeated(n, missing, mean, sd, Interval(mean - half, mean + half, level), low, high)
+    half = t_quantile(n - 1) * sd / float(np.sqrt(n))
+    return Repeated(n, missing, mean, sd, Interval(mean - half, mean + half), low, high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

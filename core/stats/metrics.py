@@ -29,7 +29,7 @@ from core.stats.agreement import krippendorff_alpha, table_agreement
 from core.stats.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
 from core.stats.counts import Counts
 from core.stats.estimation import Design, Part, Shape
-from core.stats.intervals import Estimate, Interval, combine, ends
+from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
 from core.stats.intervals import difference as mover_difference
 from core.stats.similarity import divergence, kendall, pearson, spearman
 
@@ -238,7 +238,6 @@ def score(
     *,
     intervals: bool = True,
     design: Design | None = None,
-    level: float = 0.95,
 ) -> Scores:
     """Return the scores of one annotator.
 
@@ -250,7 +249,7 @@ def score(
     and represent a larger population. When nothing was predicted, precision is 0 by convention and has no interval.
     From a sample that represents other documents, a metric without an interval has no value either.
     """
-    data = _Data.of(kind, (reference, predicted), labels, design or Design(), level)
+    data = _Data.of(kind, (reference, predicted), labels, design or Design(), LEVEL)
     (estimates,) = data.estimates(intervals=intervals)
     if intervals and data.design.represents:
         estimates = {metric: _without_unknown(metric, found) for metric, found in estimates.items()}
@@ -266,7 +265,7 @@ def difference(
     labels: Sequence[str],
     *,
     design: Design | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
 ) -> Scores:
     """Return every score of ``second`` minus that of ``first`` on the documents that both have a verdict for.
 
@@ -306,7 +305,7 @@ def swap_test(
     random exchanges with a difference as large as the observed one (approximate randomization: Noreen 1989; Yeh 2000,
     COLING). None without a document or a value. It is slow for many documents: see ``normal_p``.
     """
-    data = _Data.of(kind, (reference, first, second), labels, Design(groups=groups), 0.95)
+    data = _Data.of(kind, (reference, first, second), labels, Design(groups=groups), LEVEL)
     metric = next(metric for metric in metrics(kind) if metric.key == key)
     gold, *sides = data.sides
     apart = ~np.equal(*sides).all(axis=1)
@@ -405,7 +404,7 @@ def to_json(scores: Scores) -> dict[str, Any]:
     each = [metric for metric in metrics(scores.kind, per_label=True) if metric.interval is not None]
     if overall or each:
         result["intervals"] = {
-            "level": 0.95,
+            "level": LEVEL,
             **nested({metric.key: ends(scores[metric.key].interval) for metric in overall}, scores.kind),
             "labels": {name: {m.key: ends(one[m.key].interval) for m in each} for name, one in scores.labels.items()},
         }
@@ -727,8 +726,6 @@ class _Data:
     def of(
         cls, kind: Kind, sides: Sequence[npt.ArrayLike], labels: Sequence[str], design: Design, level: float
     ) -> _Data:
-        if not 0 < level < 1:
-            raise ValueError("the level is between 0 and 1")
         grids = [ratings(side) if kind == "rating" else _grid(kind, side, len(labels)) for side in sides]
         check_shapes(*grids)
         if grids[0].ndim != 2 or grids[0].shape[1] != len(labels):

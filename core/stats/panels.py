@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core.stats.agreement import krippendorff_alpha
 from core.stats.arrays import Ratings, ratings
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import LEVEL, Estimate, Interval
 from core.stats.similarity import kendall, pearson, spearman
 
 
@@ -119,12 +119,12 @@ class Drawn:
     value: float | None
     resamples: Ratings
 
-    def estimate(self, level: float = 0.95) -> Estimate:
+    def estimate(self) -> Estimate:
         """Return the score with its percentile interval, None if a resample has no score."""
         if self.value is None or not len(self.resamples) or np.isnan(self.resamples).any():
             return Estimate(self.value, None)
-        low, high = np.quantile(self.resamples, [(1 - level) / 2, (1 + level) / 2])
-        return Estimate(self.value, Interval(float(low), float(high), level))
+        low, high = np.quantile(self.resamples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        return Estimate(self.value, Interval(float(low), float(high)))
 
     def less(self, other: Drawn) -> Drawn:
         """Return this score minus another on the same draws."""

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.arrays import Codes
-from core.stats.intervals import Estimate, Interval
+from core.stats.intervals import Estimate, Interval, t_quantile
 from core.stats.sampling import LEAST, Sample
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
@@ -92,7 +92,6 @@ def regression(
     *,
     groups: Codes | None = None,
     tuning: float | None = None,
-    level: float = 0.95,
 ) -> Regression:
     """Return the corrected coefficients of a linear or logistic regression.
 
@@ -114,8 +113,8 @@ def regression(
     alone = _Data(family, everything, everything, np.arange(count), Sample(np.zeros(count), count), groups)
     units = len(np.unique(groups)) if groups is not None else count
     each = (
-        data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn), level),
-        alone.estimates(0.0, wrong, units, level),
+        data.estimates(tuning, wrong, units if sample.complete else min(units, sample.drawn)),
+        alone.estimates(0.0, wrong, units),
     )
     return Regression(
         tuple(Coefficient(*found, before[0]) for found, before in zip(*each, strict=True)),
@@ -220,17 +219,17 @@ class _Data:
             found = found + (each.T @ each + unseen) / (len(each) * (len(each) - 1))
         return np.asarray(found)
 
-    def estimates(self, tuning: float, wrong: Rows, units: int, level: float) -> list[tuple[Estimate, float, float]]:
+    def estimates(self, tuning: float, wrong: Rows, units: int) -> list[tuple[Estimate, float, float]]:
         """Return each coefficient with its interval, standard error and p."""
-        from scipy.special import stdtr, stdtrit
+        from scipy.special import stdtr
 
         at = self.solve(tuning)
         freedom = max(1, units - len(at))
-        quantile = float(stdtrit(freedom, 0.5 + level / 2))
+        quantile = t_quantile(freedom)
         errors = np.sqrt(np.maximum(np.diagonal(self.covariance(at, tuning, wrong)), 0.0))
         found = []
         for value, error in zip(at.tolist(), errors.tolist(), strict=True):
             p = 2 * float(stdtr(freedom, -abs(value) / error)) if error > 0 else 1.0
-            interval = Interval(value - quantile * error, value + quantile * error, level)
+            interval = Interval(value - quantile * error, value + quantile * error)
             found.append((Estimate(value, interval if error > 0 else None), error, p))
         return found

@@ -36,7 +36,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.intervals import Estimate, Interval, normal_quantile, wilson
+from core.stats.intervals import Estimate, Interval, normal_quantile, t_quantile, wilson
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 
@@ -170,7 +170,7 @@ class Sample:
         return float((1 / self.probabilities[self.draws]).mean()) / self.population if self.drawn else 0.0
 
 
-def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
+def share(sample: Sample, z: npt.ArrayLike) -> Estimate:
     """Return the mean of ``z`` (``[document]``, each from 0 to 1) over all documents, with its interval.
 
     Both are None without a draw. The interval is None with fewer than LEAST draws.
@@ -178,12 +178,10 @@ def share(sample: Sample, z: npt.ArrayLike, *, level: float = 0.95) -> Estimate:
     if sample.silent:
         return Estimate(None, None)
     found = sample.estimates(z)
-    return _interval(float(found.mean()), found, sample, level)
+    return _interval(float(found.mean()), found, sample)
 
 
-def powered(
-    sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float, *, level: float = 0.95
-) -> Estimate:
+def powered(sample: Sample, reference: npt.ArrayLike, predicted: npt.ArrayLike, over_all: float) -> Estimate:
     """Return the prediction-powered estimate of the share of a label over all documents.
 
     ``reference`` and ``predicted`` are those of the reviewed documents. ``over_all`` is the mean prediction over all
@@ -198,7 +196,7 @@ def powered(
     covariance = float(((y - y.mean()) * (f - f.mean())).mean())
     tuning = float(np.clip(covariance / spread, 0.0, 1.0)) if spread > 1e-12 else 0.0
     value = float((y - tuning * f).mean()) + tuning * over_all
-    return _interval(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample, level)
+    return _interval(float(np.clip(value, 0.0, 1.0)), y - tuning * f, sample)
 
 
 def more(sample: Sample, width: float, now: Estimate) -> int | None:
@@ -221,17 +219,15 @@ def more(sample: Sample, width: float, now: Estimate) -> int | None:
     return min(rest, ceil(1 / wanted) - drawn)
 
 
-def _interval(value: float, found: Numbers, sample: Sample, level: float) -> Estimate:
+def _interval(value: float, found: Numbers, sample: Sample) -> Estimate:
     """Return Wilson's interval with as many cases as give this variance."""
-    from scipy.special import stdtrit
-
     count = len(found)
     if count < LEAST:
         return Estimate(value, None)
     if sample.complete:
-        return Estimate(value, Interval(value, value, level))
+        return Estimate(value, Interval(value, value))
     squares = float(((found - found.mean()) ** 2).sum()) + 0.5 * sample.reach**2
-    quantile = float(stdtrit(count - 1, 0.5 + level / 2)) if count < 1000 else normal_quantile(level)
+    quantile = t_quantile(count - 1) if count < 1000 else normal_quantile()
     inner = min(max(value, 0.5 / count), 1 - 0.5 / count)  # at 0 and 1 there would be no cases
     cases = inner * (1 - inner) * (count - 1) * count / squares
-    return Estimate(value, wilson(min(value * cases, cases), cases, level, quantile=quantile))
+    return Estimate(value, wilson(min(value * cases, cases), cases, quantile=quantile))

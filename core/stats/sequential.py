@@ -21,11 +21,13 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.intervals import Interval
+from core.stats.intervals import LEVEL, Interval
 from core.stats.sampling import Sample
 
 FIRST = 20
 """Number of random draws before the first interval of a sequence."""
+POWER = 0.8
+"""Chance to show a bound that holds, for which reviews are planned."""
 
 
 def confidence_sequence(
@@ -37,7 +39,6 @@ def confidence_sequence(
     planned: int,
     low: float = 0.0,
     unsure: npt.ArrayLike | None = None,
-    level: float = 0.95,
 ) -> list[Interval]:
     """Return the interval of the mean of the reference over all documents after each random draw from FIRST on.
 
@@ -46,14 +47,13 @@ def confidence_sequence(
     is estimated, so that good predictions make narrow intervals (pass zeros to estimate without). ``low`` is the lower
     end of the range. ``unsure`` is ``[document]``: False where the value is known without review. ``planned`` is the
     number of draws at which the interval is to be narrowest; any number is valid. Empty with fewer draws than FIRST;
-    the exact mean if all documents are reviewed. ValueError if ``planned`` is not positive or the level is not between
-    0 and 1.
+    the exact mean if all documents are reviewed. ValueError if ``planned`` is not positive.
     """
-    if planned < 1 or not 0 < level < 1:
-        raise ValueError(f"{planned} planned draws at a level of {level}")
+    if planned < 1:
+        raise ValueError(f"{planned} planned draws")
     y, f = np.asarray(reference, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
     if sample.complete:
-        return [Interval(float(y.mean()), float(y.mean()), level)]
+        return [Interval(float(y.mean()), float(y.mean()))]
     if sample.drawn < FIRST:
         return []
     found = sample.estimates(y - f)
@@ -62,12 +62,12 @@ def confidence_sequence(
     may_err = np.ones(len(y)) if unsure is None else np.asarray(unsure, dtype=np.float64)
     reach = np.maximum.accumulate(may_err[sample.draws] / sample.probabilities[sample.draws]) / sample.population
     variance = (np.cumsum(found**2) - count * means**2 + 0.5 * reach**2) / count
-    miss = 1 - level
+    miss = 1 - LEVEL
     scale = (-2 * log(miss) + log(-2 * log(miss) + 1)) / planned  # the paper's rho squared times the variance
     spread = 2 * (count * scale + 1) / (count**2 * scale) * np.log(np.sqrt(count * scale + 1) / miss)
     half = np.sqrt(np.maximum(variance, 0.0) * spread)
     lows, highs = (np.clip(over_all + means + sign * half, low, 1.0)[FIRST - 1 :].tolist() for sign in (-1, 1))
-    return [Interval(low, high, level) for low, high in zip(lows, highs, strict=True)]
+    return [Interval(low, high) for low, high in zip(lows, highs, strict=True)]
 
 
 def error_p(errors: int, reviewed: int, bound: float) -> float:
@@ -83,8 +83,8 @@ def error_p(errors: int, reviewed: int, bound: float) -> float:
     return float(binom.cdf(errors, reviewed, bound)) if reviewed else 1.0
 
 
-def reviews_for_bound(error: float, bound: float, *, confidence: float = 0.95, power: float = 0.8) -> int | None:
-    """Return how many random reviews show with this power that the error is at most ``bound`` if it is ``error``.
+def reviews_for_bound(error: float, bound: float) -> int | None:
+    """Return how many random reviews show, with the chance ``POWER``, that an ``error`` is at most ``bound``.
 
     None if more than 100,000 are needed. ValueError unless 0 <= error < bound < 1.
     """
@@ -95,27 +95,27 @@ def reviews_for_bound(error: float, bound: float, *, confidence: float = 0.95, p
     allowed = 0
     reviews = 1
     while reviews <= 100_000:
-        while binom.cdf(allowed, reviews, bound) > 1 - confidence:  # the fewest reviews that allow so many errors
+        while binom.cdf(allowed, reviews, bound) > 1 - LEVEL:  # the fewest reviews that allow so many errors
             reviews += max(1, int((binom.cdf(allowed, reviews, bound) > 0.3) * 0.02 * reviews))
-        if binom.cdf(allowed, reviews, error) >= power:
+        if binom.cdf(allowed, reviews, error) >= POWER:
             return reviews
         allowed += 1
     return None
 
 
 def accept_thresholds(
-    certainty: npt.ArrayLike, wrong: npt.ArrayLike, thresholds: Sequence[float], bound: float, *, level: float = 0.95
+    certainty: npt.ArrayLike, wrong: npt.ArrayLike, thresholds: Sequence[float], bound: float
 ) -> list[float]:
     """Return the thresholds that are accepted: the error of verdicts at least that certain is at most ``bound``.
 
     ``certainty`` and ``wrong`` (0 or 1) are ``[document]`` of randomly reviewed documents. Thresholds are tested from
-    the highest on. All accepted ones hold at once with probability ``level``.
+    the highest on. All accepted ones hold at once with probability ``LEVEL``.
     """
     sure, bad = np.asarray(certainty, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     accepted: list[float] = []
     for threshold in sorted(set(thresholds), reverse=True):
         among = sure >= threshold
-        if error_p(int(bad[among].sum()), int(among.sum()), bound) > 1 - level:
+        if error_p(int(bad[among].sum()), int(among.sum()), bound) > 1 - LEVEL:
             break
         accepted.append(threshold)
     return accepted

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from core.formatting import format_number, format_p_value, format_signed
 from core.stats.arrays import Ratings, check_shapes, codes, ratings
-from core.stats.intervals import Interval
+from core.stats.intervals import Interval, t_quantile
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
 MOST_EXACT = 10_000
@@ -166,7 +166,7 @@ class TTest:
         return f"{name}: {difference}, t({df}) = {t}, {format_p_value(self.p)}: {verdict} at {alpha:g}."
 
 
-def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:
+def paired_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     """Return Student's t-test of the differences; scores are paired by iteration (NaN: missing).
 
     t = mean(d) / (sd(d) / sqrt(n)), n - 1 degrees of freedom (Student 1908). Iterations of two systems are paired
@@ -180,10 +180,10 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95
     one, two = one[known], two[known]
     n = len(one)
     error, df = (sqrt(_variance(two - one) / n), n - 1.0) if n >= 2 else (0.0, None)
-    return _t_test("paired", one, two, 2 * int((~known).sum()), error, df, level)
+    return _t_test("paired", one, two, 2 * int((~known).sum()), error, df)
 
 
-def welch_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95) -> TTest:
+def welch_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     """Return Welch's t-test of two independent sets of scores, unequal variances and sizes allowed (NaN: missing).
 
     t = (m2 - m1) / sqrt(v1/n1 + v2/n2), degrees of freedom after Welch and Satterthwaite (Welch 1947, Biometrika 34).
@@ -199,7 +199,7 @@ def welch_t(first: npt.ArrayLike, second: npt.ArrayLike, *, level: float = 0.95)
         error = sqrt(a + b)
         if error:
             df = (a + b) ** 2 / (a * a / (len(kept_one) - 1) + b * b / (len(kept_two) - 1))
-    return _t_test("welch", kept_one, kept_two, excluded, error, df, level)
+    return _t_test("welch", kept_one, kept_two, excluded, error, df)
 
 
 def _t_test(
@@ -209,9 +209,8 @@ def _t_test(
     excluded: int,
     error: float,
     df: float | None,
-    level: float,
 ) -> TTest:
-    from scipy.special import stdtr, stdtrit
+    from scipy.special import stdtr
 
     mean_one = float(one.mean()) if len(one) else None
     mean_two = float(two.mean()) if len(two) else None
@@ -221,8 +220,8 @@ def _t_test(
     if difference is not None and df is not None and error > 1e-12 * max(1.0, abs(difference)):
         t = difference / error
         p = 2 * float(stdtr(df, -abs(t)))
-        half = float(stdtrit(df, 0.5 + level / 2)) * error
-        interval = Interval(difference - half, difference + half, level)
+        half = t_quantile(df) * error
+        interval = Interval(difference - half, difference + half)
     return TTest(
         kind, len(one), len(two), excluded, mean_one, mean_two, difference, t, None if t is None else df, p, interval
     )
