@@ -58,11 +58,11 @@ def format_count(count: int, singular: str, several: str | None = None) -> str:
     return f"{count:,} {plural(count, singular, several)}"
 
 
-def join_names(names: Sequence[str], conjunction: str = "and") -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return a list as running text: "a", "a and b", "a, b and c". An empty list gives an empty string."""
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def did_you_mean(name: str, names: Iterable[str], normalise: Callable[[str], str] = str.casefold) -> str:
@@ -98,9 +98,9 @@ def format_percent(share: float | None, digits: int = 0) -> str:
     return MISSING if share is None else f"{format_number(100 * share, digits)}%"
 
 
-def format_points(difference: float | None, digits: int = 1) -> str:
+def format_points(difference: float | None) -> str:
     """Return a difference of two shares in percentage points, signed and without a unit: "+6.0", "−0.5", "0.0"."""
-    return format_signed(None if difference is None else 100 * difference, digits)
+    return format_signed(None if difference is None else 100 * difference, 1)
 
 
 def format_p_value(p: float | None) -> str:

@@ -31,6 +31,7 @@ RANDOM = "random"
 EARLIER = 5
 """Earlier answers that the predictor sees (section 5.3)."""
 REPEATS = 3
+SEED = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +144,14 @@ class GroupReport:
     """Mean cost per label, None if one is unknown."""
 
 
-def group_reports(questions: Sequence[AskedQuestion], seed: int = 0) -> tuple[GroupReport, ...]:
+def group_reports(questions: Sequence[AskedQuestion]) -> tuple[GroupReport, ...]:
     """Return a report of each group of annotators, on the questions that the author answered with an option."""
     usable = [one for one in questions if one.truth is not None]
     groups = dict.fromkeys(group for one in usable for group in one.annotators)
-    return tuple(_group_report(group, [one for one in usable if group in one.annotators], seed) for group in groups)
+    return tuple(_group_report(group, [one for one in usable if group in one.annotators]) for group in groups)
 
 
-def _group_report(group: str, questions: Sequence[AskedQuestion], seed: int) -> GroupReport:
+def _group_report(group: str, questions: Sequence[AskedQuestion]) -> GroupReport:
     answers = [answer for one in questions for answer in one.annotators[group].values()]
     chosen = [(one, place) for one in questions for place in _positions(one, group) if place is not None]
     right = [(one, place) for one, place in chosen if place == one.truth]
@@ -171,7 +172,7 @@ def _group_report(group: str, questions: Sequence[AskedQuestion], seed: int) -> 
             [normalise(one.question.options[place]) for one, place in chosen],
         ),
         kl_position=_divergence([one.truth for one in questions], [place for _, place in chosen]),
-        strata=_strata(questions, group, seed),
+        strata=_strata(questions, group),
         seconds=mean(times) if times else None,
         cost_usd=None if None in costs or not costs else mean(cost for cost in costs if cost is not None),
     )
@@ -196,9 +197,9 @@ def mean_kappa(positions: Sequence[Sequence[int | None]]) -> float | None:
     return mean(known) if known else None
 
 
-def _strata(questions: Sequence[AskedQuestion], group: str, seed: int) -> tuple[Stratum, ...]:
+def _strata(questions: Sequence[AskedQuestion], group: str) -> tuple[Stratum, ...]:
     """Return accuracy by number of agreeing annotators; without a majority one of the options is drawn (table 2)."""
-    rng = random.Random(seed)
+    rng = random.Random(SEED)
     found: defaultdict[int, list[bool]] = defaultdict(list)
     for one in questions:
         given = Counter(place for place in _positions(one, group) if place is not None)
@@ -249,9 +250,7 @@ class PredictivityTask:
         return sum(one.same for one in self.earlier)
 
 
-def predictivity_tasks(
-    questions: Sequence[AskedQuestion], *, repeats: int = REPEATS, seed: int = 0
-) -> tuple[PredictivityTask, ...]:
+def predictivity_tasks(questions: Sequence[AskedQuestion], *, repeats: int = REPEATS) -> tuple[PredictivityTask, ...]:
     """Return the predictions to make: for each question with ``EARLIER`` earlier ones, source of labels and repeat.
 
     Only the labels differ between sources: all see the latest five questions of the author that were asked before. Of
@@ -269,7 +268,7 @@ def predictivity_tasks(
             continue
         for source in (AUTHOR, *groups, RANDOM):
             for repeat in range(repeats):
-                rng = random.Random(f"{seed} {repeat} {source} {one.question.id}")
+                rng = random.Random(f"{SEED} {repeat} {source} {one.question.id}")
                 given = [_label(known, source, rng) for known in before]
                 if None not in given:
                     earlier = tuple(

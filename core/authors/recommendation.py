@@ -52,11 +52,12 @@ class CatalogueEntry(BaseModel):
         return {name: value if isinstance(value, list | tuple) else (str(value),) for name, value in labels.items()}
 
 
-def load_catalogue(text: str, where: str = "the catalogue") -> tuple[CatalogueEntry, ...]:
+def load_catalogue(text: str) -> tuple[CatalogueEntry, ...]:
     """Return the entries of a catalogue in YAML or JSON: a list of name, text, keywords and labels.
 
     Raises UsageError naming the first wrong field, and for two entries with one name.
     """
+    where = "the catalogue"
     data, _ = yaml_text.parse(text, where, UsageError)
     if not isinstance(data, list):
         raise UsageError(f"{where}: expected a list of entries.", "Each has a name, a text, keywords and labels.")

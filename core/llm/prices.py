@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 from core.debate.turns import Usage
@@ -22,8 +21,8 @@ ANY_MODEL = "*"
 class Prices:
     """Prices of tokens. ``own`` maps ``connection/model`` or ``connection/*`` to the user's prices."""
 
-    def __init__(self, own: Mapping[str, Price] | None = None) -> None:
-        self.own: dict[str, Price] = dict(own or {})
+    def __init__(self) -> None:
+        self.own: dict[str, Price] = {}
 
     def own_price(self, place: Connection, model: str) -> Price | None:
         """Return the user's price for this model or its connection."""

@@ -18,11 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from core.formatting import format_percent
-from core.stats.arrays import Ratings, check_shapes, ratings
+from core.stats.arrays import Codes, Ratings, check_shapes, ratings
 
 People: TypeAlias = Literal["experts", "trained", "crowd"]
 EPSILONS: Mapping[People, float] = {"experts": 0.2, "trained": 0.15, "crowd": 0.1}
 """Allowance recommended by the authors for each kind of annotator: higher for more expensive people."""
+Q = 0.05
+"""Limit of the false discovery rate over people."""
 LEAST_PEOPLE = 3
 LEAST_DOCUMENTS = 30
 """Documents per person below which Wilcoxon's signed-rank test replaces the t-test (authors, section 3)."""
@@ -42,7 +44,7 @@ class LeftOut:
     p: float | None
     """one-sided, for the model being worse by epsilon or more; None for fewer than two documents (or groups)"""
     replaceable: bool
-    """rejected at q after the correction for several people"""
+    """rejected at ``Q`` after the correction for several people"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,8 @@ def alternative_test(
     people: Mapping[str, npt.ArrayLike],
     *,
     epsilon: float = EPSILONS["trained"],
-    q: float = 0.05,
     measured: bool = False,
-    groups: npt.NDArray[np.int64] | None = None,
+    groups: Codes | None = None,
 ) -> Alternative:
     """Return the test result from values ``[document, item]``, NaN for none.
 
@@ -92,7 +93,7 @@ def alternative_test(
     that both labelled, so leaving hard items open gains nothing. For each person j over documents, W_f is 1 if the
     model agrees with the others at least as well as j, and W_h is the reverse. H0: mean(W_f) <= mean(W_h) - epsilon is
     tested by a paired t-test on W_h - W_f against epsilon (Wilcoxon's for fewer than 30 documents). The false discovery
-    rate over people is limited to q (Benjamini and Yekutieli 2001). Raises ValueError for shapes that differ.
+    rate over people is limited to ``Q`` (Benjamini and Yekutieli 2001). Raises ValueError for shapes that differ.
 
     Deviations: labels of a document are pooled into one agreement, where the authors have one label per document.
     Documents with equal codes in ``groups``, ``[document]``, depend on each other: the means of the groups are tested.
@@ -115,7 +116,7 @@ def alternative_test(
         why = "No person shares two or more documents with the model and another person, so nothing can be tested."
         return Alternative(epsilon, tuple(tested), None, None, False, why)
     adjusted = false_discovery_control([one.p for one in known if one.p is not None], method="by")
-    rejected = iter((adjusted <= q).tolist())
+    rejected = iter((adjusted <= Q).tolist())
     judged = tuple(replace(one, replaceable=next(rejected)) if one.p is not None else one for one in tested)
     rate = sum(one.replaceable for one in judged) / len(known)
     wins = [one.model_wins for one in known if one.model_wins is not None]
@@ -128,7 +129,7 @@ def _left_out(
     grids: Mapping[str, Ratings],
     epsilon: float,
     measured: bool,
-    groups: npt.NDArray[np.int64] | None,
+    groups: Codes | None,
 ) -> LeftOut:
     own = grids[name]
     others = [grid for other, grid in grids.items() if other != name]

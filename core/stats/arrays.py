@@ -19,6 +19,7 @@ import numpy.typing as npt
 BinaryGrid: TypeAlias = npt.NDArray[np.int8]
 Codes: TypeAlias = npt.NDArray[np.int64]
 Ratings: TypeAlias = npt.NDArray[np.float64]
+Numbers: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 

@@ -11,6 +11,9 @@ from core.stats.arrays import check_shapes, codes, ratings
 from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate
 
+BINS = 10
+"""Bins of certainty, of equal width."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bin:
@@ -42,10 +45,8 @@ class Calibration:
     """mean squared distance of certainty and outcome, 0 to 1"""
 
 
-def calibration(
-    certainty: npt.ArrayLike, right: npt.ArrayLike, bins: int = 10, design: Design | None = None
-) -> Calibration:
-    """Return the reliability in ``bins`` of equal width, from certainties (NaN for none) and outcomes (-1 for none).
+def calibration(certainty: npt.ArrayLike, right: npt.ArrayLike, design: Design | None = None) -> Calibration:
+    """Return the reliability in ``BINS``, from certainties (NaN for none) and outcomes (-1 for none).
 
     Both are ``[document]`` or ``[document, item]``, certainties from 0 to 1, outcomes 1 or 0. ``design`` describes how
     the documents were selected and which depend on each other; reviewed documents then count by their weights. Sources:
@@ -58,15 +59,15 @@ def calibration(
         predicted, came = predicted[:, None], came[:, None]
     known = ~np.isnan(predicted) & (came >= 0)
     sure = predicted[known]
-    if bins < 1 or (len(sure) and (sure.min() < 0 or sure.max() > 1)):
-        raise ValueError("certainties are between 0 and 1, in at least one bin")
+    if len(sure) and (sure.min() < 0 or sure.max() > 1):
+        raise ValueError("certainties are between 0 and 1")
     design = design or Design()
     weights = np.where(known, design.weights(len(known))[:, None], 0.0)
-    edges = np.linspace(0, 1, bins + 1)
-    place = np.clip(np.searchsorted(edges, np.nan_to_num(predicted), side="left") - 1, 0, bins - 1)
+    edges = np.linspace(0, 1, BINS + 1)
+    place = np.clip(np.searchsorted(edges, np.nan_to_num(predicted), side="left") - 1, 0, BINS - 1)
     total = float(weights.sum())
     found, gaps = [], []
-    for at in range(bins):
+    for at in range(BINS):
         own = known & (place == at)
         share = float(weights[own].sum()) / total if total else 0.0
         if not share:

@@ -9,6 +9,7 @@ from math import log, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.arrays import Codes
 from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate
 
@@ -101,7 +102,7 @@ def _log_odds_z(here: int, errors: int, there: int, hits: int) -> float:
 
 
 def by_number(
-    numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5, *, groups: npt.NDArray[np.int64] | None = None
+    numbers: npt.ArrayLike, wrong: npt.ArrayLike, bands: int = 5, *, groups: Codes | None = None
 ) -> tuple[Band, ...]:
     """Return the share of wrong documents by a number of each document (words, labels), ``[document]`` each.
 

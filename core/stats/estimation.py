@@ -29,10 +29,10 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.intervals import LEVEL, Estimate, Interval, normal_quantile, t_quantile, wilson
 from core.stats.sampling import LEAST, Sample
 
-Numbers: TypeAlias = npt.NDArray[np.float64]
 Shape: TypeAlias = Literal["share", "f1", "correlation", "mean", "signed"]
 """The range of a metric: a share is 0 to 1, F1 too, a correlation -1 to 1, a mean 0 or more, a signed mean is any."""
 
@@ -61,9 +61,9 @@ class Design:
     variables known of every document, reviewed or not, such as its verdict; 0 for a document outside of the population.
     """
 
-    groups: npt.NDArray[np.int64] | None = None
+    groups: Codes | None = None
     sample: Sample | None = None
-    order: npt.NDArray[np.int64] | None = None
+    order: Codes | None = None
     known: Numbers | None = None
 
     @property
@@ -106,7 +106,7 @@ class Design:
         inverse: Numbers = np.linalg.pinv(rows.T * self.sample.weights @ rows).astype(np.float64)
         return _Calibration(rows, inverse, np.asarray(self.known[:, used].sum(axis=0)))
 
-    def units(self, rows: npt.NDArray[np.bool_]) -> int:
+    def units(self, rows: Mask) -> int:
         """Return the number of independent units among these documents: documents, groups, or random draws."""
         if self.sample is not None and self.order is not None:
             known = self.sample.draws | self.sample.complete

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from core.stats.arrays import Codes, Mask
+from core.stats.arrays import Codes, Mask, Numbers
 
-Numbers = npt.NDArray[np.float64]
 _LEAST = 1e-10  # chance of an answer that was never seen
 _NONE = 1e-6  # units with a true value below which nothing is known of its answers
 _ROUNDS = 500

@@ -23,17 +23,17 @@ import numpy as np
 import numpy.typing as npt
 
 from core.annotations import NEAR
+from core.codebook import Kind
 from core.formatting import format_number
 from core.stats import estimation
 from core.stats.agreement import krippendorff_alpha, table_agreement
-from core.stats.arrays import BinaryGrid, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
+from core.stats.arrays import BinaryGrid, Codes, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
 from core.stats.counts import Counts
 from core.stats.estimation import Design, Part, Shape
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
 from core.stats.intervals import difference as mover_difference
 from core.stats.similarity import divergence, kendall, pearson, spearman
 
-Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
 CLASSIFICATION: tuple[Kind, ...] = ("multilabel", "choice")
 
@@ -250,10 +250,11 @@ def score(
     From a sample that represents other documents, a metric without an interval has no value either.
     """
     data = _Data.of(kind, (reference, predicted), labels, design or Design(), LEVEL)
-    (estimates,) = data.estimates(intervals=intervals)
+    (estimated,) = data.estimates(intervals=intervals)
+    estimates = {metric: found.outputs for metric, found in estimated.items()}
     if intervals and data.design.represents:
-        estimates = {metric: _without_unknown(metric, found) for metric, found in estimates.items()}
-    counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.counts()]
+        estimates = {metric: _without_unknown(metric, outputs) for metric, outputs in estimates.items()}
+    counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.raw().counts()]
     return _scores(data, estimates, labels, counts, _matrix(data.raw()) if kind == "choice" else ())
 
 
@@ -275,17 +276,11 @@ def difference(
     """
     data = _Data.of(kind, (reference, first, second), labels, design or Design(), level)
     one, two = data.estimates()
-    estimates = {}
-    for metric, before in one.items():
-        after, found = two[metric], []
-        for place, (low, high) in enumerate(zip(before.values, after.values, strict=True)):
-            value = None if low is None or high is None else high - low
-            interval = None
-            if low is not None and high is not None and metric.interval is not None and data.enough:
-                interval = data.compare(metric, place, before, after)
-            found.append((value, interval))
-        estimates[metric] = _Estimated([value for value, _ in found], [interval for _, interval in found], before.roots)
-    return _scores(data, estimates, labels, [None] * len(labels), ())
+    gaps = {
+        metric: [data.compare(metric, place, before, two[metric]) for place in range(len(before.outputs))]
+        for metric, before in one.items()
+    }
+    return _scores(data, gaps, labels, [None] * len(labels), ())
 
 
 def swap_test(
@@ -296,7 +291,7 @@ def swap_test(
     second: npt.ArrayLike,
     labels: Sequence[str],
     *,
-    groups: npt.NDArray[np.int64] | None = None,
+    groups: Codes | None = None,
     seed: int = 0,
 ) -> float | None:
     """Return p of the hypothesis that two annotators are equally good by a metric over all labels, two-sided.
@@ -460,14 +455,6 @@ def _tables(s: Samples) -> Ratings:
     return np.stack([np.stack([s.tn, s.fp], axis=-1), np.stack([s.fn, s.tp], axis=-1)], axis=-2)
 
 
-_Compute: TypeAlias = Callable[[Samples], Ratings]
-
-
-def _both(function: Callable[[Ratings], Ratings]) -> tuple[_Compute, _Compute]:
-    """Return a metric per label and one of a choice from a function of confusion matrices ``[..., q, q]``."""
-    return (lambda s: function(_tables(s))), (lambda s: function(s.confusion))
-
-
 def _of_ratings(function: Callable[[Ratings, Ratings, Ratings], float | None]) -> Callable[[Samples], Ratings]:
     """Return a metric per dimension from a function of three vectors: the reference, the ratings and their weights."""
 
@@ -586,10 +573,24 @@ def _registry(*entries: Metric) -> tuple[Metric, ...]:
 
 _ALL: tuple[Average, ...] = ("macro", "micro", "weighted")
 
-_KAPPA = _both(lambda tables: table_agreement(tables, "kappa"))
-_AC1 = _both(lambda tables: table_agreement(tables, "ac1"))
-_ALPHA = _both(lambda tables: table_agreement(tables, "alpha"))
-_MCC, _KL = _both(_matthews), _both(lambda tables: divergence(tables.sum(axis=-1), tables.sum(axis=-2)))
+
+def _of_tables(
+    key: str,
+    name: str,
+    function: Callable[[Ratings], Ratings],
+    *,
+    interval: Shape | None = "correlation",
+    higher_is_better: bool = True,
+) -> tuple[Metric, Metric]:
+    """Return a score of each label, and of a choice, from a function of confusion matrices ``[..., q, q]``."""
+    of_label = Metric(
+        key, name, CLASSIFICATION, lambda s: function(_tables(s)),
+        per_label=True, interval=interval, cases=_given, higher_is_better=higher_is_better,
+    )  # fmt: skip
+    return of_label, replace(
+        of_label, kinds=("choice",), compute=lambda s: function(s.confusion), per_label=False, cases=None
+    )
+
 
 METRICS: tuple[Metric, ...] = _registry(
     # A label against the rest
@@ -608,19 +609,6 @@ METRICS: tuple[Metric, ...] = _registry(
         "f1", "F1", CLASSIFICATION, _f1,
         per_label=True, interval="f1", cases=_given, averages=_ALL, headline=True,
     ),
-    Metric(
-        "mcc", "Matthews correlation", CLASSIFICATION, _MCC[0], per_label=True, interval="correlation", cases=_given
-    ),
-    Metric(
-        "kappa", "Cohen's kappa", CLASSIFICATION, _KAPPA[0], per_label=True, interval="correlation", cases=_given
-    ),
-    Metric(
-        "ac1", "Gwet's AC1", CLASSIFICATION, _AC1[0], per_label=True, interval="correlation", cases=_given
-    ),
-    Metric(
-        "alpha", "Krippendorff's alpha", CLASSIFICATION, _ALPHA[0], per_label=True, interval="correlation", cases=_given
-    ),
-    Metric("kl", "KL divergence", CLASSIFICATION, _KL[0], per_label=True, higher_is_better=False),
     # Multiple labels, over all of them
     Metric(
         "accuracy", "Label accuracy", ("multilabel",),
@@ -641,11 +629,15 @@ METRICS: tuple[Metric, ...] = _registry(
         "accuracy", "Accuracy", ("choice",), lambda s: _share(s.exact, s.documents),
         interval="share", cases=lambda s: s.documents, headline=True,
     ),
-    Metric("mcc", "Matthews correlation", ("choice",), _MCC[1], interval="correlation"),
-    Metric("kappa", "Cohen's kappa", ("choice",), _KAPPA[1], interval="correlation"),
-    Metric("ac1", "Gwet's AC1", ("choice",), _AC1[1], interval="correlation"),
-    Metric("alpha", "Krippendorff's alpha", ("choice",), _ALPHA[1], interval="correlation"),
-    Metric("kl", "KL divergence", ("choice",), _KL[1], higher_is_better=False),
+    # Labels against the rest, and a choice
+    *_of_tables("mcc", "Matthews correlation", _matthews),
+    *_of_tables("kappa", "Cohen's kappa", lambda tables: table_agreement(tables, "kappa")),
+    *_of_tables("ac1", "Gwet's AC1", lambda tables: table_agreement(tables, "ac1")),
+    *_of_tables("alpha", "Krippendorff's alpha", lambda tables: table_agreement(tables, "alpha")),
+    *_of_tables(
+        "kl", "KL divergence", lambda tables: divergence(tables.sum(axis=-1), tables.sum(axis=-2)),
+        interval=None, higher_is_better=False,
+    ),
     # Ratings
     Metric("near", "Within one point", ("rating",), _near_of_all, interval="share", cases=_all_ratings),
     Metric(
@@ -694,10 +686,9 @@ is ordinal. ``kl`` is the divergence of how often labels are given."""
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Estimated:
-    """A metric of one annotator: value and interval of each output, and the roots of their covariance."""
+    """A metric of one annotator: its outputs, one for each label or one over all, and the roots of their covariance."""
 
-    values: list[float | None]
-    intervals: list[Interval | None]
+    outputs: list[Estimate]
     roots: Ratings
 
 
@@ -710,9 +701,9 @@ class _Data:
     frequency: Ratings
     weights: Ratings
     """design weight of each pattern"""
-    inverse: npt.NDArray[np.int64]
+    inverse: Codes
     """the pattern of each compared document"""
-    rows: npt.NDArray[np.int64]
+    rows: Codes
     """the row of each compared document in the arguments"""
     documents: int
     n: int
@@ -761,9 +752,6 @@ class _Data:
         """Return the documents without their weights (first annotator)."""
         return Samples(self.frequency[None, :], self.sides[0], self.sides[1])
 
-    def counts(self) -> list[Counts]:
-        return self.raw().counts()
-
     @cached_property
     def units(self) -> int:
         """Independent units among the compared documents."""
@@ -773,12 +761,8 @@ class _Data:
 
     @cached_property
     def quantile(self) -> float | None:
+        """Quantile of the intervals; None with too few independent units."""
         return self.design.quantile(self.units, self.level)
-
-    @property
-    def enough(self) -> bool:
-        """True if there are enough independent units for an interval."""
-        return self.quantile is not None
 
     @cached_property
     def changes(self) -> tuple[Ratings, bool]:
@@ -802,7 +786,11 @@ class _Data:
 
     def _of(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
         each = [*metrics(self.kind, per_label=True), *metrics(self.kind)]
-        changed = [replace(base, weights=chunk) for chunk in self._chunks()] if intervals and self.enough else []
+        changed = (
+            [replace(base, weights=chunk) for chunk in self._chunks()]
+            if intervals and self.quantile is not None
+            else []
+        )
         found: dict[Metric, _Estimated] = {}
         by_key = {metric.key: metric for metric in each if metric.per_label}
         for metric in each:
@@ -823,7 +811,7 @@ class _Data:
         values = np.atleast_1d(metric.compute(base)[0])
         known = [_number(value) for value in values]
         if metric.interval is None or not changed:
-            return _Estimated(known, [None] * len(known), np.zeros((1, len(known))))
+            return _Estimated([Estimate(value, None) for value in known], np.zeros((1, len(known))))
         moved = np.concatenate([_two_dimensional(metric.compute(sample)) for sample in changed])
         _, single = self.changes
         influence = np.nan_to_num((moved - values) / (_STEP if single else -_STEP))
@@ -832,10 +820,10 @@ class _Data:
         variances = (roots**2).sum(axis=0)
         cases = _two_dimensional(metric.cases(base))[0] if metric.cases is not None else np.full(len(values), np.nan)
         units = self._case_units(metric, base)
-        found: list[Interval | None] = []
+        found: list[Estimate] = []
         for place, value in enumerate(known):
-            found.append(None)
             if value is None or (metric.cases is not None and not cases[place] > 0):
+                found.append(Estimate(value, None))
                 continue
             variance, most = float(variances[place]), float(units[0][place])
             if metric.interval in ("share", "f1") and self.design.plain and metric.per_label:
@@ -848,8 +836,9 @@ class _Data:
                 quantile = self.design.quantile(int(units[1][place]), self.level)
                 if metric.interval == "correlation" and units[1][place] < _CORRELATED:
                     quantile = None
-            found[-1] = None if quantile is None else estimation.interval(part, quantile, self.level)
-        return _Estimated(known, found, roots)
+            interval = None if quantile is None else estimation.interval(part, quantile, self.level)
+            found.append(Estimate(value, interval))
+        return _Estimated(found, roots)
 
     def _roots(self, influence: Ratings, *, single: bool) -> Ratings:
         if not single:
@@ -879,28 +868,28 @@ class _Data:
     def _mean(self, metric: Metric, base: Samples, labels: _Estimated) -> _Estimated:
         """Return a mean over labels from the estimates of the labels."""
         value = _number(metric.compute(base)[0])
-        known = np.array([[np.nan if own is None else own for own in labels.values]])
+        known = np.array([[np.nan if own.value is None else own.value for own in labels.outputs]])
         weight = _label_weights(metric.kinds, metric.average, base, known)[0]
-        over = [place for place, own in enumerate(labels.values) if weight[place] > 0 and own is not None]
+        over = [place for place, own in enumerate(labels.outputs) if weight[place] > 0 and own.value is not None]
         share = weight / weight.sum() if weight.sum() > 0 else weight
         roots = labels.roots @ share[:, None]
         if value is None or not over:
-            return _Estimated([value], [None], roots)
+            return _Estimated([Estimate(value, None)], roots)
         if len(over) == 1:
-            return _Estimated([value], [labels.intervals[over[0]]], roots)
+            return _Estimated([Estimate(value, labels.outputs[over[0]].interval)], roots)
         if metric.interval in ("mean", "signed", "correlation"):
             part = Part(metric.interval, value, float((roots**2).sum()), 0.0, 0.0)
             assert self.quantile is not None
-            return _Estimated([value], [estimation.interval(part, self.quantile, self.level)], roots)
-        ends = [_range(metric, labels.values[place], labels.intervals[place]) for place in over]
+            return _Estimated([Estimate(value, estimation.interval(part, self.quantile, self.level))], roots)
+        ends = [_range(metric, labels.outputs[place]) for place in over]
         interval = combine(
-            np.array([labels.values[place] or 0.0 for place in over]) * share[over],
+            np.array([labels.outputs[place].value or 0.0 for place in over]) * share[over],
             np.array([one.low for one in ends]) * share[over],
             np.array([one.high for one in ends]) * share[over],
             estimation.correlations(labels.roots[:, over]),
             self.level,
         )
-        return _Estimated([value], [interval], roots)
+        return _Estimated([Estimate(value, interval)], roots)
 
     def _cases_of(self, metric: Metric, place: int) -> float:
         """Return the fewest cases that a metric of either annotator rests on; of a mean, of any of its labels."""
@@ -915,8 +904,17 @@ class _Data:
                 fewest = min(fewest, float(given[present].min()))
         return fewest
 
-    def compare(self, metric: Metric, place: int, first: _Estimated, second: _Estimated) -> Interval:
-        """Return the interval of a metric of the second annotator minus that of the first.
+    def compare(self, metric: Metric, place: int, first: _Estimated, second: _Estimated) -> Estimate:
+        """Return an output of the second annotator minus that of the first."""
+        before, after = first.outputs[place].value, second.outputs[place].value
+        if before is None or after is None:
+            return Estimate(None, None)
+        if metric.interval is None or self.quantile is None:
+            return Estimate(after - before, None)
+        return Estimate(after - before, self._gap(metric, place, first, second, self.quantile))
+
+    def _gap(self, metric: Metric, place: int, first: _Estimated, second: _Estimated, quantile: float) -> Interval:
+        """Return the interval of a difference.
 
         With enough cases it comes from the influences of the difference, and one more document on which both differ.
         With few it combines the intervals of both, which the ends of the range make wide.
@@ -926,19 +924,19 @@ class _Data:
         apart = np.any(one[:, columns] != two[:, columns], axis=1)
         if not apart.any():
             return Interval(0.0, 0.0, self.level)
+        before, after = first.outputs[place], second.outputs[place]
+        low, high = before.value or 0.0, after.value or 0.0
         if self._cases_of(metric, place) >= _CASES:
             rows = np.zeros(self.documents, dtype=np.bool_)
             rows[self.rows] = apart[self.inverse]
-            value = (second.values[place] or 0.0) - (first.values[place] or 0.0)
             variance = float(((second.roots[:, place] - first.roots[:, place]) ** 2).sum())
-            half = (self.quantile or 0.0) * sqrt(variance * (1 + 1 / max(1, self.design.units(rows))))
+            half = quantile * sqrt(variance * (1 + 1 / max(1, self.design.units(rows))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
-            return Interval(max(-limit, value - half), min(limit, value + half), self.level)
-        before, after = first.values[place] or 0.0, second.values[place] or 0.0
+            return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
         related = estimation.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
         return mover_difference(
-            (before, _range(metric, before, first.intervals[place])),
-            (after, _range(metric, after, second.intervals[place])),
+            (low, _range(metric, before)),
+            (high, _range(metric, after)),
             float(related),
             self.level,
         )
@@ -946,25 +944,21 @@ class _Data:
 
 def _scores(
     data: _Data,
-    estimates: Mapping[Metric, _Estimated],
+    estimates: Mapping[Metric, Sequence[Estimate]],
     labels: Sequence[str],
     counts: Sequence[Counts | None],
     confusion: tuple[tuple[int, ...], ...],
 ) -> Scores:
-    def of(metric: Metric, place: int = 0) -> Estimate:
-        found = estimates[metric]
-        return Estimate(found.values[place], found.intervals[place] if found.values[place] is not None else None)
-
     return Scores(
         kind=data.kind,
         n=data.n,
         excluded=data.excluded,
-        overall={metric.key: of(metric) for metric in metrics(data.kind)},
+        overall={metric.key: estimates[metric][0] for metric in metrics(data.kind)},
         labels={
             name: LabelScores(
                 int(data.cells[place]),
                 counts[place],
-                {metric.key: of(metric, place) for metric in metrics(data.kind, per_label=True)},
+                {metric.key: estimates[metric][place] for metric in metrics(data.kind, per_label=True)},
             )
             for place, name in enumerate(labels)
         },
@@ -972,11 +966,9 @@ def _scores(
     )
 
 
-def _without_unknown(metric: Metric, found: _Estimated) -> _Estimated:
-    """Return the estimates without values that have no interval although the metric has one."""
-    pairs = zip(found.values, found.intervals, strict=True)
-    values = [value if interval is not None or metric.interval is None else None for value, interval in pairs]
-    return _Estimated(values, found.intervals, found.roots)
+def _without_unknown(metric: Metric, outputs: Sequence[Estimate]) -> list[Estimate]:
+    """Return the outputs without values that have no interval although the metric has one."""
+    return [one if one.interval is not None or metric.interval is None else Estimate(None, None) for one in outputs]
 
 
 def _label_weights(kinds: tuple[Kind, ...], average: Average | None, s: Samples, values: Ratings) -> Ratings:
@@ -995,11 +987,11 @@ def _binomial(shape: Shape, value: float, cases: float) -> float:
     return star * (1 - star) / cases * ((2 - value) ** 2 / 2) ** 2
 
 
-def _range(metric: Metric, value: float | None, interval: Interval | None) -> Interval:
-    """Return an interval, for a share without one the whole range, and for other metrics the value alone."""
-    if interval is not None:
-        return interval
-    known = 0.0 if value is None else value
+def _range(metric: Metric, output: Estimate) -> Interval:
+    """Return the interval of an output, for a share without one the whole range, for other metrics the value alone."""
+    if output.interval is not None:
+        return output.interval
+    known = output.value or 0.0
     return Interval(0.0, 1.0) if metric.interval in ("share", "f1") else Interval(known, known)
 
 
@@ -1023,7 +1015,7 @@ def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:
     return np.where(reference < 0, np.int8(-1), 2 * reference + predicted).astype(np.int8)
 
 
-def _patterns(outcomes: BinaryGrid) -> tuple[npt.NDArray[np.int64], ...]:
+def _patterns(outcomes: BinaryGrid) -> tuple[Codes, ...]:
     """Return the first row of each distinct pattern in lexical order, the pattern of each row, and its frequency.
 
     Rows are compared as numbers in base 5 while they fit into 64 bits: ten times as quick as row by row.
@@ -1036,7 +1028,7 @@ def _patterns(outcomes: BinaryGrid) -> tuple[npt.NDArray[np.int64], ...]:
     return first, inverse, frequency
 
 
-def _distinct(rows: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], ...]:
+def _distinct(rows: npt.NDArray[Any]) -> tuple[Codes, ...]:
     """Return what ``_patterns`` returns, for rows of any numbers."""
     _, first, inverse, frequency = np.unique(
         np.nan_to_num(rows, nan=_NO_VALUE), axis=0, return_index=True, return_inverse=True, return_counts=True

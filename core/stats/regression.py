@@ -26,13 +26,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from core.stats.arrays import Codes
+from core.stats.arrays import Codes, Numbers
 from core.stats.intervals import Estimate, Interval, t_quantile
 from core.stats.sampling import LEAST, Sample
 
-Numbers: TypeAlias = npt.NDArray[np.float64]
 Family: TypeAlias = Literal["linear", "logistic"]
 _ROUNDS = 100
 _HALVINGS = 20

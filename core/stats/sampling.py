@@ -31,14 +31,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
+from core.stats.arrays import Mask, Numbers
 from core.stats.intervals import Estimate, Interval, normal_quantile, t_quantile, wilson
-
-Numbers: TypeAlias = npt.NDArray[np.float64]
 
 LEAST = 5
 """Minimum number of random draws for an interval."""
@@ -122,7 +121,7 @@ class Sample:
         return cls(probabilities, population)
 
     @property
-    def draws(self) -> npt.NDArray[np.bool_]:
+    def draws(self) -> Mask:
         """Documents with a known probability, ``[document]``."""
         return self.probabilities > 0
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.formatting import format_number, format_p_value, format_signed
-from core.stats.arrays import Ratings, check_shapes, codes, ratings
+from core.stats.arrays import Codes, Ratings, check_shapes, codes, ratings
 from core.stats.intervals import Interval, t_quantile
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
@@ -84,7 +84,7 @@ def mcnemar_of(
     first: npt.ArrayLike,
     second: npt.ArrayLike,
     *,
-    groups: npt.NDArray[np.int64] | None = None,
+    groups: Codes | None = None,
 ) -> McNemar:
     """Return McNemar's test from codes of equal shape (``[document]`` of a choice or of one label), -1 for no value.
 
@@ -109,7 +109,7 @@ def mcnemar_of(
     return replace(found, p=sign_flip(gains), exact=True, statistic=None, groups=several)
 
 
-def sign_flip(gains: npt.NDArray[np.int64]) -> float:
+def sign_flip(gains: Codes) -> float:
     """Return p of the hypothesis that the sign of each independent gain is random, two-sided and exact.
 
     The distribution of the sum of gains with random signs is computed by convolution. With gains of 1 and -1 it is

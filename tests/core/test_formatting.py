@@ -39,10 +39,6 @@ def test_names_are_joined_as_text(names: Sequence[str], text: str) -> None:
     assert f.join_names(names) == text
 
 
-def test_names_can_be_joined_with_another_conjunction() -> None:
-    assert f.join_names(["a", "b", "c"], "or") == "a, b or c"
-
-
 @pytest.mark.parametrize(
     ("value", "digits", "number", "signed"),
     [

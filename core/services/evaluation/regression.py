@@ -18,8 +18,9 @@ from core.services.cache import cached_by_documents
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
+from core.stats.arrays import Numbers
 from core.stats.intervals import ends, format_interval
-from core.stats.regression import Coefficient, Family, Numbers, Regression, Rows, regression
+from core.stats.regression import Coefficient, Family, Regression, Rows, regression
 
 FAMILIES: Mapping[Family, str] = {"linear": "linear", "logistic": "logistic"}
 MAX_CATEGORIES = 20

@@ -16,10 +16,10 @@ from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import pretty, role_titles
 from core.services.session import ProjectSession
-from core.stats.arrays import Codes, Mask
+from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import is_right, vote_of
 from core.stats.estimation import Design
-from core.stats.sampling import Numbers, Sample
+from core.stats.sampling import Sample
 from core.store.annotations import Grid as Grid
 from core.store.annotations import is_own
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
