@@ -86,7 +86,7 @@ def _inflections(base: str) -> frozenset[str]:
         found |= {"un" + base, verb + "er", verb + "est"}
     if base + "ly" not in NOT_ADVERBS:
         found.add(base[:-1] + "y" if base.endswith("le") else stem + "ly")
-    return frozenset(form for form in found if not form.endswith("s") or form not in NOT_DERIVED)
+    return frozenset(form for form in found if not form.endswith(("s", "ed")) or form not in NOT_DERIVED)
 
 
 def words(text: str) -> frozenset[str]:

@@ -702,6 +702,25 @@ def test_common_labels_of_a_choice_need_no_keywords(text: str, names: str, chose
 @pytest.mark.parametrize(
     ("text", "names"),
     [
+        ("The pool was closed and the lift out of order.", {"Facilities"}),
+        ("We are near the river.", {"Location"}),
+        ("The duvet was thin.", {"Room"}),
+        ("The sauna has a steam room.", {"Facilities"}),
+        ("Room service took an hour.", {"Service"}),
+        ("Bed bugs!", {"Cleanliness"}),
+        ("We walked in and nobody complained.", {"Service"}),
+    ],
+)
+def test_compounds_and_common_aspects_of_hotels(text: str, names: set[str]) -> None:
+    keywords = {"Location": ("near", "close", "walk"), "Room": ("room", "bed"), "Food": ("restaurant",)}
+    labels = ("Location", "Room", "Food", "Service", "Cleanliness", "Facilities")
+    book = Codebook(labels=tuple(Label(name=name, keywords=keywords.get(name, ())) for name in labels))
+    assert selected(book, text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
         ("The risotto was bland but the waiters were charming.", {"food", "staff"}),
         ("Overpriced, and we waited an hour to be served.", {"price", "service"}),
         ("Soft music and candles in a quiet street.", {"ambience", "place"}),
