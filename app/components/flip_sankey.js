@@ -21,6 +21,9 @@ import { rootOf } from "./streamlit_bridge.js";
  */
 
 const TOP = 42;
+const LINE = 16; // Height of a further line of a name.
+const NARROW_STEP = 180; // Width of a step in which its text and the word "correct" do not fit into one line.
+const LETTER = 7.6; // Width of a letter of a name.
 const GAP = 14;
 const BOTTOM = 20; // The word "incorrect" is below the flows, where no other text is.
 const BAR_WIDTH = 13;
@@ -39,7 +42,10 @@ class Sankey {
     this.width = width;
     this.height = height;
     this.description = sentence.map(({ text }) => text).join("");
-    this.scale = (height - TOP - GAP - BOTTOM) / Math.max(1, cells);
+    this.step = (width - 2 * MARGIN - BAR_WIDTH) / Math.max(1, bars.length - 1);
+    this.names = bars.map(({ name }) => linesOf(name, this.step));
+    this.top = TOP + LINE * (Math.max(...this.names.map((lines) => lines.length), 1) - 1);
+    this.scale = (height - this.top - GAP - BOTTOM) / Math.max(1, cells);
     this.flows = svgEl("g", {});
     this.texts = svgEl("g", {});
   }
@@ -52,7 +58,7 @@ class Sankey {
       this.drawStep(step, this.x(index) + BAR_WIDTH, this.x(index + 1));
     }
     const bars = this.bars.map((bar, index) => this.drawBar(bar, index));
-    this.drawText(this.x(0) + BAR_WIDTH + 8, TOP + 18, "correct", { fill: "var(--tx2)" });
+    this.drawText(this.x(0) + BAR_WIDTH + 8, this.top + 18, "correct", { fill: "var(--tx2)" });
     this.drawText(this.x(0), height - 5, "incorrect", { fill: "var(--tx2)" });
     svg.append(this.flows, ...bars, this.texts);
     return svg;
@@ -60,7 +66,7 @@ class Sankey {
 
   /** @param {number} index */
   x(index) {
-    return MARGIN + ((this.width - 2 * MARGIN - BAR_WIDTH) * index) / Math.max(1, this.bars.length - 1);
+    return MARGIN + this.step * index;
   }
 
   /**
@@ -69,16 +75,16 @@ class Sankey {
    * @param {number} x1
    */
   drawStep(step, x0, x1) {
-    const { scale } = this;
+    const { scale, top } = this;
     const kept = step.kept_correct * scale;
-    const incorrect0 = TOP + (step.kept_correct + step.regressed) * scale + GAP;
-    const incorrect1 = TOP + (step.kept_correct + step.corrected) * scale + GAP;
-    const bottom = TOP + this.cells * scale + GAP - step.kept_incorrect * scale;
+    const incorrect0 = top + (step.kept_correct + step.regressed) * scale + GAP;
+    const incorrect1 = top + (step.kept_correct + step.corrected) * scale + GAP;
+    const bottom = top + this.cells * scale + GAP - step.kept_incorrect * scale;
     const thickness = (/** @type {number} */ count) => (count ? Math.max(count * scale, THINNEST) : 0);
-    this.drawFlow(x0, TOP, x1, TOP, kept, "var(--bg3)", 1);
+    this.drawFlow(x0, top, x1, top, kept, "var(--bg3)", 1);
     this.drawFlow(x0, bottom, x1, bottom, step.kept_incorrect * scale, "var(--line2)", 0.6);
-    this.drawFlow(x0, TOP + kept, x1, incorrect1, thickness(step.regressed), "var(--wrong)", 0.62);
-    this.drawFlow(x0, incorrect0, x1, TOP + kept, thickness(step.corrected), "var(--right)", 0.62);
+    this.drawFlow(x0, top + kept, x1, incorrect1, thickness(step.regressed), "var(--wrong)", 0.62);
+    this.drawFlow(x0, incorrect0, x1, top + kept, thickness(step.corrected), "var(--right)", 0.62);
     const bold = { "font-weight": 600, "text-anchor": "middle", class: "halo" };
     const inset = (x1 - x0) * 0.3;
     if (step.regressed) {
@@ -90,7 +96,8 @@ class Sankey {
       this.drawText(x0 + inset, incorrect0 + 3, text, { ...bold, fill: "var(--right)" });
     }
     if (!step.regressed && !step.corrected) {
-      this.drawText((x0 + x1) / 2, TOP + 20, "no changes", { "text-anchor": "middle", fill: "var(--tx2)" });
+      const y = top + (this.step < NARROW_STEP ? 38 : 20);
+      this.drawText((x0 + x1) / 2, y, "no changes", { "text-anchor": "middle", fill: "var(--tx2)" });
     }
   }
 
@@ -120,11 +127,11 @@ class Sankey {
     const incorrect = (this.cells - bar.correct) * this.scale;
     const last = index > 0 && index === this.bars.length - 1;
     const [textX, anchor] = index === 0 ? [x, "start"] : last ? [x + BAR_WIDTH, "end"] : [x + BAR_WIDTH / 2, "middle"];
-    const name = { x: textX, y: 13, "font-size": 13, "font-weight": 620, "text-anchor": anchor, fill: "var(--role)" };
-    const share = { x: textX, y: 29, "font-size": 11.5, "text-anchor": anchor, fill: "var(--tx2)" };
+    const name = { x: textX, "font-size": 13, "font-weight": 620, "text-anchor": anchor, fill: "var(--role)" };
+    const share = { x: textX, y: this.top - 13, "font-size": 11.5, "text-anchor": anchor, fill: "var(--tx2)" };
     const full = svgEl("rect", {
       x,
-      y: TOP,
+      y: this.top,
       width: BAR_WIDTH,
       height: Math.max(correct, 0.5),
       rx: 2,
@@ -133,7 +140,7 @@ class Sankey {
     full.append(svgEl("title", {}, `${bar.name}: ${formatCount(bar.correct)} correct`));
     const hollow = svgEl("rect", {
       x: x + 0.75,
-      y: TOP + correct + GAP,
+      y: this.top + correct + GAP,
       width: BAR_WIDTH - 1.5,
       height: Math.max(incorrect, THINNEST),
       rx: 2,
@@ -143,7 +150,12 @@ class Sankey {
     });
     hollow.append(svgEl("title", {}, `${bar.name}: ${formatCount(this.cells - bar.correct)} incorrect`));
     const group = svgEl("g", { class: bar.colour });
-    group.append(svgEl("text", name, bar.name), svgEl("text", share, bar.share), full, hollow);
+    const lines = this.names[index];
+    const lowest = this.top - 29;
+    const names = lines.map((text, line) =>
+      svgEl("text", { ...name, y: lowest - LINE * (lines.length - 1 - line) }, text),
+    );
+    group.append(...names, svgEl("text", share, bar.share), full, hollow);
     return group;
   }
 
@@ -156,6 +168,18 @@ class Sankey {
   drawText(x, y, text, attributes) {
     this.texts.append(svgEl("text", { x, y, "font-size": 12, ...attributes }, text));
   }
+}
+
+/**
+ * Return the lines of a name such as "Critic, round 3", so that it does not reach the names of its neighbours.
+ *
+ * @param {string} name
+ * @param {number} step Distance of two bars.
+ */
+export function linesOf(name, step) {
+  const room = Math.floor((step * 2) / 3 / LETTER);
+  if (name.length <= room) return [name];
+  return name.split(", ").map((part) => (part.length > room ? `${part.slice(0, Math.max(1, room - 1))}…` : part));
 }
 
 // Downloads: the picture in a file that needs no style sheet, and its numbers.

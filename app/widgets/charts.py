@@ -223,7 +223,7 @@ def _forest(rows: Rows, unit: str) -> Spec:
 
     shade = palette.colours()
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
-    most = max([*ends, 0.02]) * 1.12
+    most = min(1.0, max([*ends, 0.02]) * 1.12)  # differences of shares
     frame = inline_data([{**row, "colour": shade[row["tone"]] if row["tone"] else shade["tx3"]} for row in rows])
     room = text_width(rows)
     across = scale_beside_text(room, (-most, most))
@@ -327,7 +327,7 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     frame = inline_data([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
     room = text_width(rows)
-    across = scale_beside_text(room, (0, most * 1.02))
+    across = scale_beside_text(room, (0, min(1.0, most * 1.02) if share else most * 1.02))
     y = named_axis("name", (row["name"] for row in rows))
     x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
     chosen = alt.selection_point(fields=["name"], name="name")
@@ -576,7 +576,7 @@ def _reach(shares: Sequence[float]) -> tuple[float, float]:
     """Return the part of an axis of shares that holds the points, with some room around them."""
     low, high = min(shares), max(shares)
     room = max(0.25 * (high - low), 0.05)
-    return max(0.0, low - room), min(1.02, high + room)
+    return max(0.0, low - room), min(1.0, high + room)
 
 
 _NAMES = "min(230, width * 0.45)"

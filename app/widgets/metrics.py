@@ -10,6 +10,7 @@ import streamlit as st
 
 from app.components import component
 from app.widgets import common, layout
+from core.formatting import MISSING, join_names
 from core.stats.intervals import Estimate, format_interval
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import Scores, metrics
@@ -82,8 +83,12 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
     whole = {metric.key: metric for metric in metrics(scores.kind) if metric.key in AGREEMENT}
     if whole:
         rows.append(["All labels", *(_cell(metric, scores[name]) for name, metric in whole.items())])
+    undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
         common.table(["Label", *(metric.name for metric in each)], rows)
+        if undefined:
+            same = f"all verdicts and all of {reference} are the same"
+            common.line(f"{join_names(undefined)}: undefined ({MISSING}), because {same}.")
 
 
 def dimension_table(scores: Scores) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,9 @@ def test_scores_explain_labels_without_precision_recall_or_f1(session, project):
     debates(project, codebook, gold, dict.fromkeys(gold, (verdict, verdict)))
     shown = texts(draw(session, "evaluate"))
     assert "Pool: never present in gold, so recall and F1 are undefined (–) and the macro means leave it out." in shown
-    assert "Pool and Staff: never present in a verdict, so precision is undefined (–)." in shown
+    assert "Staff: never present in a verdict, so precision is 0 by convention." in shown
+    assert "Pool: never present in a verdict, so precision is undefined (–)." in shown
+    assert "Pool: undefined (–), because all verdicts and all of gold are the same." in shown
 
 
 def test_key_metrics_equal_those_of_the_report(session, project):
@@ -150,6 +153,19 @@ def test_key_metrics_equal_those_of_the_report(session, project):
     assert shown["Micro F1"] == report["micro"]["f1"]
     assert shown["Label accuracy"] == report["accuracy"]
     assert shown["Exact match"] == report["subset_accuracy"]
+
+
+def test_alternative_annotator_test_shows_shares_without_decimals(session, project):
+    project.store.documents.add(
+        Document(f"d{n}", {"text": "t"}, gold={rater: both("a" if n % 3 else "b") for rater in ("x", "y", "z")})
+        for n in range(3)
+    )
+    gold = {f"d{n}": both("a") for n in range(3)}
+    debates(project, sample_world.CODEBOOK, gold, {id: (both("a"), both("a")) for id in gold})
+    table = draw(session, "evaluate", evaluate_tab="models").dataframe[0]
+    columns = json.loads(table.proto.columns)
+    assert list(table.value["model"].round()) == [67, 67, 67]
+    assert [columns[name]["type_config"]["format"] for name in ("model", "person")] == ["%.0f%%", "%.0f%%"]
 
 
 def test_run_without_verdicts_says_what_it_lacks(session, project):
@@ -180,6 +196,14 @@ def test_compare_names_runs_as_in_the_picker(session, project):
     assert "Beta: " in shown
     assert "Gamma: " in shown
     assert not [run for run in runs if run in shown]
+
+
+def test_compare_names_labels_without_f1(session, project):
+    gold = dict.fromkeys(GOLD, both("a"))
+    answers = [{id: (both(each), both(each)) for id in gold} for each in "ab"]
+    runs = [debates(project, sample_world.CODEBOOK, gold, each) for each in answers]
+    shown = texts(draw(session, "compare", compare_runs=runs))
+    assert "Not shown, as F1 is undefined in at least one run: Beta." in shown
 
 
 def test_compare_lists_corrected_and_regressed_documents(session, project):
@@ -258,11 +282,23 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
     assert drawn[0].startswith("<svg")
 
 
+@pytest.mark.parametrize("name", ["forest", "bars", "scatter"])
+def test_axis_of_shares_ends_at_100_percent(monkeypatch, name):
+    from app.widgets import charts
+
+    drawn = []
+    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(json.dumps(spec)) or {})
+    rows, options = CHARTS[name]
+    shares = ("value", "high", "precision", "recall")
+    perfect = [{**row, **{key: 1.0 for key in shares if key in row}} for row in rows]
+    getattr(charts, name)(perfect, key="k", **options)
+    ends = [float(end) for end in re.findall(r'"domain": \[[^\]"]*?, ([\d.]+)\]', drawn[0])]
+    assert set(ends) == {1.0}
+
+
 def test_labels_of_nearby_points_do_not_overlap_in_the_chart(monkeypatch):
     """Four runs have nearly the same cost and quality; each name has its own height or side in the chart."""
     pytest.importorskip("vl_convert")
-    import re
-
     from app.widgets import charts
 
     drawn = []
@@ -302,7 +338,7 @@ def test_axes_of_recall_and_precision_are_limited_to_the_points():
     from app.widgets import charts
 
     assert charts._reach([0.8, 0.9]) == pytest.approx((0.75, 0.95))
-    assert charts._reach([0.0, 1.0]) == (0.0, 1.02)
+    assert charts._reach([0.0, 1.0]) == (0.0, 1.0)
 
 
 def test_panel_groups_chart_can_be_drawn(monkeypatch):

@@ -134,6 +134,15 @@ def test_unreachable_server_is_reported(session: ProjectSession) -> None:
     assert "cannot be reached" in html(at)
 
 
+def test_refresh_removes_the_result_of_an_earlier_test(session: ProjectSession) -> None:
+    at = open_page("models")
+    at.selectbox(key="role-judge-connection").select("llamacpp").run()
+    at.button(key="test-llamacpp").click().run()
+    assert "Test model" in [button.label for button in at.button]
+    next(button for button in at.button if button.label == "Refresh").click().run()
+    assert "Test model" not in [button.label for button in at.button]
+
+
 def test_variable_of_the_key_is_named_instead_of_a_field_without_a_keyring(session: ProjectSession) -> None:
     at = open_page("models")
     assert "Set OPENAI_API_KEY in the environment" in html(at)

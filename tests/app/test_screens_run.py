@@ -205,7 +205,7 @@ def test_queue_is_shown_and_runs_can_be_removed(session: ProjectSession) -> None
     assert [row.run_id for row in control.queued_runs(session)] == ["r0003"]
     at.selectbox(key="run-picker").select("r0003").run()
     assert "Remove from queue" in labels(at)
-    assert "Watch r0001" in labels(at)
+    assert r"Watch ECJ\, built\-in lexical" in labels(at)
     at.button(key="watch").click().run()
     assert "ECJ, built-in lexical" in html(at)
 
@@ -215,7 +215,7 @@ def test_interrupted_run_can_be_resumed(session: ProjectSession) -> None:
     (run,) = queue_runs(session)
     put_paused(session, run.run_id, "interrupted", "interrupted")
     at = open_page("run")
-    assert f"Run {run.run_id} was interrupted at 0 of 4" in html(at)
+    assert "ECJ, built-in lexical was interrupted at 0 of 4" in html(at)
     at.button(key="box-resume").click().run()
     until(lambda: session.state(run.run_id) == "done", 30)
 

@@ -18,7 +18,15 @@ from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_words
 from core import csv_text
 from core.annotations import Reference
-from core.formatting import MISSING, format_number, format_p_value, format_percent, format_points, format_price
+from core.formatting import (
+    MISSING,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_points,
+    format_price,
+    join_names,
+)
 from core.runs import RunRow
 from core.services.evaluation import compare, coverage, latent, run_data
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
@@ -314,10 +322,11 @@ def _settings(runs: Sequence[RunRow]) -> None:
 def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
     """Draw differences per label with intervals and return the clicked label; ``on`` describes the documents."""
     measure = "share within a point" if kind == "rating" else "F1"
-    drawn = []
+    drawn, without = [], []
     for test in pair.labels:
         value, interval = test.difference.value, test.difference.interval
         if value is None:
+            without.append(test.name)
             continue
         drawn.append(
             {
@@ -339,6 +348,8 @@ def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:
             "An asterisk and a colour: the interval excludes 0 and McNemar's test is significant after Holm's "
             f"correction over the labels. Labels with fewer than {MIN_POSITIVES} positives have neither."
         )
+        if without:
+            line(f"Not shown, as {measure} is undefined in at least one run: {join_names(without)}.", "q xs")
         return picked
 
 

@@ -80,8 +80,8 @@ def _alternative_test(test: Alternative, on: str) -> None:
             {
                 "person left out": one.person,
                 "n": one.n,
-                "model": one.model_wins,
-                "person": one.person_wins,
+                "model": _percent(one.model_wins),
+                "person": _percent(one.person_wins),
                 "p": one.p,
                 "replaceable": one.replaceable,
             }
@@ -93,12 +93,16 @@ def _alternative_test(test: Alternative, on: str) -> None:
             hide_index=True,
             key="models-people",
             column_config={
-                "model": st.column_config.NumberColumn(format="percent", help=as_good.format("model", "person")),
-                "person": st.column_config.NumberColumn(format="percent", help=as_good.format("person", "model")),
+                "model": st.column_config.NumberColumn(format="%.0f%%", help=as_good.format("model", "person")),
+                "person": st.column_config.NumberColumn(format="%.0f%%", help=as_good.format("person", "model")),
                 "p": st.column_config.NumberColumn(format="%.3f"),
             },
         )
     st.caption(alt_test.EPSILON_WORDS)
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
 
 
 def _drift(session: ProjectSession, run: RunRow) -> None:
@@ -111,7 +115,7 @@ def _drift(session: ProjectSession, run: RunRow) -> None:
                 made = drift.start_canary_run(session, run)
                 session.start_or_resume(made.run_id)
                 state.set_notice(
-                    "ok", f"{format_count(made.documents, 'canary document')} started", f"As run {made.run_id}."
+                    "ok", f"{format_count(made.documents, 'canary document')} started", f"In the run {made.title}."
                 )
                 st.rerun()
         if not found:

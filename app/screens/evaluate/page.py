@@ -226,8 +226,12 @@ def _undefined_scores(found: EvaluationReport) -> list[str]:
             f"{join_names(absent)}: never present in {noun}, so recall and F1 are undefined ({MISSING}) and the "
             f"macro means leave {plural(len(absent), 'it', 'them')} out."
         )
-    if unpredicted:
-        reasons.append(f"{join_names(unpredicted)}: never present in a verdict, so precision is undefined ({MISSING}).")
+    for consequence, names in (
+        ("precision is 0 by convention", [name for name in unpredicted if name not in absent]),
+        (f"precision is undefined ({MISSING})", [name for name in unpredicted if name in absent]),
+    ):
+        if names:
+            reasons.append(f"{join_names(names)}: never present in a verdict, so {consequence}.")
     return reasons
 
 

@@ -52,7 +52,7 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
             _editor(session, now)
         version_history(
             history.codebook_history(session), kind=now.codebook.kind, opened="" if now.dirty else version,
-            key="lab-versions-definitions", on_open=partial(_open_version, session),
+            key="lab-versions-definitions", run_name=session.run_name, on_open=partial(_open_version, session),
             on_promote=partial(_promote_version, session),
         )  # fmt: skip
         _foot(session, now)

@@ -53,7 +53,8 @@ def prompt(session: ProjectSession, plan: Plan, slot: Slot, *, go: Callable[[], 
         known = {version.name: version for version in prompt_templates.versions(session, slot, plan.protocol)}
         version_history(
             rows, kind=codebooks.codebook_status(session).codebook.kind, opened=now.base.name,
-            key=f"lab-versions-{slot.slot}", on_open=lambda name: _reset(session, slot, known[name]),
+            key=f"lab-versions-{slot.slot}", run_name=session.run_name,
+            on_open=lambda name: _reset(session, slot, known[name]),
             on_promote=lambda name: promote(session, plan, slot, known[name]),
         )  # fmt: skip
         _foot(session, plan, now)

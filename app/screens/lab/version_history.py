@@ -21,10 +21,14 @@ def version_history(
     kind: Kind,
     opened: str,
     key: str,
+    run_name: Callable[[str], str],
     on_open: Callable[[str], None],
     on_promote: Callable[[str], None],
 ) -> None:
-    """Draw the versions; ``opened`` is the version in the editor. The callbacks get the name of the chosen version."""
+    """Draw the versions; ``opened`` is the version in the editor, ``run_name`` returns the name of a run.
+
+    The callbacks get the name of the chosen version.
+    """
 
     def act(trigger: str, action: Callable[[str], None]) -> None:
         if name := (st.session_state.get(key) or {}).get(trigger):
@@ -33,7 +37,7 @@ def version_history(
     _VERSION_HISTORY(
         key=key,
         data={
-            "rows": [_version(row, opened) for row in rows],
+            "rows": [_version(row, opened, run_name) for row in rows],
             "metric": "share correct" if kind == "rating" else "macro F1",
         },
         on_open_change=lambda: act("open", on_open),
@@ -41,12 +45,12 @@ def version_history(
     )
 
 
-def _version(row: VersionRow, opened: str) -> dict[str, Any]:
+def _version(row: VersionRow, opened: str, run_name: Callable[[str], str]) -> dict[str, Any]:
     score, more = row.score, len(row.runs) - 2
     return {
         **asdict(row),
         "is_open": row.name == opened,
-        "runs": ", ".join(row.runs[:2]) + (f" and {more} more" if more > 0 else ""),
+        "runs": "; ".join(map(run_name, row.runs[:2])) + (f" and {more} more" if more > 0 else ""),
         "score": score.value.value if score else None,
         "n": score.n if score else None,
         "cost": score.cost_usd if score else None,

@@ -39,6 +39,7 @@ def main() -> None:
     def refresh() -> None:
         for name in in_use:
             models.forget_listing(name)
+            state.models.set_test(name, None)
 
     with header("Models", "models per role, and connections to model servers"):
         saved(state.models.plan_saved_at)

@@ -129,7 +129,7 @@ def _row(
         options=list(dict.fromkeys([*filter(None, [role_model.model]), *offered]))
         if role_model.model not in offered
         else list(offered),
-        index=None, placeholder="Choose or type a model", accept_new_options=not builtin,
+        index=None, placeholder="Model name", accept_new_options=not builtin,
         **options("model", "Model", role_model.model or None, lambda name: keep(model=(name or "").strip())),
     )  # fmt: skip
     number(columns[3], "temperature", "Temperature", 0.0, 2.0, 0.1, "%.2g")

@@ -304,7 +304,7 @@ def _history(session: ProjectSession, status: PersonaStatus) -> None:
             st.text_input(f"Note for v{status.next_version}", key=NOTE)
     run = personas.last_panel(session)
     if run is not None:
-        with panel("Cost per group", run.run_id, key="persona-costs"):
+        with panel("Cost per group", run.title, key="persona-costs"):
             for one in personas.costs(session, run):
                 turns, tokens = format_count(one.turns, "turn"), f"{one.tokens:,} tokens"
                 text = f"{turns}, {tokens} ({one.per_document:,.0f} per document), {format_price(one.cost_usd)}"

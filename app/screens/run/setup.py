@@ -371,19 +371,19 @@ def _error_handling(plan: Plan, save: Save) -> None:
     def keep(field: str) -> Callable[[Any], None]:
         return lambda value: save(replace(plan, handling=plan.handling.model_copy(update={field: value})))
 
-    left, right, last = st.columns(3, wrap=False)
-    left.selectbox(
+    st.selectbox(
         "Documents that are too long", list(ON_LONG), format_func=ON_LONG.__getitem__,
         help="For documents that exceed a model's context. A truncated document keeps its beginning, and its verdict "
         "is marked.",
         **bound("handling-on_long", plan.handling.on_long, keep("on_long")),
     )  # fmt: skip
-    right.number_input(
+    left, right = st.columns(2, wrap=False)
+    left.number_input(
         "Timeout (s)", min_value=1.0, max_value=86_400.0, value=None, step=30.0, format="%.0f", placeholder="180",
         help="Maximum seconds without data from the server, before and during a reply. Large models may need more.",
         **bound("handling-silence", plan.handling.silence, keep("silence")),
     )  # fmt: skip
-    last.number_input(
+    right.number_input(
         "Deadline (s)", min_value=1.0, max_value=86_400.0, value=None, step=60.0, format="%.0f", placeholder="600",
         help="Maximum seconds for a whole reply. The default grows with the output limit of the role.",
         **bound("handling-deadline", plan.handling.deadline, keep("deadline")),

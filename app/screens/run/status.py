@@ -12,6 +12,7 @@ from app import context
 from app.components import component
 from app.state import state
 from app.widgets.alerts import Tone, error_box, error_notices, notice
+from app.widgets.common import literal
 from app.widgets.labels import label_data, role_data
 from app.widgets.layout import header
 from core.debate import protocols
@@ -162,7 +163,7 @@ def _buttons(session: ProjectSession, overview: RunOverview, act: Act, *, explai
 def _stop_notice(overview: RunOverview, act: Act) -> None:
     """Draw the reason why the run is not running, with the possible actions."""
     run = overview.run
-    name, at = f"Run {run.run_id}", f"{overview.run.ended:,} of {run.documents:,}"
+    name, at = run.title, f"{overview.run.ended:,} of {run.documents:,}"
     if overview.error is not None and overview.state == "failed":
         if isinstance(overview.error, MootError):
             error_box(overview.error)
@@ -226,19 +227,20 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
         if active != run_id:
             st.html('<div class="moot-line q">Active:</div>', width="content")
             st.button(
-                f"Watch {active}", icon=":material/visibility:", key="watch", on_click=state.select_run, args=(active,)
-            )
+                literal(f"Watch {session.run_name(active)}"), icon=":material/visibility:", key="watch",
+                on_click=state.select_run, args=(active,),
+            )  # fmt: skip
         if queued:
             st.html('<div class="moot-line q">Queue:</div>', width="content")
         for row in queued:
             iteration = row.settings.iteration + 1
             st.button(
-                f"{row.run_id}, iteration {iteration}" if iteration > 1 else f"{row.run_id}, {row.settings.protocol}",
+                literal(f"{row.title}, iteration {iteration}" if iteration > 1 else row.title),
                 icon=":material/close:", icon_position="right", key=f"unqueue-{row.run_id}",
-                help=f"Remove run {row.run_id} from the queue", on_click=session.stop, args=(row.run_id,),
+                help="Remove this run from the queue", on_click=session.stop, args=(row.run_id,),
             )  # fmt: skip
         if held:
-            names = ", ".join(row.run_id for row in held)
+            names = ", ".join(row.title for row in held)
             st.html(f'<div class="moot-line q">On hold: {escape(names)}</div>', width="content")
             resume = partial(control.start_runs, session, held)
             st.button("Resume all" if len(held) > 1 else "Resume", key="resume-on-hold", on_click=resume)
