@@ -18,6 +18,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -432,20 +433,27 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
         for match in rule.pattern.finditer(text)
     ]
     doubtful += [(mark.end(), mark.end() + 1, _QUOTED) for mark in re.finditer("#", text)]
+    rules_at: dict[int, list[_Doubt]] = {}
+    for start, end, rule in doubtful:
+        for position in range(*(bisect_left(found, edge, key=itemgetter(1)) for edge in (start, end))):
+            rules_at.setdefault(position, []).append(rule)
     # A label that lists "next door" or "nearby" is about just such places.
     places = {term.label for term, first, _ in matches if term.listed and found[first][0] in _ELSEWHERE.triggers}
+    words_of: dict[int, set[str]] = {}
     for term, first, last in matches:
         longer = [one for one, a, b in around.get(first, ()) if a <= first and last <= b and b - a > last - first]
         if term.label == NO_LABEL or any(one.label == term.label for one in longer):
             continue
         start, end = found[first][1], found[last][2]
         clause = max(0, bisect_right(clauses, (start, len(text))) - 1)
-        at, to = (bisect_left(found, edge, key=itemgetter(1)) for edge in clauses[clause])
-        near = (rule for a, b, rule in doubtful if a <= start < b)
+        if clause not in words_of:
+            at, to = (bisect_left(found, edge, key=itemgetter(1)) for edge in clauses[clause])
+            words_of[clause] = {word for word, _, _ in found[at:to]}
+        near = (rule for rule in rules_at.get(first, ()) if rule is not _ELSEWHERE or term.label not in places)
         doubt = (
-            _exclusion_doubt(lexicon, term, found[at:to])
+            _exclusion_doubt(lexicon, term, words_of[clause])
             or _phrase_doubt(lexicon, term, longer)
-            or next((rule.reason for rule in near if rule is not _ELSEWHERE or term.label not in places), "")
+            or next((rule.reason for rule in near), "")
         )
         hits[term.label].append(Hit(term, start, end, clause, doubt))
     return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign)
@@ -476,11 +484,11 @@ def _is_phrase(term: Term, text: str, found: Sequence[Token]) -> bool:
     return all(len(gap) <= MAX_WORD_GAP and not gap.strip(" \t\r\n-–'’`/&") for gap in gaps)
 
 
-def _exclusion_doubt(lexicon: Lexicon, term: Term, clause: Sequence[Token]) -> str:
+def _exclusion_doubt(lexicon: Lexicon, term: Term, clause: AbstractSet[str]) -> str:
     """Return the doubt about a hit on a word of an exclude example, half of whose other words are in the clause."""
     for example, content in lexicon.exclusions[term.label]:
         others = [forms for forms in content if all(forms.isdisjoint(step) for step in term.pattern)]
-        shared = sum(any(word in forms for word, _, _ in clause) for forms in others)
+        shared = sum(not forms.isdisjoint(clause) for forms in others)
         if len(others) < len(content) and shared * 2 >= len(others):
             return f"used as in the exclude example: {_plain(example)}"
     return ""

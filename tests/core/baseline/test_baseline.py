@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -739,3 +740,11 @@ def test_doubtful_label_is_kept_without_a_critic() -> None:
     assert present(extraction, HOTEL) == ["Cleanliness"]
     assert present(critique, HOTEL) == present(ruling, HOTEL) == []
     assert present(reply("judge", text, HOTEL, extraction=extraction), HOTEL) == ["Cleanliness"]
+
+
+def test_long_text_without_punctuation_is_read_in_linear_time() -> None:
+    codebook = load_yaml("labels: [{name: Cleanliness, keywords: [dirty], exclude: [a dirty joke]}]")
+    start = time.process_time()
+    evidence = find_evidence(lexicon_of(codebook), "#dirty word " * 40_000)
+    assert len(evidence.hits[0]) == 40_000
+    assert time.process_time() - start < 8
