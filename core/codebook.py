@@ -6,10 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from core import yaml_text
 from core.errors import CodebookError
@@ -49,15 +49,14 @@ def _one_line(text: str) -> str:
     return _SPACE.sub(" ", text).strip()
 
 
-def _as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, bool | int | float) else value
-
-
-Line: TypeAlias = Annotated[str, BeforeValidator(_as_text)]
-
-
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_fields(cls, data: Any) -> Any:
+        """Leave out fields without a value, such as ``description:`` in YAML."""
+        return {key: value for key, value in data.items() if value is not None} if isinstance(data, Mapping) else data
 
 
 class Scale(_Frozen):
@@ -87,11 +86,11 @@ class Scale(_Frozen):
 class Label(_Frozen):
     """One label (in a rating codebook: one dimension) with the definitions for prompts and the built-in model."""
 
-    name: Line
+    name: str
     description: str = ""
-    include: tuple[Line, ...] = ()
-    exclude: tuple[Line, ...] = ()
-    keywords: tuple[Line, ...] = ()
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
     colour: int = Field(default=0, ge=0, le=COLOURS)
     code: int | float | None = None
     open: OpenForm = ""
@@ -107,11 +106,6 @@ class Label(_Frozen):
         if normalise(name) in RESERVED_NAMES:
             raise ValueError(f"'{name}' is reserved for 'no label at all'; choose another name")
         return name
-
-    @field_validator("include", "exclude", "keywords", mode="before")
-    @classmethod
-    def _none_is_empty(cls, value: Any) -> Any:
-        return () if value is None else value
 
     @field_validator("include", "exclude", "keywords")
     @classmethod
@@ -157,6 +151,10 @@ class Codebook(_Frozen):
             if name in seen:
                 raise ValueError(f"two labels have the same name: '{seen[name]}' and '{label.name}'; rename one")
             seen[name] = label.name
+        codes = [label.code for label in self.labels if label.code is not None]
+        if len(set(codes)) < len(codes):
+            repeated = next(code for code in codes if codes.count(code) > 1)
+            raise ValueError(f"two labels have the same code: {repeated:g}")
         if self.kind != "rating" and (self.scale is not None or any(label.scale for label in self.labels)):
             raise ValueError("a scale belongs to kind rating")
         if self.kind != "multilabel" and any(label.open for label in self.labels):
@@ -301,9 +299,12 @@ def parse_codebook(data: Mapping[str, Any], *, where: str = "the codebook") -> C
         raise CodebookError(f"{where}: {_error_text(error, data)}.", "Correct it and try again.") from error
 
 
+_TEXT_KEYS = ("name", "unit", "domain", "guideline", "description", "include", "exclude", "keywords")
+
+
 def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
     """Load a codebook from YAML (or JSON). Raises CodebookError for anything but a mapping of known fields."""
-    data, _ = yaml_text.parse(text, where, CodebookError)
+    data, _ = yaml_text.parse(text, where, CodebookError, _TEXT_KEYS)
     if not isinstance(data, dict):
         raise CodebookError(
             f"{where}: expected name, kind, unit and labels, found {type(data).__name__}.",
@@ -319,19 +320,30 @@ def dump_yaml(codebook: Codebook) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
 
 
+_EXPECTED = {
+    "tuple_type": "expected a list, such as [one, two]",
+    "string_type": "expected text",
+    "model_type": "expected fields, such as {name: Food}",
+    "extra_forbidden": "this field does not exist",
+    "missing": "this field is required",
+}
+"""Plain words for pydantic's messages, by type of the error."""
+
+
 def _error_text(error: ValidationError, data: Mapping[str, Any]) -> str:
     parts = []
     for problem in error.errors(include_url=False):
         where = [str(step) for step in problem["loc"]]
         if len(where) > 1 and where[0] == "labels" and where[1].isdigit():
             where[:2] = [_label_name(data, int(where[1]))]
-        message = problem["msg"].removeprefix("Value error, ")
+        message = _EXPECTED.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
         parts.append(f"{' > '.join(where)}: {message}" if where else message)
     return "; ".join(parts)
 
 
 def _label_name(data: Mapping[str, Any], index: int) -> str:
     try:
-        return f"label '{data['labels'][index]['name']}'"
+        name = data["labels"][index]["name"]
     except (KeyError, IndexError, TypeError):
-        return f"label {index + 1}"
+        name = None
+    return f"label {index + 1}" if name is None else f"label '{name}'"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Iterable
 from itertools import chain
 from typing import Any
 
@@ -18,12 +19,19 @@ MOST_NODES = 200_000
 _MALFORMED = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 """Exceptions of PyYAML for malformed text, and for values that do not match their tag (``!!int``)."""
 
+_TEXT = "tag:yaml.org,2002:str"
+_TYPED = frozenset(f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp"))
 
-def parse(text: str, where: str, error_type: type[MootError]) -> tuple[Any, yaml.Node | None]:
+
+def parse(
+    text: str, where: str, error_type: type[MootError], text_keys: Collection[str] = ()
+) -> tuple[Any, yaml.Node | None]:
     """Return the data of a text (YAML or JSON) and its root node, which knows the lines; None twice for empty text.
 
-    Raises ``error_type``, with the line if known, for text that is too long or not YAML, and for aliases that expand to
-    too many values or to themselves.
+    Values of ``text_keys``, alone or in a list, are text as it is written: YAML reads ``no`` as False and ``007`` as 7.
+
+    Raises ``error_type``, with the line if known, for text that is too long or not YAML, for a repeated key, and for
+    aliases that expand to too many values or to themselves.
     """
     if len(text) > MOST_CHARACTERS:
         raise error_type(f"{where} has more than {MOST_CHARACTERS:,} characters.", "Shorten it.")
@@ -34,6 +42,10 @@ def parse(text: str, where: str, error_type: type[MootError]) -> tuple[Any, yaml
             return None, None
         size = _size(node, {})
         if size <= MOST_NODES:
+            if repeated := _repeated_key(node):
+                line, key = repeated.start_mark.line + 1, repeated.value
+                raise error_type(f"{where}, line {line}: the key '{key}' is repeated.", "Keep one of them.")
+            _keep_text(node, text_keys)
             return loader.construct_document(node), node
     except _MALFORMED as error:
         mark = getattr(error, "problem_mark", None)
@@ -48,7 +60,35 @@ def _size(node: yaml.Node, known: dict[int, float]) -> float:
         return 1
     if id(node) not in known:
         known[id(node)] = math.inf
-        pairs = isinstance(node, yaml.MappingNode)
-        inner = chain.from_iterable(node.value) if pairs else node.value
-        known[id(node)] = 1 + sum(_size(part, known) for part in inner)
+        known[id(node)] = 1 + sum(_size(part, known) for part in _parts(node))
     return known[id(node)]
+
+
+def _parts(node: yaml.Node) -> Iterable[yaml.Node]:
+    """Return the nodes in a node: keys and values of a mapping, items of a list, none of a scalar."""
+    if isinstance(node, yaml.ScalarNode):
+        return ()
+    parts: Iterable[yaml.Node] = chain.from_iterable(node.value) if isinstance(node, yaml.MappingNode) else node.value
+    return parts
+
+
+def _repeated_key(node: yaml.Node) -> yaml.ScalarNode | None:
+    """Return the first key that a mapping has twice, of which PyYAML would silently keep the last value."""
+    if isinstance(node, yaml.MappingNode):
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    return key
+                seen.add(key.value)
+    return next((found for part in _parts(node) if (found := _repeated_key(part))), None)
+
+
+def _keep_text(node: yaml.Node, keys: Collection[str]) -> None:
+    for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
+        if key.value in keys:
+            for part in value.value if isinstance(value, yaml.SequenceNode) else (value,):
+                if isinstance(part, yaml.ScalarNode) and part.tag in _TYPED:
+                    part.tag = _TEXT
+    for part in _parts(node):
+        _keep_text(part, keys)

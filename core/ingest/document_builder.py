@@ -349,6 +349,6 @@ def _labels(table: Table, mapping: Mapping) -> list[dict[str, Any]]:
         for folded in counts
         if (number := parse_rating(folded)) is not None and _number(folded) is not None
     }
-    if counts and len(codes) == len(counts):
+    if counts and len(set(codes.values())) == len(counts):
         return [{"name": spelling[each], "code": codes[each]} for each in sorted(counts, key=codes.__getitem__)]
     return [{"name": spelling[each]} for each in sorted(counts, key=lambda each: (-counts[each], each))]

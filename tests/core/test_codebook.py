@@ -31,7 +31,12 @@ def test_yaml_round_trip_keeps_the_codebook(codebook: Codebook) -> None:
         ("labels: [{name: None at all}, {name: none}]", "reserved"),
         ("labels: [{nam: Food}]", "label 1 > name"),
         ("labels: [{name: Food, colour: 9}]", "label 'Food' > colour"),
-        ("labels: [{name: Food, keyword: [a]}]", "label 'Food' > keyword"),
+        ("labels: [{name: Food, keyword: [a]}]", "label 'Food' > keyword: this field does not exist"),
+        ("labels: [{name: Food, keywords: menu}]", "label 'Food' > keywords: expected a list, such as [one, two]"),
+        ("labels: [Food]", "label 1: expected fields, such as {name: Food}"),
+        ("labels: [{name: }]", "label 1 > name: this field is required"),
+        ("labels: [{name: Food}]\nlabels: [{name: Staff}]", "line 2: the key 'labels' is repeated"),
+        ("labels: [{name: Yes, code: 1}, {name: No, code: 1.0}]", "two labels have the same code: 1"),
         ("kind: essay", "kind"),
         ("labels: [{name: a, id: x}, {name: b, id: x}]", "same id"),
         ("- just\n- a list", "expected name, kind"),
@@ -65,10 +70,24 @@ def test_double_quotes_in_names_become_single_quotes() -> None:
     assert Label(name='the "view"').name == "the 'view'"
 
 
-def test_numbers_in_yaml_text_fields_become_text() -> None:
-    codebook = load_yaml("labels: [{name: 2024, keywords: [5, yes, 1.5], include: null}]")
-    assert codebook.labels[0].name == "2024"
-    assert codebook.labels[0].keywords == ("5", "True", "1.5")
+def test_yaml_text_fields_are_read_as_written() -> None:
+    text = """
+        name: 2024
+        unit: 1.50
+        labels:
+          - {name: yes, code: 1, keywords: [5, no, 1.5]}
+          - {name: 007, description: 2024-05-01}
+    """
+    codebook = load_yaml(text)
+    assert codebook.names == ("yes", "007")
+    assert (codebook.name, codebook.unit, codebook.labels[0].code) == ("2024", "1.50", 1)
+    assert codebook.labels[0].keywords == ("5", "no", "1.5")
+    assert codebook.labels[1].description == "2024-05-01"
+
+
+def test_empty_yaml_fields_have_their_default() -> None:
+    codebook = load_yaml("{guideline: , unit: , labels: [{name: Food, description: , include: , code: }]}")
+    assert codebook == Codebook(labels=(Label(name="Food"),))
 
 
 def test_required_labels_are_checked() -> None:
