@@ -7,7 +7,7 @@ label is debated alone, as in the paper's single-interest experiments (section 5
 
 Requests: 3 + 2e, times |A| labels with ``scope=each``; one more for each of extractor and judge whose reply is
 unreadable.
-Temperature: the server's default. The paper uses the default of its framework, which it does not name, and 1 for
+Temperature: the server's default. The paper uses the default of Spring AI, whose value it does not give, and 1 for
 reasoning models (appendix A).
 Deviations: definitions, examples and a guideline are in the prompts (future work in the paper's section 5.4). The
 extractor ends with its list instead of beginning with it. It may name a doubtful aspect if words of the text support
