@@ -14,6 +14,7 @@ from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
+from core.debate.reading.tokens import UNITS
 
 MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
 """A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""
@@ -33,7 +34,7 @@ _FOREIGN = re.compile(r"<(document|analysis)\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]
 """A repeated part of the prompt, and struck text."""
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
-_CHOICE = rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|tag)"
+_CHOICE = rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|tags?)"
 _TRANSLATED = (
     r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
     r"|decisão ++final|eindbeslissing|definitieve ++beslissing|ostateczna ++decyzja|(?:итоговое|окончательное)"
@@ -41,8 +42,10 @@ _TRANSLATED = (
     r"|最终(?:决定|决策|判断|答案)|最終(?:決定|判断|判定)"
 )
 _HEADINGS = (
-    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated) ++)*"
-    rf"{_CHOICE}|intent|emotion|result|output|ruling|vote|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
+    r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
+    r"|thus|therefore|so|hence) ++)*"
+    rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
+    r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
@@ -78,7 +81,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     # Without "present" it takes the article: "the labels are", "the final aspects of this text are".
     fit = r"(?:most ++|best ++)?(?:appropriate|fitting|suitable|accurate)"
     named = (
-        rf"{_START}(?:the|my) ++(?:(?:final|correct|right|best|predicted|present|overall|{fit}) ++)*+{_CHOICE}"
+        rf"{_START}(?:the|my) ++(?:(?:final|only|correct|right|best|predicted|present|overall|{fit}) ++)*+{_CHOICE}"
         rf"(?: ++that ++(?:best ++)?(?:fits|applies|describes)(?: ++(?:best|(?:this|the) ++\w++))?)?{place}{verb}"
     )
     final = (
@@ -92,22 +95,24 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         r"(?:choose|select|pick|(?:go|stay|stick) ++with|settle ++on|decide ++(?:for|on)"
         r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as) *+(?P<mark>:)?+"
     )
-    noun = rf"(?:{own}|text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit)"
+    noun = rf"(?:{own}|{UNITS})"
     surely = r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely) ++)*+"
     classed = (
         rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
         r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
     )
-    plainly = rf"{_START}(?:(?:this|the) ++{noun}|this|it) ++is ++{surely}(?:an? ++)?"
+    plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it) ++is|it['’]s) ++{surely}(?:an? ++)?"
     led = rf"^[ >#•\d.)_-]*+(?:{_HEADINGS})[ _]*+(?P<mark>[:=]|[-–—] )"
+    titled = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
     answered = (
         r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
         r"(?:antwort|réponse|respuesta|risposta|resposta|antwoord|label|étiquette|etiqueta|etichetta)"
         r" ++(?:ist|lautet|est|es|è|é|is)\b|(?:最终|最終|正确)?(?:答案|回答|标签)[是为]) *+(?P<mark>:)?+"
     )
+    count = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
     told = (
         rf"{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?(?:mentions|discusses|addresses|covers|contains) ++(?:only ++)?"
-        rf"(?:(?:the ++following|these) ++)?{_NOUN} *+(?P<mark>:)"
+        rf"(?:(?:the ++following|these) ++)?{count}{_NOUN} *+(?P<mark>:)"
     )
     elsewhere = (
         rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{some} ++)?(?:vorhandenen ++|aanwezige ++)?"
@@ -126,7 +131,8 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         ("final", final, ending), ("final", heading, ending), ("ratings", rating, ("final",)),
         ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
         ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
-        ("sentence", plainly, (" is ",)), ("heading", led, (":", "=", " - ", " – ", " — ")),
+        ("heading", titled, (*nouns, "conclusion", "result")),
+        ("sentence", plainly, (" is ", "it's ", "it’s ")), ("heading", led, (":", "=", " - ", " – ", " — ")),
         ("heading", answered, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
         ("aspects", told, ("mentions", "discusses", "addresses", "covers", "contains")),
         ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn")),
@@ -252,6 +258,11 @@ class MarkedReply:
 
 
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+NEXT_DOCUMENT = re.compile(
+    rf"^[ >#_-]*+(?:{UNITS}) #?\d|\bfor the (?:second|third|next) (?:{UNITS})\b",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""The beginning of another document: "Review 2: ...", "for the second review ..."."""
 WITHDRAWN = re.compile(
     r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
     r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|(?:scratch|strike|make) that"
@@ -262,7 +273,8 @@ WITHDRAWN = re.compile(
     r"|\bthese numbers are an example|^(?:edit|update|p\.? ?s)\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
-    r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm)\b"
+    r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm"
+    r"|(?:please )?ignore (?:this|that|the above|my))\b"
     r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
     r"|(?:^|[.!?(\[,;:\n—-][^\S\n]*)(?:please )?(?:choose|select|pick|tick|check|mark|circle)\b[^.\n]{0,40}"
     r"\b(?:apply|applies|fits?|one|all|any)\b",
@@ -273,7 +285,8 @@ question that it is a copy of ("choose those that apply").
 """
 CORRECTED = re.compile(
     r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
-    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)|(?:could|might|may) also"
+    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)"
+    r"|(?:could|might|may) (?:also|be (?:present|mentioned|included|relevant|implied))"
     r"|also (?:present|mentioned|applies|included)|remove|add|drop|excluding|except|rather"
     r"|scratch|deserves?|i now)\b",
     re.IGNORECASE,
@@ -281,13 +294,10 @@ CORRECTED = re.compile(
 """Words after a decision that take back what it says of a label in the same sentence."""
 _WEAK = frozenset({"heading", "sentence"})
 _ANOTHERS = re.compile(
-    r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|for example|e\.g\.|for instance)\b"
+    r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|placeholders?|for example|e\.g\."
+    r"|for instance)\b"
 )
-
-
 _THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
-
-
 _ANOTHERS_VIEW = re.compile(
     rf"\b(?:(?:in|to|from|is) {_ROLE}['’]s (?:view|opinion|eyes|reading|label)"
     rf"|(?:for|per|says?|claims?|according to|is what) {_ROLE}(?!['’]))",

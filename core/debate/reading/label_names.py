@@ -15,7 +15,8 @@ IGNORED = "#*\"'`“”‘’«»" + INVISIBLE
 
 _GAP = f"[{re.escape(IGNORED)}]*+"
 _SPACE = rf"{_GAP}(?:\ [\s{re.escape(IGNORED[1:])}]*+|\\?_)"
-"""Between the words of a name; "#" begins another name there, and snake_case writes "_", in Markdown "\\_"."""
+"""Between the words of a name: "#" begins another name there. Some replies write "_", in Markdown "\\_"."""
+_SLASHED = re.compile(r" ?([/&]) ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +89,16 @@ def names_of(codebook: Codebook) -> Names:
 def _visible(key: str) -> str:
     """Return a name as most replies spell it: with plain hyphens, and spaces for underscores."""
     seen = "".join(character for character in key if character not in INVISIBLE)
-    return seen.replace("\u2010", "-").replace("\\_", "_").replace("_", " ").strip() or key
+    seen = seen.replace("\u2010", "-").replace("\\_", "_").replace("_", " ").strip()
+    return _SLASHED.sub(r"\1", seen) or key
 
 
 def _pattern(key: str) -> str:
-    return _SPACE.join(_GAP.join(map(re.escape, word)) for word in key.split(" "))
+    return _SPACE.join(_GAP.join(map(_character, word)) for word in key.split(" "))
+
+
+def _character(character: str) -> str:
+    return rf"\ ?{character}\ ?" if character in "/&" else re.escape(character)
 
 
 def _bounded(keys: list[str]) -> Iterator[str]:
@@ -100,7 +106,10 @@ def _bounded(keys: list[str]) -> Iterator[str]:
     for key in sorted(keys, key=lambda key: not _edge(key[0])):
         first = re.escape(key[0])  # first in the pattern, so that the search skips all other characters
         start = rf"(?<![^\W_]{first})(?<![^\W_]_{first})" if _edge(key[0]) else ""
-        yield first + start + _pattern(key)[len(first) :] + (r"(?!_?[^\W_])" if _edge(key[-1]) else "")
+        end = r"(?!_?[^\W_])" if _edge(key[-1]) else ""
+        if len(key) == 1 or key.isdecimal():  # "A-" and "-2" are other names than "A" and "2"
+            start, end = start + f"(?<![-+−]{first})", end + "(?![-+−])"
+        yield first + start + _pattern(key)[len(first) :] + end
 
 
 def _edge(character: str) -> bool:

@@ -37,9 +37,11 @@ _END = Token("", 0, 0)
 _RULE = re.compile(r"[\s|:+=-]*")
 _NEUTRAL_COLUMN = re.compile(
     r"\W*(?:decision|verdict|final|answer|value|status|presence|label|yes ?/ ?no|y/n|(?:is|was) it|applies"
-    r"|in (?:the )?text)\b"
+    r"|in (?:the )?text|fits?|match(?:es)?|chosen|selected)\b"
 )
+_NOTE_COLUMN = re.compile(r"\W*(?:reason|evidence|quot|explanation|comment|note|justification|rationale|why)")
 _TITLE = re.compile(r"\s*(?:#{1,6}\s|[*_]{2})")
+_ROLE = re.compile(r"\W*(?:the )?(?:extractor|critic|opponent|annotator(?: \w)?)\W*", re.IGNORECASE)
 _TICK = re.compile(r"\s*[xX×•]\s*")
 _LONGEST_WORDS, _LONGEST_NAME = 400, 5
 """Most characters of a residue that are kept, and most words of an unknown name."""
@@ -169,12 +171,15 @@ class Statements:
             return True
         own = cells[named][0].item if named is not None else ""
         answers: list[Value] = []
+        notes: set[Value] = set()
         for index in range(0 if named is None else named + 1, len(cells)):
             column, cell = columns[index], cells[index]
             answer = True if isinstance(column, bool) and _TICK.fullmatch(texts[index]) else _sole_answer(cell)
             if answer == "none":
                 if named is not None and _takes_back(cell, own, implicit=False):
                     raise residue(line)
+            elif column == "note":
+                notes.add(answer if isinstance(answer, bool) else None)
             elif column == "other" or (column is False and columns.count(True) == 0):
                 raise residue(line)  # another role's answers, or "Absent: no"
             elif isinstance(column, bool) and answer is not None:
@@ -187,6 +192,7 @@ class Statements:
             named is None
             or len(set(answers)) != 1
             or len(answers) > max(1, len([c for c in columns if c in (True, False)]))
+            or notes - ({False, None} if answers[0] is False else {answers[0]})
         ):
             raise residue(line, [texts[0].strip(" *_#")] if named is None else ())
         for token in cells[named]:
@@ -202,6 +208,7 @@ class _Sentence:
         self.out, self.tokens, self.text, self.bullet = out, tokens, text, bullet
         self.single = _is_single(tokens)
         self.pending: list[str] = []
+        self.only = tokens[0].text == "only"
         self.answered = self.prefixed = self.inline_heading = self.rest = False
         self.position = 0
 
@@ -296,6 +303,8 @@ class _Sentence:
             elif token.kind == "verb" and following in ANSWERS:
                 self.position += 1
                 self._answer(plural=token.text.split()[0] not in _SINGULAR)
+            elif token.kind in ("word", "verb", "fill") and self.tokens[self.position - 1].kind == "quote":
+                self._comment(own, implicit=True)
             elif token.kind in ANSWERS and not self._heads() and not (token.kind == "no" and following == "name"):
                 self._answer(plural=False)
             else:
@@ -309,6 +318,8 @@ class _Sentence:
         value = _sole_answer(token.inner)
         shade = len(token.inner) == 1 and token.inner[0].text in _SHADES
         words = self.text[token.start : token.end]
+        if token.kind == "bracket" and _ROLE.fullmatch(words):
+            self._fail()  # "Food (critic)"
         if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == "none":
             self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
         if token.kind == "bracket" and value != "none":
@@ -341,10 +352,12 @@ class _Sentence:
     def _resolve(self, value: Value, *, plural: bool) -> None:
         if (len(self.pending) > 1 and not plural) or not self.pending or (self.rest and value is not False):
             self._fail()
+        if self.only and value is not True:
+            self._fail()  # "Only Food is absent"
         for item in self.pending:
-            self.out._state(item, value)
+            self.out._state(item, value, explicit=not self.only)
         self.pending, self.answered, self.rest = [], True, False
-        self.out.answered = True
+        self.out.answered = self.out.answered or not self.only
 
     def _comment(self, own: str, *, implicit: bool) -> None:
         """Skip a comment. It may not name another label or take the answer back; an ``implicit`` yes, nor deny it."""
@@ -539,7 +552,8 @@ def _column(text: str, cell: Sequence[Token]) -> Value | str:
     answer = next((token.value for token in cell if token.kind in ("present", "absent")), None)
     if answer is not None and not any(token.kind in ("word", "neg") for token in cell):
         return answer
-    return "neutral" if _NEUTRAL_COLUMN.match(text.casefold()) else "other"
+    text = text.casefold()
+    return "neutral" if _NEUTRAL_COLUMN.match(text) else "note" if _NOTE_COLUMN.match(text) else "other"
 
 
 def _name_labels(tokens: Iterable[Token]) -> bool:

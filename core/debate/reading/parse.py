@@ -16,6 +16,7 @@ from typing import Any
 from core.codebook import CHOICE_ITEM, Codebook, Kind
 from core.debate.reading.decision_markers import (
     CORRECTED,
+    NEXT_DOCUMENT,
     SENTENCE,
     WITHDRAWN,
     MarkedReply,
@@ -43,7 +44,7 @@ from core.debate.reading.multi_label import (
     without_bullet,
 )
 from core.debate.reading.normalise import fold
-from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
+from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, sole_rating, unmarked_ratings
 from core.debate.reading.single_label import check_explanation, read_choice
 from core.debate.reading.tokens import Value, tokenise
 from core.debate.turns import Reading
@@ -86,6 +87,14 @@ _AGREED_NUMBER = re.compile(
     r"(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
+_REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
+_LEFT_OUT = re.compile(
+    r"(?!no\b|.*\b(?:but|though|although|however|yet|also|too|only|just|rather|instead|may|might|could|should|cannot"
+    r"|absent|ruled out|exclude[ds]?|overlook\w*|doubt|wrong)\b)"
+    r".*(?:\b(?:not|neither|nor|never|nothing|(?:leave|left) out|reject)\b|n['’]t\b).*",
+    re.IGNORECASE,
+)
+"""A sentence after a decision that says why other labels are not in it."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
@@ -156,6 +165,8 @@ class _Reader:
             raise Unreadable(CUT)
         if found and self._cited(found[-1]) and not all(map(self._cited, found)):
             raise Unreadable("the last decision is in a block quotation")
+        if found and NEXT_DOCUMENT.search(self.page.lines, found[0].start + 1, found[-1].start):
+            raise Unreadable("it decides on more than one document")
         for each in reversed(found):
             self.start = each.start
             if (reading := self._block(each) if isinstance(each, Block) else self._marker(each)) is not None:
@@ -176,6 +187,8 @@ class _Reader:
         self.start = 0
         if self.kind == "rating":
             rated, end = unmarked_ratings(self.page, self.codebook, self.names)
+            if end < 0 and len(self.items) == 1:
+                rated, end = sole_rating(self.page, self.codebook, self.names)
             return None if end < 0 or (self.cut and end >= len(self.page.text)) else self._all_rated(rated, end)
         return self._unmarked_choice() if self.kind == "choice" else self._unmarked_labels()
 
@@ -260,7 +273,12 @@ class _Reader:
         whole = limit >= self.page.line_end(start)
         if _CONTENT.search(first):
             end = limit
-            stated = out.read(_unwrapped(first))
+            try:
+                stated = out.read(_unwrapped(first))
+            except Unreadable:
+                if self.cut:
+                    raise
+                return start + self._first_sentence(out, first)
             for line in self._lines(self.page.line_end(limit) + 1, following):
                 if not out.unfinished or line.blank:
                     break
@@ -302,6 +320,18 @@ class _Reader:
                 return line.start
         open_end = begun and (bullets or out.headed or end >= len(self.page.text))
         return end if following < len(self.page.text) or (begun and not open_end) else None
+
+    def _first_sentence(self, out: Statements, text: str) -> int:
+        """Read the first sentence of a line and return its end; the others may only deny other labels."""
+        sentence = _REMARK.search(text)
+        if sentence is None or not out.read(text[: sentence.start()]):
+            raise self._foreign(text)
+        present = {item for item, values in out.values.items() if values == {True}}
+        for remark in SENTENCE.split(text[sentence.end() :]):
+            named = set(self._mentioned(remark))
+            if named & present if _LEFT_OUT.fullmatch(remark) else named - present:
+                raise residue(text)
+        return sentence.end()
 
     def _leading(self, text: str) -> str | None:
         """Return the label with whose name a line starts."""
@@ -346,10 +376,7 @@ class _Reader:
                 kinds = (named.kind, verb.kind, answer.kind)
                 denied = named.item in decided and kinds in (("name", "verb", "absent"), ("name", "verb", "hedge"))
                 added = named.item not in decided and kinds == ("name", "verb", "present")
-                contrary = (
-                    denied or added if agreed else denied and not is_reported(self.page, line.start + named.start)
-                )
-                if contrary:
+                if (denied or added) and (agreed or not is_reported(self.page, line.start + named.start)):
                     raise residue(line.text)
             try:
                 after.read(line.text)
@@ -507,6 +534,9 @@ class _Reader:
             self._check_ratings(rated, block.end, block.end)
             return self._rated(rated)
         if self.kind == "choice":
+            others = (lookup(block.data, key) for key in (*_KEYS["choice"], *_CHOSEN))
+            if len({self._named(entry_name(other)) for other in others} - {None}) > 1:
+                raise Unreadable(NO_CHOICE)
             return self._json_choice(value if isinstance(value, list) else [value], block.end)
         return self._json_labels(value, lookup(block.data, *_ABSENT), block.end)
 
@@ -516,6 +546,8 @@ class _Reader:
         data = self._by_name(block.data)
         known = {key: value for key, value in data.items() if self.names.find(key) is not None}
         if self.kind == "rating":
+            if not known and len(self.items) == 1:
+                known = {self.codebook.labels[0].name: lookup(block.data, "rating", "score")}
             numbers = block.data if isinstance(block.data, list) else known
             return self._all_rated(ratings_in(numbers, self.codebook, self.names), block.end) if numbers else None
         if known:
@@ -581,7 +613,7 @@ class _Reader:
         return self._chosen(*dict.fromkeys(item for name in named if (item := self._named(name))), end=end)
 
     def _json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
-        out, foreign = Statements(self.names), []
+        out, foreign, none = Statements(self.names), [], False
         sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
         for side, name, given in sides:
             answer = _answer(given, self.names)
@@ -598,12 +630,13 @@ class _Reader:
                     whole = False
                 if not whole:
                     foreign.append(str(name))
+            none = none or part.none
             for each, values in part.values.items():
                 stated = {None if answer is None else (value == answer) == side for value in values}
                 out.values.setdefault(each, set()).update(stated)
         if foreign:
             raise residue(foreign[0], foreign)
-        out.none = not any(True in values for values in out.values.values())  # an empty list is an answer
+        out.none = none or not any(True in values for values in out.values.values())  # an empty list is an answer
         return self._stated(out, end)
 
     # Ratings

@@ -47,6 +47,9 @@ _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
     r"(?:(?:/|out of|von|sur|de|di|из|满分)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
 )
+_SCORE = re.compile(r"[\s#>_-]*(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)[\s_]*(?:[:=]|is )\s?")
+_POINT = re.compile(r"\s*(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?\.?$)")
+"""Before the number of the only dimension: "Score: 3", or nothing."""
 _CELL = re.compile(r"\|\s*[-+−]?\d")
 """A number in a table; two of them in a row may be those of two roles."""
 _WIDE = 10
@@ -69,6 +72,10 @@ def ratings_of(
         collected.line(page.text[position:end])
         if len(collected.seen) > before:
             last, ended = end, end < len(page.text)
+    sole = fold(page.text[marker.end : marker.limit])
+    if not collected.seen and len(codebook.items) == 1 and (alone := _POINT.match(sole.text)):
+        collected.said(codebook.items[0], sole.text, sole, alone.end())
+        last, ended = marker.limit, marker.limit < len(page.text)
     rated = all(label.id in collected.seen or label.id in open_items for label in codebook.labels)
     return collected.reading(), last, following < len(page.text) or (rated and ended)
 
@@ -89,6 +96,23 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
         if before != (len(collected.seen), sum(map(len, collected.seen.values()))):
             if is_reported(page, start) or is_inside(start, page.quoted):
                 return Reading(), -1
+            end = stop
+    return collected.reading(), end
+
+
+def sole_rating(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
+    """Return the rating of the only dimension and its end (-1 if none): "Score: 3", or a reply that is a number."""
+    collected, end = _Collected(codebook, names), -1
+    for start, stop in page.spans():
+        plain = page.lines[start:stop]
+        folded = fold(plain)
+        heading = _SCORE.match(folded.text) if _PLAIN.fullmatch(plain) else None
+        if heading is None and plain.strip() == page.lines.strip():
+            heading = _POINT.match(folded.text)
+        if heading is not None:
+            if is_reported(page, start) or is_inside(start, page.quoted):
+                return Reading(), -1
+            collected.said(codebook.items[0], plain, folded, heading.end())
             end = stop
     return collected.reading(), end
 

@@ -34,7 +34,7 @@ _HEDGED_AT_ONCE = re.compile(
     r"|(?:the |its )?(?:definition|criteri\w+|conditions?) (?:\w+ )?not\b)"
 )
 _OTHERWISE = re.compile(
-    r"\b(?:however|actually|wait|instead|correction|on (?:second thoughts?|reflection)|better"
+    r"\b(?:however|actually|wait|instead|correction|on (?:second thoughts?|reflection)|better|tilt|undertones?|slant"
     r"|more (?:accurate|appropriate)\w*|best|should|could|might|may|lean(?:s|ing)?|possibly|perhaps|equally"
     r"|alternativ\w*|reconsider\w*|revis\w+"
     r"|changed?|final(?:ly)?|therefore|correct|answer|label|re-?reading|overall)\b"
@@ -47,6 +47,13 @@ _IT_IS = re.compile(
 """Words before another label that choose it: "But it is Dovish", "and I find it Dovish"."""
 _NO = re.compile(r"\W*(?:no|nope)\s*[,:;–—-]", re.IGNORECASE)
 """The start of a sentence that corrects a decision: "No, Dovish"."""
+_REFUTED = re.compile(
+    r"['\"”’*_)]*(?: (?:label|category|class|option|reading|answer))? (?:does not|doesn['’]t|cannot|fails|is rejected"
+    r"|(?:is|would) not(?! (?:wrong|incorrect|excluded|impossible|unreasonable)))\b"
+    r"|.*\b(?:which i (?:reject|do not accept)|does not (?:hold|convince)|is (?:not |un)convincing)\b",
+    re.IGNORECASE,
+)
+"""Words after another label that reject it."""
 _DENYING = re.compile(
     r"\b(?:not|neither|nor|never|no|without|rather than|instead of|lacks?|less|than|opposed to|cannot)\b|n['’]t\b"
 )
@@ -84,7 +91,13 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     denied = len(rest) > 1 and (
         rest[1].kind in ("neg", "negation", "absent", "no", "hedge") or (rest[1].kind == "mark" and not rest[1].value)
     )
-    if denied and rest[0].kind in ("verb", "link"):
+    remark = (
+        rest[2:]
+        and rest[0].kind == "link"
+        and rest[1].text in ("no", "nothing", "neither")
+        and rest[2].kind in ("word", "name", "fill")
+    )
+    if denied and not remark and rest[0].kind in ("verb", "link"):
         raise residue(first)  # "Hawkish is wrong", "Hawkish: no"
     if rest and _goes_on(rest, first, names):
         raise residue(first)
@@ -119,8 +132,14 @@ def check_explanation(text: str, item: str, names: Names) -> None:
             continue
         before = sentence[: mentioned[0].start].casefold()
         taken_back = _OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")
-        alone = names.find(sentence.strip(" .!*_`\"'()")) is not None
-        if alone or _IT_IS.search(before) or _NO.match(sentence) or (taken_back and not _DENYING.search(before)):
+        alone = names.find(sentence.strip(" .:!*_`\"'()")) is not None
+        refuted = len(mentioned) == 1 and _REFUTED.match(sentence, mentioned[0].end)
+        if (
+            alone
+            or _IT_IS.search(before)
+            or _NO.match(sentence)
+            or (taken_back and not refuted and not _DENYING.search(before))
+        ):
             raise residue(sentence)
 
 
@@ -135,6 +154,7 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
         return bool(said) or sole_answer(line[rest[0].start + 1 : rest[0].end - 1], names) is False
     return (
         rest[0].text == "the"
+        or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"
         or (kind == "verb" and said != "" and said not in _FITTING)
         or (kind == "link" and said.isdecimal())
     )
@@ -149,7 +169,7 @@ def _listed(tokens: Sequence[Token]) -> list[Token]:
         elif token.kind == "bracket" and not (token.inner and token.inner[0].kind in ("neg", "negation")):
             found += [inner for inner in every(token.inner) if inner.kind in _NAMED]
         elif token.kind not in ("comma", "and", "or", "semicolon", "fill", "hedge", "bracket") and not (
-            token.kind == "link" and not found
+            token.kind == "link" and token.text != ":" and not found
         ):
             break
     return found

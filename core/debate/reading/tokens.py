@@ -23,6 +23,7 @@ _KEPT = (
     r"present|mentioned|discussed|addressed|included?|includes|keep|kept|accept(?:ed)?|relevant|applicable"
     r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
+UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
 _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:\w+ly|at\ all|to\ be)\ )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
 # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
@@ -32,7 +33,10 @@ _VOCABULARY = {
     "rest": r"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ (?:aspects?|labels?|categories|topics?))?"
     r"|remaining(?:\ \w+)?)"
     r"|everything\ else|all\ others?",
-    "none": r"none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
+    "none": rf"(?:the|this)\ (?:\w+\ )?(?:{UNITS})\ (?:does\ not|doesn['’]t)"
+    r"\ (?:mention|discuss|address|cover|contain)\ any\ (?:of\ the\ )?(?:(?:listed|given)\ )?"
+    r"(?:aspects|labels|categories|topics|themes)(?=\W*$)"
+    r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
     r"|other|five|categories|topics?))*+))?"
     r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given)\ )?"
     r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
@@ -214,7 +218,11 @@ def _scan(
             if text[start_of_group] == "(":  # "Service; (Room Service)" may leave the second one open
                 following = _SEPARATOR.match(text, position, end)
                 beside = listed or (following is not None and names.at(folded, following.end()) is not None)
-            if kind != "struck" and kinds <= _LISTED and (("name" in kinds and not beside) or kinds == {"code"}):
+            if (
+                kind != "struck"
+                and kinds <= _LISTED
+                and (("name" in kinds and not beside) or kinds - {"fill"} == {"code"})
+            ):
                 yield from inner
             else:
                 yield Token(kind, *folded.source(start_of_group, position), inner=inner)
