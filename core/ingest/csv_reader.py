@@ -19,14 +19,14 @@ import io
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from core.csv_text import unescape_formula
-from core.documents import Rejected
 from core.errors import InputError, UsageError
-from core.ingest.decode import END, ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
-from core.ingest.table import Format, Table, check_width, clean_columns, clip
+from core.formatting import format_count
+from core.ingest.decode import END, Decoding, LineReader, Progress, RowTooLong
+from core.ingest.table import Format, RowLog, Table, check_width, clean_columns, clip
 
 DELIMITERS = (",", ";", "\t", "|")
 NO_DELIMITER = "\x00"
@@ -47,33 +47,6 @@ class Dialect:
     skip_space: bool = False
 
 
-@dataclass(slots=True)
-class _Rows:
-    """The rows read so far."""
-
-    cells: list[list[str]] = field(default_factory=list)
-    lines: list[int] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
-    read: int = 0
-
-    def add(self, row: list[str], line: int, width: int, raw: str) -> None:
-        """Keep a row with as many fields as the header, reject any other, and skip a blank line."""
-        if len(row) == width and (width > 1 or raw.strip()):
-            self.read += 1
-            self.cells.append(row)
-            self.lines.append(line)
-            self.numbers.append(self.read)
-        elif raw.strip():
-            fields = "1 field" if len(row) == 1 else f"{len(row):,} fields"
-            self.reject(line, f"{fields}, expected {width}", raw)
-
-    def reject(self, line: int, reason: str, raw: str) -> None:
-        self.read += 1
-        self.rejected.append(Rejected(line, reason, clip(raw)))
-
-
 def read_delimited(
     stream: BinaryIO,
     *,
@@ -81,13 +54,13 @@ def read_delimited(
     format: Format,
     size: int,
     decoding: Decoding,
-    delimiter: str | None = None,
-    limit: int = ROW_LIMIT,
-    max_rows: int | None = None,
-    progress: Progress | None = None,
+    delimiter: str | None,
+    limit: int,
+    max_rows: int | None,
+    progress: Progress,
 ) -> Table:
     """Return the table in ``stream``. InputError without a header or rows, UsageError for an impossible delimiter."""
-    dialect = _given(delimiter) if delimiter is not None else find_dialect(_head(stream, decoding), prefer=format)
+    dialect = _given(delimiter) if delimiter is not None else find_dialect(_head(stream, decoding), format)
     if csv.field_size_limit() <= limit:
         csv.field_size_limit(limit + 1)  # ``Lines`` refuses such a row before the parser sees it
     with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=True) as lines:
@@ -95,10 +68,10 @@ def read_delimited(
         header = _header(lines, reader, name)
         check_width(len(header), name)
         columns, notes = clean_columns([unescape_formula(cell) for cell in header])
-        rows = _read_rows(lines, reader, len(columns), max_rows)
+        rows, unclosed = _read_rows(lines, reader, len(columns), max_rows)
     if not rows.read:
         raise InputError(f"{name} has a header ({clip(', '.join(columns), 200)}) but no rows.", "Add rows below it.")
-    data, unescaped = _columns(rows.cells, len(columns))
+    data, unescaped = _columns(rows.kept, len(columns))
     if unescaped:
         notes += (f"Cells with escaped formulas (an apostrophe before = + - @) that were unescaped: {unescaped:,}.",)
     return Table(
@@ -112,7 +85,7 @@ def read_delimited(
         rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
         delimiter="" if dialect.delimiter == NO_DELIMITER else dialect.delimiter,
-        notes=notes + rows.notes + lines.notes,
+        notes=notes + unclosed + lines.notes,
     )
 
 
@@ -141,8 +114,11 @@ def _header(lines: LineReader, reader: Iterator[list[str]], name: str) -> list[s
             return row
 
 
-def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int, max_rows: int | None) -> _Rows:
-    rows = _Rows()
+def _read_rows(
+    lines: LineReader, reader: Iterator[list[str]], width: int, max_rows: int | None
+) -> tuple[RowLog[list[str]], tuple[str, ...]]:
+    """Return the rows, and a note on a quote that is never closed."""
+    rows: RowLog[list[str]] = RowLog()
     while max_rows is None or rows.read < max_rows:
         start = lines.number + 1
         lines.begin()
@@ -154,7 +130,7 @@ def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int, max_r
             rows.reject(start, reason if closed else f"{reason}, with a quote that is never closed", lines.text)
             continue
         except StopIteration:
-            return rows
+            break
         if lines.ended:
             if lines.text:  # the row began before the end: a quote swallowed the mark
                 if lines.number - start > max(SWALLOWED_LINES, start):
@@ -162,11 +138,19 @@ def _read_rows(lines: LineReader, reader: Iterator[list[str]], width: int, max_r
                         f"{_unclosed(row, start, lines.number)} That is most of the file.",
                         "Close the quote, or double every quote within a cell.",
                     )
-                rows.notes = (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
-                rows.add([*row[:-1], row[-1].removesuffix(END).rstrip("\r\n")], start, width, lines.text)
-            return rows
-        rows.add(row, start, width, lines.text)
-    return rows
+                _add(rows, [*row[:-1], row[-1].removesuffix(END).rstrip("\r\n")], start, width, lines.text)
+                return rows, (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
+            break
+        _add(rows, row, start, width, lines.text)
+    return rows, ()
+
+
+def _add(rows: RowLog[list[str]], row: list[str], line: int, width: int, raw: str) -> None:
+    """Keep a row with as many fields as the header, reject any other, and skip a blank line."""
+    if len(row) == width and (width > 1 or raw.strip()):
+        rows.keep(line, row)
+    elif raw.strip():
+        rows.reject(line, f"{format_count(len(row), 'field')}, expected {width}", raw)
 
 
 def _unclosed(row: list[str], first: int, last: int) -> str:
@@ -200,7 +184,7 @@ def _head(stream: BinaryIO, decoding: Decoding) -> str:
     return text.replace("\x00", "")
 
 
-def find_dialect(head: str, *, prefer: Format = "csv") -> Dialect:
+def find_dialect(head: str, prefer: Format) -> Dialect:
     """Return the dialect in which most rows of ``head`` have as many fields as the header.
 
     One column if no delimiter splits the header, or if that delimiter hardly occurs in the rows: a header such as

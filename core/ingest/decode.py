@@ -240,7 +240,7 @@ class LineReader:
     """
 
     def __init__(
-        self, stream: BinaryIO, decoding: Decoding, *, size: int, limit: int, progress: Progress | None, mark_end: bool
+        self, stream: BinaryIO, decoding: Decoding, *, size: int, limit: int, progress: Progress, mark_end: bool
     ) -> None:
         stream.seek(0)
         self._stream = stream
@@ -286,7 +286,7 @@ class LineReader:
             self.ended = True
             return END
         self.number += 1
-        if self._progress is not None and not self.number & 0xFFF:
+        if not self.number & 0xFFF:
             self._progress(min(1.0, self._stream.tell() / self._size))
         if self.number == 1:
             line = line.removeprefix("\ufeff")

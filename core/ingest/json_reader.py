@@ -9,11 +9,10 @@ from typing import Any, BinaryIO, TypeAlias
 
 import orjson
 
-from core.documents import Rejected
 from core.errors import InputError
-from core.ingest.decode import ROW_LIMIT, Decoding, LineReader, Progress, RowTooLong
+from core.ingest.decode import Decoding, LineReader, Progress, RowTooLong
 from core.ingest.label_studio import is_task, task_rows
-from core.ingest.table import Format, Table, check_width, clean_columns, clean_value, clip
+from core.ingest.table import Format, RowLog, Table, check_width, clean_columns, clean_value
 
 _LAYOUTS = 'Give an array of objects, {"data": [...]}, or one object a line.'
 Element: TypeAlias = tuple[int, Any, str, str]
@@ -65,9 +64,9 @@ def read_jsonl(
     name: str,
     size: int,
     decoding: Decoding,
-    limit: int = ROW_LIMIT,
-    max_rows: int | None = None,
-    progress: Progress | None = None,
+    limit: int,
+    max_rows: int | None,
+    progress: Progress,
 ) -> Table:
     """Read one object per line. Other lines are rejected with the reason; blank lines are skipped."""
     with LineReader(stream, decoding, size=size, limit=limit, progress=progress, mark_end=False) as lines:
@@ -93,14 +92,7 @@ def _objects(lines: LineReader) -> Iterator[Element]:
             yield lines.number, None, f"not JSON: {error}", line
 
 
-def read_json(
-    stream: BinaryIO,
-    *,
-    name: str,
-    decoding: Decoding,
-    progress: Progress | None = None,
-    max_rows: int | None = None,
-) -> Table:
+def read_json(stream: BinaryIO, *, name: str, decoding: Decoding, max_rows: int | None, progress: Progress) -> Table:
     """Read an array of objects, or an object that contains one (under ``data``, or as its only array of objects).
 
     An element that is not an object is rejected. Tasks of Label Studio become rows with their annotations. InputError
@@ -108,14 +100,12 @@ def read_json(
     """
     stream.seek(0)
     text = stream.read().decode(decoding.encoding, decoding.errors).lstrip("\ufeff")
-    if progress is not None:
-        progress(0.3)
+    progress(0.3)
     try:
         value = parse_json(text)
     except ValueError as error:
         raise NotJson(f"{name} is not JSON: {error}.", _LAYOUTS) from None
-    if progress is not None:
-        progress(0.8)
+    progress(0.8)
     elements, key = _array(value, name)
     notes = (*filter(None, (decoding.note,)), *((f"The rows are those under '{key}'.",) if key else ()))
     elements = elements[:max_rows]
@@ -141,35 +131,30 @@ def _array(value: Any, name: str) -> tuple[list[Any], str]:
 def _table(
     elements: Iterable[Element], *, name: str, format: Format, decoding: Decoding, notes: Callable[[], tuple[str, ...]]
 ) -> Table:
-    rows: list[dict[str, Any]] = []
-    lines: list[int] = []
-    numbers: list[int] = []
-    rejected: list[Rejected] = []
+    rows: RowLog[dict[str, Any]] = RowLog()
     keys: dict[str, None] = {}
-    for read, (line, value, reason, raw) in enumerate(elements, 1):
+    for line, value, reason, raw in elements:
         if not reason and not isinstance(value, dict):
             reason, raw = f"{_kind(value)}, expected an object", raw or str(value)
         if reason:
-            rejected.append(Rejected(line, reason, clip(raw)))
+            rows.reject(line, reason, raw)
             continue
         if not keys.keys() >= value.keys():
             keys.update(dict.fromkeys(value))
             check_width(len(keys), name)
-        rows.append(value)
-        lines.append(line)
-        numbers.append(read)
-    if not rows and not rejected:
+        rows.keep(line, value)
+    if not rows.read:
         raise InputError(f"{name} has no rows.", _LAYOUTS)
     columns, renamed = clean_columns(tuple(keys))
     return Table(
         name=name,
         format=format,
         columns=columns,
-        data=tuple(tuple(row.get(key) for row in rows) for key in keys),
-        line_numbers=tuple(lines),
-        row_numbers=tuple(numbers),
-        read=len(rows) + len(rejected),
-        rejected=tuple(rejected),
+        data=tuple(tuple(row.get(key) for row in rows.kept) for key in keys),
+        line_numbers=tuple(rows.lines),
+        row_numbers=tuple(rows.numbers),
+        read=rows.read,
+        rejected=tuple(rows.rejected),
         encoding=decoding.encoding,
         notes=renamed + notes(),
     )

@@ -11,9 +11,7 @@ from core.ingest.table import Table, check_width, clean_columns, clean_value
 _BATCH = 16_384
 
 
-def read_parquet(
-    stream: BinaryIO, *, name: str, progress: Progress | None = None, max_rows: int | None = None
-) -> Table:
+def read_parquet(stream: BinaryIO, *, name: str, max_rows: int | None, progress: Progress) -> Table:
     """Return all columns as Python values: dates in ISO form, decimals as numbers, bytes as UTF-8 text, NaN as None.
 
     InputError for a file that is not Parquet, is cut short, or has no rows.
@@ -33,8 +31,7 @@ def read_parquet(
         for batch in file.iter_batches(batch_size=min(_BATCH, total)):
             for cells, column in zip(data, batch.columns, strict=True):
                 cells.extend(_cells(column))
-            if progress is not None:
-                progress(min(1.0, len(data[0]) / total) if data else 1.0)
+            progress(min(1.0, len(data[0]) / total) if data else 1.0)
             if data and len(data[0]) >= total:
                 break
     except MemoryError:

@@ -87,7 +87,7 @@ def parse_table(
     encoding: str | None = None,
     delimiter: str | None = None,
     sheet: str | None = None,
-    progress: Progress | None = None,
+    progress: Progress = lambda _share: None,
     row_limit: int = ROW_LIMIT,
     max_rows: int | None = None,
 ) -> Table:
@@ -112,8 +112,7 @@ def parse_table(
         table = _read_text(stream, head, format, promised, name, encoding, delimiter, bounds)
     if max_rows is not None and table.read >= max_rows:
         table = replace(table, notes=(*table.notes, f"Only the first {max_rows:,} rows were read."))
-    if progress is not None:
-        progress(1.0)
+    progress(1.0)
     return table
 
 

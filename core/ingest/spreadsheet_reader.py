@@ -26,9 +26,9 @@ def read_sheet(
     *,
     name: str,
     format: Format,
-    sheet: str | None = None,
-    progress: Progress | None = None,
-    max_rows: int | None = None,
+    sheet: str | None,
+    max_rows: int | None,
+    progress: Progress,
 ) -> Table:
     """Read the named sheet, or the first visible sheet that is not empty. Rows without any value are skipped.
 
@@ -48,7 +48,7 @@ def read_sheet(
         else:
             kept.append([_cell(value) for value in row])
             lines.append(line)
-        if progress is not None and not line & 0xFFF:
+        if not line & 0xFFF:
             progress(0.5)
         if max_rows is not None and len(kept) >= max_rows:
             break

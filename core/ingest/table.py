@@ -8,8 +8,8 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import orjson
 
@@ -18,6 +18,7 @@ from core.documents import Rejected, storable
 from core.errors import InputError
 from core.formatting import join_names
 
+T = TypeVar("T")
 Format: TypeAlias = Literal["csv", "tsv", "xlsx", "xls", "ods", "jsonl", "json", "parquet"]
 
 MAX_COLUMNS = 4096
@@ -73,6 +74,29 @@ class Table:
     def head(self, count: int = 20) -> list[dict[str, Any]]:
         """Return up to ``count`` first rows, for a preview."""
         return [self.row(index) for index in range(min(count, len(self)))]
+
+
+@dataclass(slots=True)
+class RowLog(Generic[T]):
+    """The rows of a file as they are read: the kept ones with line and number, and the rejected ones."""
+
+    kept: list[T] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    read: int = 0
+
+    def keep(self, line: int, row: T) -> None:
+        """Add a row."""
+        self.read += 1
+        self.kept.append(row)
+        self.lines.append(line)
+        self.numbers.append(self.read)
+
+    def reject(self, line: int, reason: str, raw: str) -> None:
+        """Add a row that cannot be read."""
+        self.read += 1
+        self.rejected.append(Rejected(line, reason, clip(raw)))
 
 
 def join_tables(tables: Sequence[Table]) -> Table:
