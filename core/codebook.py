@@ -254,6 +254,12 @@ class Codebook(_Frozen):
         """Return this codebook without one label."""
         return self.model_copy(update={"labels": tuple(label for label in self.labels if label.id != label_id)})
 
+    def part(self, only: str, without: str) -> Codebook:
+        """Return one label alone, else all but one; the whole codebook for two empty ids. Raises KeyError."""
+        if only:
+            return self.only(only)
+        return self.without(without) if without else self
+
     def require_labels(self) -> Self:
         """Return this codebook. Raises CodebookError if it has no labels."""
         if not self.labels:

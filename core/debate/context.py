@@ -56,10 +56,7 @@ class DebateContext:
     @cached_property
     def codebook(self) -> Codebook:
         """The codebook of the run, or the part of it that this context is narrowed to."""
-        whole = self.settings.codebook
-        if self.item:
-            return whole.only(self.item)
-        return whole.without(self.excluded_label) if self.excluded_label else whole
+        return self.settings.codebook.part(self.item, self.excluded_label)
 
     @property
     def form(self) -> ReplyForm:
@@ -210,6 +207,25 @@ class DebateContext:
         if not reply.reading.readable:
             return parse.mentions(reply.text, self.codebook)
         return reply.reading.selected
+
+
+@dataclass(slots=True)
+class Transcript:
+    """The replies of roles that are asked more than once.
+
+    ``history`` has all replies without an error, as other roles see them. ``latest`` has the last readable reply of
+    each role, the last one of any kind while none was readable.
+    """
+
+    history: list[AttributedReply] = field(default_factory=list)
+    latest: dict[str, Reply] = field(default_factory=dict)
+
+    def add(self, role: str, speaker: str, reply: Reply, round: int) -> None:
+        """Add the reply of a role in a round."""
+        if reply.readable or role not in self.latest or not self.latest[role].readable:
+            self.latest[role] = reply
+        if reply.error is None:
+            self.history.append(AttributedReply(role, speaker, reply, round))
 
 
 def _render_replies(replies: Replies) -> str:

@@ -132,6 +132,14 @@ class Param:
         return f"At least {self.minimum:g}" if self.minimum is not None else "Any"
 
 
+def similarity_param(is_relevant: Callable[[Params], bool]) -> Param:
+    """Return the parameter that chooses how the texts of precedents are compared."""
+    return Param(
+        "likeness", "Similarity", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
+        "connection/model of an endpoint for embeddings.", is_relevant=is_relevant,
+    )  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class Preset:
     """Parameters and temperatures under one name.

@@ -343,12 +343,17 @@ def _bare(words: str) -> str:
 
     Characters that may be part of a figure or an address are kept.
     """
-    start, end = 0, len(words)
-    while start < end and _strippable(words[start]):
-        start += 1
-    while start < end and _strippable(words[end - 1]):
-        end -= 1
+    start, end = _stripped(words, 0, len(words))
     return words[start:end]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    """Move both ends of a range off white space and punctuation."""
+    while start < end and _strippable(text[start]):
+        start += 1
+    while start < end and _strippable(text[end - 1]):
+        end -= 1
+    return start, end
 
 
 def _strippable(character: str) -> bool:
@@ -385,11 +390,7 @@ def _to_words(text: str, start: int, end: int) -> tuple[int, int]:
 
     An alignment may be a character off. A range without any word is left as it is.
     """
-    first, last = _nearer(text, start, -1), _nearer(text, end, 1)
-    while first < last and _strippable(text[first]):
-        first += 1
-    while first < last and _strippable(text[last - 1]):
-        last -= 1
+    first, last = _stripped(text, _nearer(text, start, -1), _nearer(text, end, 1))
     return (first, last) if first < last else (start, end)
 
 

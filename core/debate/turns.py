@@ -100,9 +100,7 @@ class Request:
 
     def narrow(self, codebook: Codebook) -> Codebook:
         """Return the part of the run's codebook that the reply is read with."""
-        if self.item:
-            return codebook.only(self.item)
-        return codebook.without(self.without) if self.without else codebook
+        return codebook.part(self.item, self.without)
 
 
 @dataclass(frozen=True, slots=True)

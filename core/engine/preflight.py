@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from core.debate.reading.parse import read
+from core.debate.turns import Reply
 from core.engine.interfaces import Models
 from core.engine.retries import with_retries
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, Unreachable
@@ -59,20 +60,19 @@ async def probe_role_models(settings: RunSettings, models: Models) -> tuple[Prob
 
 async def _probe(role_model: RoleModel, roles: Iterable[str], settings: RunSettings, models: Models) -> Probe:
     own = settings.model_copy(update={"codebook": BOOK, "pace": 0.0})
-    began = time.monotonic()
+    began, error, reply = time.monotonic(), None, Reply()
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             reply = await with_retries(
                 lambda: models.ask(role_model, WEATHER, own, DOCUMENT, lambda _text, _is_reasoning: None),
                 PROBE_ATTEMPTS,
             )
-    except ModelError as error:
-        return Probe(role_model, tuple(roles), time.monotonic() - began, error)
+    except ModelError as failed:
+        error = failed
     except TimeoutError:
-        silent = TimedOut(
+        error = TimedOut(
             f"{role_model.model} at {role_model.connection} did not answer within {PROBE_SECONDS:.0f} s.",
             "It may still be loading, or the server hangs.",
         )
-        return Probe(role_model, tuple(roles), time.monotonic() - began, silent)
     reading = read(reply.text, BOOK, finish_reason=reply.finish_reason)
-    return Probe(role_model, tuple(roles), time.monotonic() - began, None, reading.readable, reply.refused_params)
+    return Probe(role_model, tuple(roles), time.monotonic() - began, error, reading.readable, reply.refused_params)

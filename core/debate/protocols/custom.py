@@ -19,7 +19,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from core import prompts, yaml_text
 from core.annotations import VERDICT
 from core.codebook import Codebook, Kind
-from core.debate.context import DebateContext
+from core.debate.context import DebateContext, Transcript
 from core.debate.protocol_spec import (
     PER_CHOICE,
     PER_DIMENSION,
@@ -44,23 +44,20 @@ def debate(context: DebateContext) -> Step[Verdict]:
     """Ask the roles in the described order, then take the verdict of the deciding role or of a vote."""
     protocol = read(str(context.params[SCRIPT]))
     titles = {role.name: role.title for role in protocol.spec_roles}
-    history: list[AttributedReply] = []
-    latest: dict[str, Reply] = {}
+    transcript = Transcript()
     times: Counter[str] = Counter()
     for loop in protocol.order:
         for _ in range(loop.times):
             for stage in loop.repeat:
                 replies = yield from context.ask_all(
-                    _request(context, protocol, role, times[role], history) for role in stage
+                    _request(context, protocol, role, times[role], transcript.history) for role in stage
                 )
                 for role, reply in zip(stage, replies, strict=True):
-                    if reply.readable or role not in latest or not latest[role].readable:
-                        latest[role] = reply
-                    if reply.error is None:
-                        history.append(AttributedReply(role, titles[role], reply, times[role]))
+                    transcript.add(role, titles[role], reply, times[role])
                     times[role] += 1
-            if loop.until == "agreed" and _agreed(context, loop, latest):
+            if loop.until == "agreed" and _agreed(context, loop, transcript.latest):
                 break
+    latest = transcript.latest
     if len(protocol.deciding_roles) == 1:
         return context.verdict(context.require(latest[protocol.deciding_roles[0]]))
     return majority_verdict(context, [latest[role] for role in protocol.deciding_roles])
@@ -150,18 +147,8 @@ MAX_CHARACTERS = 200_000
 """Most characters of a description."""
 
 VARIABLES = (
-    "labels",
-    "kind",
-    "thing",
-    "things",
-    "unit",
-    "domain",
-    "guideline",
-    "scale",
-    "document",
-    "replies",
-    "expert",
-)
+    "labels", "kind", "thing", "things", "unit", "domain", "guideline", "scale", "document", "replies", "expert",
+)  # fmt: skip
 _ROLE_NAME = re.compile(r"^[a-z][a-z_]{0,30}$")
 _RESERVED_NAMES = frozenset({"reask", "verdict", *prompts.BLOCKS})
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 from string import ascii_lowercase
 
 from core.codebook import Codebook
-from core.debate.context import DebateContext
+from core.debate.context import DebateContext, Transcript
 from core.debate.protocol_spec import (
     PER_CHOICE,
     PER_DIMENSION,
@@ -32,29 +32,25 @@ from core.debate.protocol_spec import (
     ProtocolSpec,
     RequestCount,
 )
-from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
+from core.debate.turns import AttributedReply, Request, Role, Step, Verdict
 from core.debate.votes import in_consensus, is_majority, majority_verdict
 
 
 def debate(context: DebateContext) -> Step[Verdict]:
     """Label independently, then discuss until all agree or the rounds are over, then vote."""
     roles = _roles(context.params)
-    latest: dict[str, Reply] = {}
-    history: list[AttributedReply] = []
+    transcript = Transcript()
     number, agreed = 0, False
     for number in range(context.params["rounds"] + 1):
-        replies = yield from context.ask_all(_requests(context, roles, history, number))
+        replies = yield from context.ask_all(_requests(context, roles, transcript.history, number))
         for role, reply in zip(roles, replies, strict=True):
-            if reply.readable or role.name not in latest or not latest[role.name].readable:
-                latest[role.name] = reply
-            if reply.error is None:
-                history.append(AttributedReply(role.name, role.title, reply, number))
-        votes = [reply.reading.values for reply in latest.values() if reply.readable]
+            transcript.add(role.name, role.title, reply, number)
+        votes = [reply.reading.values for reply in transcript.latest.values() if reply.readable]
         agreed = is_majority(len(votes), len(roles)) and in_consensus(votes, context.codebook, context.params["within"])
         if agreed or not votes:
             break
     verdict = majority_verdict(
-        context, [latest[role.name] for role in roles], weights=_weights(str(context.params["weights"]))
+        context, [transcript.latest[role.name] for role in roles], weights=_weights(str(context.params["weights"]))
     )
     if verdict.status == "failed":
         return verdict

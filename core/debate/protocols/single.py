@@ -36,6 +36,7 @@ from core.debate.protocol_spec import (
     ProtocolSpec,
     RequestCount,
     exactly,
+    similarity_param,
 )
 from core.debate.turns import Role, Step, Verdict
 from core.debate.votes import majority_verdict
@@ -119,9 +120,7 @@ SPEC = ProtocolSpec(
         Param("shots", "Examples per label", 0, "Similar labelled documents shown for each label, in few-shot (at "
               "least one) and in a vote.", minimum=0, maximum=3,
               is_relevant=lambda params: params["method"] in ("few_shot", "vote")),
-        Param("likeness", "Similarity", "tfidf", "How texts are compared: tfidf (character n-grams), minilm, or "
-              "connection/model of an endpoint for embeddings.",
-              is_relevant=lambda params: _shots(params) > 0),
+        similarity_param(lambda params: _shots(params) > 0),
     ),
     presets={
         "paper": Preset("Vanilla (Tseng et al., T = 0)", {"method": "vanilla"}, {"": 0.0}, "paper"),
