@@ -53,6 +53,13 @@ _MOST = re.compile(
     r"|limit(?: is| of|:)?|<=?|≤|\d >|\[\d+,|\(inclusive\) to)\s*`?(\d{1,7})\b(?!>)(?P<exclusive> \(exclusive\))?",
     re.IGNORECASE,
 )
+_LIMIT_NAMES = ("max_tokens", "max_completion_tokens", "num_predict")
+_CONTEXT_SIZE = re.compile(
+    r"context limit: \d+ \+ \d+ > (\d+)|context (?:length|size|window|limit)\D{0,20}?(\d{3,8})\b"
+    r"|(\d{3,8}) (?:tokens? )?(?:maximum )?context|max_new_tokens`? must be <= (\d+)",
+    re.IGNORECASE,
+)
+"""The context in a refusal of a prompt and an output limit that do not fit together."""
 _SYSTEM = re.compile(
     r"system['\"`]?\s(?:role|messages?|prompts?|instructions?)\b.{0,40}\bnot\b|"
     r"\b(?:not support|not allow|unsupported)\w*\b.{0,30}\bsystem\b|roles must alternate"
@@ -128,6 +135,18 @@ class ModelCapabilities:
         self.no_system = True
         return True
 
+    def learn_context(self, message: str, sent: Mapping[str, Any]) -> bool:
+        """Learn the context from a refusal because prompt and output limit exceed it together.
+
+        Return True if the next attempt has a lower limit.
+        """
+        found = _CONTEXT_SIZE.search(message)
+        context = int(found[found.lastindex or 0]) if found else 0
+        if not context or (self.context is not None and self.context <= context):
+            return False
+        self.context, self.at = context, time.time()
+        return any(self.limited(sent[name]) < sent[name] for name in _LIMIT_NAMES if name in sent)
+
     def without_schema(self) -> None:
         """Record that the server does not support schemas."""
         self.schema, self.at = "none", time.time()
@@ -149,7 +168,7 @@ class ModelCapabilities:
         return True
 
     def _learn_limit(self, message: str, sent: Mapping[str, Any]) -> bool:
-        name = next((one for one in ("max_tokens", "max_completion_tokens", "num_predict") if one in sent), None)
+        name = next((one for one in _LIMIT_NAMES if one in sent), None)
         if name is None or not _LIMIT.search(message):
             return False
         found = _MOST.search(message)

@@ -61,6 +61,10 @@ async def ask(
             if not known.learn(error.said, request.sent(body, schema)):
                 raise
             refused, refusal = body, error
+        except errors.ContextTooLong as error:
+            if not known.learn_context(error.said, body):
+                raise
+            refused, refusal = body, error
         except errors.ServerFault as error:
             refused, refusal = body, error
             if known.learn_system(error.said, request.sent(body, schema)):

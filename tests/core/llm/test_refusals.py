@@ -101,6 +101,35 @@ def test_maximum_is_found_in_the_words_of_many_servers(words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "'max_tokens' or 'max_completion_tokens' is too large: 4000. This model's maximum context length is 4096 tokens and your request has 600 input tokens (4000 > 4096 - 600).",
+        "This model's maximum context length is 4096 tokens. However, you requested 4600 tokens (600 in the messages, 4000 in the completion). Please reduce the length of the messages or completion.",
+        "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of 4600 tokens.",
+        "input length and `max_tokens` exceed context limit: 600 + 4000 > 4096, decrease input length or `max_tokens` and try again",
+        "Prompt contains 600 tokens and 0 draft tokens, too large for model with 4096 maximum context length",
+        "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 600 `inputs` tokens and 4000 `max_new_tokens`",
+    ],
+)
+def test_output_limit_is_lowered_to_half_of_a_stated_context(words: str) -> None:
+    rule = (lambda body: body["max_tokens"] + 600 > 4096, 400, error_body(words))
+    sent = ask(refusing(FINE, rule), times=2, max_tokens=4000).sent
+    assert [body["max_tokens"] for body in sent] == [4000, 2048, 2048]
+
+
+def test_prompt_that_exceeds_the_stated_context_alone_is_refused_after_one_repetition() -> None:
+    sent: list[int] = []
+
+    def too_long(body: dict[str, Any]) -> bool:
+        sent.append(body["max_tokens"])
+        return True
+
+    with pytest.raises(errors.ContextTooLong):
+        ask(refusing(FINE, (too_long, 400, error_body("maximum context length is 4096 tokens"))), max_tokens=4000)
+    assert sent == [4000, 2048]
+
+
+@pytest.mark.parametrize(
     ("headers", "words", "wait"),
     [
         ({"retry-after": "7"}, "slow", 7.0),
