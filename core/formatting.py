@@ -37,6 +37,11 @@ def one_line(text: str) -> str:
     return " ".join(printable(storable(text)).split())
 
 
+def as_sentence(text: str) -> str:
+    """Return the text with a full stop at its end, unless it ends a sentence already."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
 def format_problem(error: ValidationError) -> str:
     """Return the first problem that pydantic found as "place > field: message", without an end."""
     problem = error.errors(include_url=False)[0]

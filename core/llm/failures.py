@@ -21,7 +21,7 @@ import orjson
 
 from core import errors
 from core.errors import ModelError
-from core.formatting import one_line
+from core.formatting import as_sentence, one_line
 from core.llm.connections import Connection
 from core.runs import RoleModel
 
@@ -182,8 +182,8 @@ def _error(status: int, text: str, code: str, headers: Mapping[str, str], role_m
 
 
 def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
-    said = f"{role_model.connection} answered {status} for {role_model.model}" + (f": {text}" if text else "")
-    said = said if said.endswith((".", "!", "?")) else f"{said}."
+    said = f"{role_model.connection} answered {status} for {role_model.model}"
+    said = as_sentence(f"{said}: {text}" if text else said)
     rejected = status in (400, 403, 422)
     wait = _stated_wait(headers, text)
     pause = None if wait is None else min(max(wait, 0.0), _PATIENCE)
@@ -243,7 +243,7 @@ def from_event(event: Any, role_model: RoleModel) -> ModelError:
     meant = (status for status, sign in _EVENTS.items() if sign.search(f"{text} {code}"))
     if status := int(given) if re.fullmatch(r"[45]\d\d", given) else next(meant, 0):
         return _error(status, text, code, {}, role_model)
-    return errors.ServerFault(f"{role_model.connection} stopped in mid-stream: {text}.", _remedy(text))
+    return errors.ServerFault(as_sentence(f"{role_model.connection} stopped in mid-stream: {text}"), _remedy(text))
 
 
 def _remedy(said: str) -> str:

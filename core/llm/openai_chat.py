@@ -9,6 +9,7 @@ import aiohttp
 
 from core import errors
 from core.debate.turns import Usage
+from core.formatting import as_sentence
 from core.llm import streaming
 from core.llm.capabilities import ModelCapabilities
 from core.llm.failures import from_event, server_message
@@ -129,7 +130,7 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
             text, thought = _parts(part.get("content", choice.get("text")))
             builder.add(text, part.get("reasoning_content") or part.get("reasoning") or thought)
             if part.get("refusal"):
-                raise errors.Refused(f"{role_model.model} declined: {server_message(part['refusal'])}")
+                raise errors.Refused(as_sentence(f"{role_model.model} declined: {server_message(part['refusal'])}"))
         odds = choice.get("logprobs")
         builder.add_logprobs(odds.get("content") if isinstance(odds, dict) else odds)
         if choice.get("error"):

@@ -20,6 +20,7 @@ from aiohttp.http_exceptions import ContentEncodingError
 
 from core import errors
 from core.debate.turns import Reply, Usage
+from core.formatting import as_sentence
 from core.llm.failures import ADDRESS_REMEDY, describe_cause, from_status, not_connected, server_message
 from core.llm.request import ModelRequest, encode_body
 from core.runs import MOST_TOKENS, RoleModel
@@ -124,8 +125,8 @@ def decode(line: bytes, role_model: RoleModel) -> dict[str, Any]:
     """Return the JSON object in a line. Raises MalformedStream for anything else."""
     data = decode_or_none(line)
     if data is None:
-        shown = line[:120].decode("utf-8", "replace")
-        raise errors.MalformedStream(f"{role_model.connection} sent something that is not JSON: {shown}")
+        shown = server_message(line[:120].decode("utf-8", "replace").strip())
+        raise errors.MalformedStream(as_sentence(f"{role_model.connection} sent something that is not JSON: {shown}"))
     return data
 
 

@@ -27,6 +27,11 @@ def test_count_agrees_with_its_noun(count: int, words: tuple[str, ...], text: st
     assert f.format_count(count, *words) == text
 
 
+@pytest.mark.parametrize(("text", "sentence"), [("no", "no."), ("no.", "no."), ("what?", "what?"), ("", ".")])
+def test_sentence_ends_with_one_mark(text: str, sentence: str) -> None:
+    assert f.as_sentence(text) == sentence
+
+
 def test_verb_agrees_with_its_count() -> None:
     assert [f.plural(count, "differs", "differ") for count in (1, 2)] == ["differs", "differ"]
 

@@ -116,6 +116,7 @@ def test_complete_reply_without_a_finish_reason_is_read() -> None:
         (event(EVENTS[0]) + b'data: {"choi\n' + DONE, errors.MalformedStream, "not JSON"),
         (event(EVENTS[0]) + b"data: {\n" * 3, errors.MalformedStream, "not JSON"),
         (event(EVENTS[0]) + b'data: {"choi', errors.MalformedStream, "not JSON"),
+        (event(EVENTS[0]) + b'data: {"choi \n', errors.MalformedStream, r'not JSON: {"choi\. Check'),
     ],
 )  # fmt: skip
 def test_error_within_a_stream_keeps_the_partial_text(
