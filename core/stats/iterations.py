@@ -1,7 +1,8 @@
 """Repeated runs of one experiment: variation of a score, and the documents that cause it.
 
-Models answer differently when called again, so a single run is weak evidence about a system. (The ECJ paper repeats
-each run five times: Maada et al., ECJ-LLM, sections 5.1.1 to 5.1.4.)
+Models answer differently when called again, so a single run is weak evidence about a system. The ECJ paper repeats each
+run five times and analyses the errors that occur in all five (Maada et al., ECJ-LLM, sections 5.1 and 5.4). The
+difference rate of ambiguous documents is that of *Courtroom-LLM*, section 4.2.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ class Ambiguity:
 
 
 def d_rate(answers: Sequence[Value], asked: int) -> float:
-    """Return the difference rate, from 0 to 1.
+    """Return the difference rate, from 0 to 1: (count of the first answer - count of the second) / K, by frequency.
 
     ``asked`` is K and includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read.
     ValueError for more answers than K.

@@ -370,7 +370,7 @@ def strict_scores(
 
 
 def to_json(scores: Scores) -> dict[str, Any]:
-    """Return the scores as plain data with None for undefined (design, section 5).
+    """Return the scores as plain data with None for undefined.
 
     Means over labels are nested as ``macro.f1``. ``labels`` has for each label ``n``, the counts and the scores of the
     contract; its further scores are in ``measures``. ``confusion`` of a choice is ``[REFERENCE][PREDICTED]`` by name.

@@ -189,7 +189,7 @@ def role_scores(session: ProjectSession, run: RunRow, reference: Reference = "go
 
 
 def to_json(report: EvaluationReport) -> dict[str, Any]:
-    """Return one run of ``moot evaluate --json`` (design, section 5).
+    """Return one run of ``moot evaluate --json``.
 
     Scores are None where they are undefined. Gold by several raters adds ``raters`` and ``agreement``, and for ratings
     ``median``. Ratings of documents with several fields add ``overlap``.
