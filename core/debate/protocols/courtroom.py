@@ -4,8 +4,8 @@ Preliminary hearing (3.1): the magistrate gives a first and a second answer, A1 
 A2 is the other one. Argument stage (3.2): the prosecutor argues for A1 and the defender for A2, independently and
 within a length limit. Precedents (3.3.1): for each of the two answers, or for every label as in the paper's example
 on inference (``precedents_for=labels``), the judges see the most similar labelled documents, each with a reason that a
-clerk wrote once. Deliberation (3.3.2): judges decide in parallel by majority, or
-in sequence, where each sees the rulings before and the last judge decides. A judge may name any label.
+clerk wrote once. Deliberation (3.3.2): judges decide in parallel by majority, or in sequence, where each sees the
+rulings before and the last judge decides. A judge may name any label.
 
 Requests for one trial: h + 2 + q + J, with h = 1 for two answers and 2 for more, q precedents, J judges. One more for
 each unreadable decision and each argument over the length limit. One judge in sequence is one judge in parallel: the

@@ -14,10 +14,10 @@ The presets of the paper limit neither the groups nor the personas that are made
 temperature to make them, too.
 
 Deviations: the turn limit, the speaking order and the coordinator's prompt are ours, as the paper gives none of them.
-The summary is prose, not JSON. Code orders the personas that
-may speak and the coordinator chooses; if its choice is unreadable, the first in that order speaks. A group of one, and
-T = 0, have no second phase: the first decision is final. A final decision that was unreadable twice is left out of its
-group's mean, with a note. For choices and lists the mean is one of votes: shares within groups, averaged over groups.
+The summary is prose, not JSON. Code orders the personas that may speak and the coordinator chooses; if its choice is
+unreadable, the first in that order speaks. A group of one, and T = 0, have no second phase: the first decision is
+final. A final decision that was unreadable twice is left out of its group's mean, with a note. For choices and lists
+the mean is one of votes: shares within groups, averaged over groups.
 """
 
 from __future__ import annotations
