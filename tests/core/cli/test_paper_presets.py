@@ -90,7 +90,7 @@ def test_ecj_preset_has_the_prompts_of_the_paper(folder: Path, server: Scripted)
     extractor, critic, judge = texts(requests)
     assert extractor.startswith("You are an expert in finance.")
     assert "exact phrases" in extractor
-    assert "always disagrees" in critic
+    assert "whatever the user claims, you contradict it" in critic
     assert "nothing to object to, agree" in critic
     assert "Merge the two analyses" in judge
     assert "It speaks of rates." in judge
