@@ -65,13 +65,15 @@ class Task:
         """Number of columns of a grid."""
         return 1 if self.kind == "choice" else self.labels
 
+    def ends(self, item: int) -> tuple[int, int]:
+        """Return the lowest and the highest value of an item; every whole number between them is a value, too."""
+        if self.kind == "rating":
+            return self.scales[item] if self.scales else (1, 5)
+        return 0, self.labels - 1 if self.kind == "choice" else 1
+
     def values(self, item: int) -> Grid:
         """Return the possible values of an item, in the order of a probability's last axis."""
-        if self.kind == "multilabel":
-            return np.array([0.0, 1.0])
-        if self.kind == "choice":
-            return np.arange(self.labels, dtype=np.float64)
-        low, high = self.scales[item] if self.scales else (1, 5)
+        low, high = self.ends(item)
         return np.arange(low, high + 1, dtype=np.float64)
 
 
@@ -122,10 +124,8 @@ class Classifier:
         else:
             best = probabilities.argmax(axis=2)
         certainty = np.take_along_axis(probabilities, best[:, :, None], axis=2)[:, :, 0]
-        values = np.empty(best.shape)
-        for item in range(self.task.items):
-            values[:, item] = self.task.values(item)[best[:, item]]
-        return Predictions(values, certainty)
+        lowest = np.array([self.task.ends(item)[0] for item in range(self.task.items)], dtype=np.float64)
+        return Predictions(best + lowest, certainty)
 
     def predict_proba(self, examples: Sequence[Example]) -> npt.NDArray[np.float64]:
         """Return the probability of each value as ``[document, item, value]``, summing to 1 over the last axis.
@@ -136,7 +136,7 @@ class Classifier:
 
         prior = _prior(examples, self.task)
         features = _features(examples, self.tfidf, self.words, self.centre)
-        longest = max((len(self.task.values(item)) for item in range(self.task.items)), default=0)
+        longest = max((weights.shape[1] for weights in self.models), default=0)
         result = np.zeros((len(examples), self.task.items, longest))
         for item, weights in enumerate(self.models):
             logits = _with_prior(features, self.task, prior, item) @ weights
@@ -145,13 +145,13 @@ class Classifier:
 
     def explain(self, example: Example, item: int, value: float) -> tuple[str, ...]:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
-        column = self.models[item][:, int(np.searchsorted(self.task.values(item), value))]
+        column = self.models[item][:, int(value) - self.task.ends(item)[0]]
         row = _features([example], self.tfidf, self.words, self.centre).tocoo()
-        names = [*(self.tfidf.get_feature_names_out() if self.tfidf is not None else ()), *self.words]
+        names = [*_vocabulary(self.tfidf), *self.words]
         gains: dict[str, float] = defaultdict(float)
         for place, each in zip(row.col, row.data, strict=True):
             if place < len(names):
-                gains[str(names[place])] += float(each * column[place])
+                gains[names[place]] += float(each * column[place])
         strongest = sorted(gains, key=lambda name: (-gains[name], name))[:MAX_EXPLAINED_WORDS]
         return tuple(name for name in strongest if gains[name] > 0)
 
@@ -174,13 +174,7 @@ def train(task: Task, examples: Sequence[Example], reference: npt.ArrayLike) -> 
     return Classifier(task, tfidf, words, centre, tuple(models))
 
 
-def cross_val_predict(
-    task: Task,
-    examples: Sequence[Example],
-    reference: npt.ArrayLike,
-    *,
-    share: float = 1.0,
-) -> Grid:
+def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.ArrayLike, *, share: float = 1.0) -> Grid:
     """Return cross-validated values of the decided documents.
 
     Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With
@@ -212,6 +206,11 @@ def _fit_tfidf(texts: Sequence[str]) -> Any:
         return _new_tfidf().fit(texts)
     except ValueError:  # scikit-learn's "empty vocabulary"
         return None
+
+
+def _vocabulary(tfidf: Any) -> list[str]:
+    """Return the words of TF-IDF in the order of its features."""
+    return [] if tfidf is None else list(map(str, tfidf.get_feature_names_out()))
 
 
 def _features(examples: Sequence[Example], tfidf: Any, words: Sequence[str], centre: Grid) -> Any:
@@ -298,7 +297,7 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
     if grid.shape != (documents, task.items):
         raise ValueError(f"decisions of shape {grid.shape} for {documents} documents and {task.items} items")
     for item in range(task.items):
-        low, high = task.values(item)[[0, -1]]
+        low, high = task.ends(item)
         if np.any((grid[:, item] < low) | (grid[:, item] > high)):
             raise ValueError(f"a decision lies outside {low:g} to {high:g}")
     return grid
@@ -317,7 +316,7 @@ def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
     held = {
         "facts": facts,
         "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
-        "vocabulary": [] if tfidf is None else tfidf.get_feature_names_out().tolist(),
+        "vocabulary": _vocabulary(tfidf),
         "idf": np.zeros(0) if tfidf is None else tfidf.idf_,
         "words": list(classifier.words),
         "centre": classifier.centre,

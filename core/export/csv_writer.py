@@ -15,6 +15,7 @@ from core.export.export_row import (
     ABOUT,
     ExportRow,
     ValueNames,
+    cell_text,
     dump_json,
     evidence_by_item,
     peek_columns,
@@ -77,18 +78,10 @@ def source_cells(row: ExportRow, columns: tuple[str, ...]) -> list[Any]:
 
 
 def _cell(cell: Any, is_text: bool) -> str:
-    match cell:
-        case str():
-            escaped = escape_formula(cell)
-            return cell if escaped is not cell and not is_text and is_number(cell) else escaped
-        case None:
-            return ""
-        case bool():
-            return "true" if cell else "false"
-        case int() | float():
-            return str(cell)
-        case _:
-            return escape_formula(dump_json(cell).decode())
+    if isinstance(cell, str):
+        escaped = escape_formula(cell)
+        return cell if escaped is not cell and not is_text and is_number(cell) else escaped
+    return "" if cell is None else cell_text(cell)
 
 
 def _value(value: Value | None) -> str:

@@ -250,6 +250,17 @@ def dump_json(value: Any) -> bytes:
         return orjson.dumps(clean_value(value), default=str, option=_OPTIONS)
 
 
+def cell_text(cell: Any) -> str:
+    """Return a cell that is not text as text: true or false, a number, JSON for lists and dicts."""
+    match cell:
+        case bool():
+            return "true" if cell else "false"
+        case list() | dict() | tuple():
+            return dump_json(cell).decode()
+        case _:
+            return str(cell)
+
+
 def write_lines(records: Iterable[Any], file: BinaryIO) -> int:
     """Write each record as JSON on one line and return their number."""
     count = 0

@@ -16,7 +16,7 @@ from core.export.export_row import (
     ExportRow,
     ResultColumns,
     ValueNames,
-    dump_json,
+    cell_text,
     evidence_by_item,
     peek_columns,
 )
@@ -164,7 +164,7 @@ def _converted(cells: Sequence[Any], kind: Kind | None) -> Sequence[Any]:
     if kind == "double":
         return [None if cell is None else float(cell) for cell in cells]
     if kind == "string" and not {*map(type, cells)} <= _TEXTS:
-        return [_text(cell) for cell in cells]
+        return [cell if cell is None or isinstance(cell, str) else cell_text(cell) for cell in cells]
     return cells
 
 
@@ -175,16 +175,3 @@ def _array(cells: Sequence[Any], type: Any) -> Any:
         return pa.array(cells, type)
     except (UnicodeEncodeError, pa.ArrowException):  # a lone surrogate in a model's reply
         return pa.array([clean_value(cell) for cell in cells], type)
-
-
-def _text(cell: Any) -> str | None:
-    """Return a cell of a text column."""
-    match cell:
-        case str() | None:
-            return cell
-        case bool():
-            return "true" if cell else "false"
-        case list() | dict() | tuple():
-            return dump_json(cell).decode()
-        case _:
-            return str(cell)

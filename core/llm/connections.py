@@ -21,10 +21,12 @@ _ENDPOINT = re.compile(r"/*(/(chat/completions|completions|models|embeddings|res
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")
 
 
-class Connection(BaseModel):
-    """A named server. ``base_url`` has no trailing slash; ``dialect`` is its API."""
-
+class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Connection(_Frozen):
+    """A named server. ``base_url`` has no trailing slash; ``dialect`` is its API."""
 
     name: str
     base_url: str
@@ -165,10 +167,6 @@ def _keyring_get(place: Connection) -> str | None:
         return keyring.get_password(KEYRING_SERVICE, f"{place.name} {place.origin}") or None
     except (KeyringError, RuntimeError, OSError):
         return None
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Limits(_Frozen):

@@ -183,18 +183,10 @@ def reply_seconds(max_tokens: int) -> float:
 
 
 _AT_ITS_LIMIT = frozenset({"length", "max_tokens", "max_output_tokens", "max_length", "model_length", "token_limit"})
-_FILTERED = frozenset(
-    {
-        "content_filter",
-        "content_filtered",
-        "safety",
-        "sensitive",
-        "recitation",
-        "prohibited_content",
-        "blocklist",
-        "spii",
-    }
-)
+_FILTERED = frozenset({
+    "content_filter", "content_filtered", "safety", "sensitive", "recitation", "prohibited_content", "blocklist",
+    "spii",
+})  # fmt: skip
 _BROKEN = frozenset(
     {"error", "abort", "aborted", "cancelled", "canceled", "network_error", "timeout", "insufficient_system_resource"}
 )

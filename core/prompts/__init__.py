@@ -160,13 +160,8 @@ def _shipped_texts() -> frozenset[str]:
 @lru_cache(maxsize=1024)  # debates about single labels have a part of the codebook each
 def _constant_variables(codebook: Codebook, blocks: tuple[tuple[str, FrozenTemplate], ...]) -> dict[str, Any]:
     """Return the variables that are the same for every document of a run."""
-    own = _codebook_variables(codebook)
-    return own | {name: render_text(template, own) for name, template in blocks}
-
-
-def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
     thing, things = _THINGS[codebook.kind]
-    return {
+    own = {
         "labels": codebook.labels,
         "kind": codebook.kind,
         "thing": thing,
@@ -177,3 +172,4 @@ def _codebook_variables(codebook: Codebook) -> dict[str, Any]:
         "guideline": codebook.guideline,
         "scale": codebook.scale,
     }
+    return own | {name: render_text(template, own) for name, template in blocks}
