@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -177,7 +178,7 @@ def read_again(
 
 def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int | None = None) -> ImportDraft:
     """Read files whose columns are named by command-line options. Raises InputError and UsageError."""
-    table = join_tables([read_table(path, name=path.name, max_rows=max_rows) for path in options.paths])
+    table = join_tables([_read_for_column(path, options.text, max_rows) for path in options.paths])
     gold = parse_gold_option(options.gold, table, codebook)
     if options.gold_same_names:
         named = {source.name for source in gold}
@@ -193,6 +194,18 @@ def read_with_options(options: ImportOptions, codebook: Codebook, max_rows: int 
         neighbours=options.neighbours,
     )
     return ImportDraft(table.name, tuple((path.name, path) for path in options.paths), table, mapping)
+
+
+def _read_for_column(path: Path, column: str, max_rows: int | None) -> Table:
+    """Read a file; of a workbook the first sheet that has the column, if one has it."""
+    table = read_table(path, name=path.name, max_rows=max_rows)
+    if column not in table.columns and len(table.sheets) > 1:
+        for sheet in table.sheets:
+            with suppress(InputError):  # an empty sheet
+                other = read_table(path, name=path.name, max_rows=max_rows, sheet=sheet)
+                if column in other.columns:
+                    return other
+    return table
 
 
 def preview_file(options: ImportOptions, codebook: Codebook) -> ImportPreview:

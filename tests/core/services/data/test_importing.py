@@ -16,10 +16,11 @@ from core.ingest.mapping import Mapping
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
-from core.services.data.importing import MAX_PENDING, ImportDraft, PendingImports, read_files
+from core.services.data.importing import MAX_PENDING, ImportDraft, ImportOptions, PendingImports, read_files
 from core.services.jobs import Job
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.ingest.conftest import make_xlsx
 
 CODEBOOK = load_yaml("labels: [{name: Food}, {name: Service}]")
 FOOD, SERVICE = (label.id for label in CODEBOOK.labels)
@@ -172,6 +173,17 @@ def test_import_without_usable_rows_is_an_error(session: ProjectSession) -> None
     draft = importing.read_files([("a.csv", b"id,text\n,x\n")])
     with pytest.raises(InputError, match="no row can be used"):
         importing.store_documents(session, preview(session, with_id(draft)))
+
+
+def test_sheet_with_the_text_column_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "soup.xlsx"
+    rows = [["id", "body"], ["a", "the soup was good"]]
+    path.write_bytes(make_xlsx({"Read me": [["Notes"], ["Ask Ann."]], "Empty": [], "Data": rows}))
+    read = importing.preview_file(ImportOptions((path,), "body"), CODEBOOK)
+    assert [document.text for document in read.built.documents] == ["the soup was good"]
+    assert "Sheet 'Data' was read; the file has 3: Read me, Empty, Data." in read.built.notes
+    with pytest.raises(UsageError, match="no column 'text' for the text"):
+        importing.preview_file(ImportOptions((path,), "text"), CODEBOOK)
 
 
 def test_file_is_read_again_with_another_delimiter(session: ProjectSession) -> None:
