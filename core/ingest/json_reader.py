@@ -143,8 +143,9 @@ def _table(
             keys.update(dict.fromkeys(value))
             check_width(len(keys), name)
         rows.keep(line, value)
-    if not rows.read:
-        raise InputError(f"{name} has no rows.", _LAYOUTS)
+    if not rows.kept:
+        found = f"no row with an object; {rows.rejected[0]}" if rows.rejected else "no rows"
+        raise InputError(f"{name} has {found}.", _LAYOUTS)
     columns, renamed = clean_columns(tuple(keys))
     return Table(
         name=name,

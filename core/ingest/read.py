@@ -175,10 +175,10 @@ def _read_text(
             return read_json(stream, name=name, decoding=decoding, progress=progress, max_rows=max_rows)
         except NotJson as error:
             whole = error
-    table = read_jsonl(stream, name=name, decoding=decoding, **bounds)
-    if whole is not None and not len(table):
-        raise whole
-    return table
+    try:
+        return read_jsonl(stream, name=name, decoding=decoding, **bounds)
+    except InputError as error:
+        raise whole or error from None
 
 
 Container: TypeAlias = Literal["spreadsheet", "parquet", "other"]

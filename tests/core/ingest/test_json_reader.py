@@ -105,6 +105,8 @@ def test_format_follows_content_and_not_the_suffix() -> None:
         ('{"a": [1, 2', "x.json", "is not JSON"),
         ("[]", "x.json", "has no rows"),
         ("[]", "x.jsonl", "has no rows"),
+        ('["a", "b"]', "x.json", "no row with an object; row 1: a text, expected an object"),
+        ("id,text\n1,a", "x.jsonl", "no row with an object; row 1: not JSON"),
         ("  \n", "x.jsonl", "is empty"),
         ("[" + ",".join(f'{{"k{n}": 1}}' for n in range(5000)) + "]", "x.json", "4,097 columns"),
     ],
