@@ -82,6 +82,18 @@ function isWaiting({ status, skipped }) {
   return !isSettled(status) && !skipped;
 }
 
+/**
+ * Return the number of settled rows that the studio does not list as waiting. It still lists those whose decisions were
+ * on their way when it answered.
+ *
+ * @param {QueueRow[]} rows
+ * @param {QueueRow[]} listed
+ */
+export function countSettled(rows, listed) {
+  const waiting = new Set(listed.map(({ id }) => id));
+  return rows.filter(({ id, status }) => isSettled(status) && !waiting.has(id)).length;
+}
+
 /** @param {ReviewDocument} document */
 function hiddenUntil({ hidden, second_reading: isSecond }) {
   if (!hidden) return "";
@@ -270,8 +282,7 @@ class FocusView {
     const kept = this.isQueue ? this.rows.filter((row) => !isWaiting(row) || row.id === this.id) : this.rows;
     const keptIds = new Set(kept.map(({ id }) => id));
     this.rows = [...kept, ...listed.filter(({ id }) => !keptIds.has(id))];
-    const settled = this.isQueue ? kept.filter((row) => isSettled(row.status)).length : 0;
-    this.total = (answer.total ?? 0) + settled;
+    this.total = (answer.total ?? 0) + (this.isQueue ? countSettled(kept, listed) : 0);
     this.drawQueue();
     return this.rows.filter(({ id }) => !before.has(id)).length;
   }

@@ -12,7 +12,11 @@ import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 /** @typedef {"broken" | "fixed" | "changed" | "wrong" | "same"} Effect */
 /** @typedef {{ item: string, effect: Effect, before: Value, after: Value }} Change */
 /** @typedef {{ document_id: string, effect: Effect, excerpt: string, cells: Change[] }} Row */
-/** @typedef {{ name: string, colour: number, value: number | null, low: number | null, high: number | null }} ScoreChange */
+/**
+ * A change of a score with its interval. `clear` is true if the change is significant.
+ * @typedef {{ name: string, colour: number, clear: boolean, value: number | null, low: number | null,
+ *   high: number | null }} ScoreChange
+ */
 /**
  * @typedef {object} TrialData
  * @property {Record<Effect, number>} counts
@@ -166,7 +170,7 @@ function scorePlot({ score_changes: changes, metric }) {
   const ends = known.flatMap(({ low, high, value }) => [low ?? 0, high ?? 0, value]);
   const furthest = Math.max(0.05, ...ends.map(Math.abs));
   const position = (/** @type {number} */ change) => 50 + (change / furthest) * 48;
-  const rows = known.map(({ name, colour, value, low, high }) => {
+  const rows = known.map(({ name, colour, clear, value, low, high }) => {
     const bar = el("span", "bar");
     const mark = el("u");
     mark.style.left = `${position(value)}%`;
@@ -180,8 +184,7 @@ function scorePlot({ score_changes: changes, metric }) {
       if (!constant) interval = `${formatPoints(low, { signed: false })} to ${formatPoints(high, { signed: false })}`;
     }
     bar.append(mark);
-    const significant = low !== null && high !== null && (low > 0 || high < 0);
-    const tone = significant ? (value > 0 ? " better" : " worse") : "";
+    const tone = clear ? (value > 0 ? " better" : " worse") : "";
     const title = colour ? labelName({ name, colour }) : el("span", "bold", name);
     return el(
       "div",

@@ -173,10 +173,11 @@ def _draw_run_status(session: ProjectSession, run: str) -> None:
         left = "starting" if status.eta_seconds is None else format_eta(status.eta_seconds)
     cost = format_money(status.cost_usd)
     share = 100 * status.ended / status.documents if status.documents else 0
-    saved_at = session.saved_at()
+    name, saved_at = session.run_name(run), session.saved_at()
     saved = f"Saved {format_clock(saved_at)}" if saved_at else ""
     st.html(
-        f'<div class="moot-run-status"><div><b>{escape(session.run_name(run))}</b><span>{escape(left)}</span></div>'
+        f'<div class="moot-run-status"><div><b title="{escape(name)}">{escape(name)}</b>'
+        f"<span>{escape(left)}</span></div>"
         f'<div class="bar" role="progressbar" aria-valuenow="{status.ended}" aria-valuemax="{status.documents}" '
         f'aria-label="Documents debated"><i style="width:{share:.1f}%"></i></div>'
         f"<div><span>{status.ended:,} of {status.documents:,}</span><span>{cost}</span></div>"

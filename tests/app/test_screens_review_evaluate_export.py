@@ -226,6 +226,8 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     assert "1 of 1 disagreements open" in texts(app)
     assert "the truth is inferred from all answers, as if annotators erred independently" in texts(app)
     assert "<td>reviewed by bob</td><td>1</td>" in texts(app)
+    assert "<td>gold</td>" in texts(app)
+    assert "Alpha: undefined (–), because all reviewers gave the same value everywhere." in texts(app)
     assert "d0: Beta" in texts(app)
     button = next(button for button in app.button if button.label == literal("absent (bob)"))
     button.click().run()

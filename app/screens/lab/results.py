@@ -119,8 +119,9 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "Only definitions affect its labels. Choose a language model on the Models page to test this prompt.",
         )  # fmt: skip
     rating = codebook.kind == "rating"
-    changes = [("values" if rating else "Macro F1", 0, found.change)]
-    changes += [(label.name, label.colour, label.change) for label in found.labels]
+    some_clear = bool(found.change.clear) and any(label.clear for label in found.labels)
+    changes = [("values" if rating else "Macro F1", 0, found.change, some_clear)]
+    changes += [(label.name, label.colour, label.change, label.clear) for label in found.labels]
     _TRIAL_RESULTS(
         key=TRIED,
         data={
@@ -133,7 +134,8 @@ def _ended(session: ProjectSession, tried: TrialStatus, slot: Slot | None) -> No
             "kind": codebook.kind,
             "labels": label_data(codebook),
             "score_changes": [
-                {"name": name, "colour": colour, **estimate_data(change)} for name, colour, change in changes
+                {"name": name, "colour": colour, "clear": clear, **estimate_data(change)}
+                for name, colour, change, clear in changes
             ],
         },
     )

@@ -10,11 +10,11 @@ import streamlit as st
 from app.components import component
 from app.widgets import layout
 from app.widgets.alerts import error_notices
-from app.widgets.common import literal, segments, table
+from app.widgets.common import line, literal, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
-from core.formatting import format_count, format_percent
+from core.formatting import MISSING, format_count, format_number, format_percent, join_names
 from core.runs import RunRow
 from core.services.review import agreement as use
 from core.services.review import review
@@ -62,16 +62,13 @@ def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
 
 
 def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
-    def share(value: float | None, form: str) -> str:
-        return "undefined" if value is None else format(value, form)
-
     names = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items())
     item = "Dimension" if codebook.kind == "rating" else "Label"
     kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
     lines = "".join(
         f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
-        f'<td><span class="moot-badge {_tone(one.observed)}">{share(one.observed, ".0%")}</span></td>'
-        f"<td>{share(one.kappa, '.2f')}</td><td>{share(one.alpha, '.2f')}</td></tr>"
+        f'<td><span class="moot-badge {_tone(one.observed)}">{format_percent(one.observed)}</span></td>'
+        f"<td>{format_number(one.kappa, 2)}</td><td>{format_number(one.alpha, 2)}</td></tr>"
         for one in found.items
     )
     sub = f"{format_count(found.documents, 'document')} with two or more reviewers: {names}"
@@ -85,6 +82,11 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
             f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
         )
+        same = [review.item_name(codebook, one.item) for one in found.items if one.n and one.alpha is None]
+        if same:
+            line(f"{join_names(same)}: undefined ({MISSING}), because all reviewers gave the same value everywhere.")
+        if codebook.kind == "rating":
+            line("Kappa is not computed for ratings; alpha is ordinal.")
 
 
 def _latent(session: ProjectSession, run: RunRow) -> None:

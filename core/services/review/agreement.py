@@ -204,7 +204,10 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
         return ()
     column = codebook.items.index(item)
     names = {name: name for name in session.store.evaluations.annotators(run.run_id) if name != VERDICT}
-    names |= {f"gold by {name}": str(AnnotationSource("gold", name)) for name in session.store.evaluations.raters()}
+    names |= {
+        "gold" if name == "gold" else f"gold by {name}": str(AnnotationSource("gold", name))
+        for name in session.store.evaluations.raters()
+    }
     names |= {
         f"reviewed by {name}": str(AnnotationSource("reviewed", name))
         for name in session.store.agreement.submitted(run.run_id)

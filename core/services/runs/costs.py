@@ -74,7 +74,7 @@ def estimate_run(session: ProjectSession, settings: RunSettings, documents: int,
     if measured is not None:
         run_id, tokens = measured
         sample_length = _mean_length(session, run_id)
-        source = f"measured on run {run_id}"
+        source = f"measured on {session.run_name(run_id)}"
     else:
         sample = session.store.documents.sample(SAMPLE_SIZE)
         sample_length = sum(map(_length, sample)) / max(1, len(sample))
