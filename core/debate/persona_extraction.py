@@ -147,7 +147,7 @@ def _missing_json(_request: Request, reply: Reply) -> str:
 
 
 def _scout(text: str, task: str, templates: Mapping[str, Template]) -> Request:
-    values = {"assignment": prompts.delimit(task), "document": prompts.delimit(text)}
+    values = {"assignment": prompts.delimit(task, "task"), "document": prompts.delimit(text)}
     return Request(SCOUT, prompts.render(templates[SCOUT], values), inputs={"source": text})
 
 
@@ -159,7 +159,7 @@ def _merger(
         for number, one in enumerate(found, 1)
     )
     values = {
-        "assignment": prompts.delimit(task),
+        "assignment": prompts.delimit(task, "task"),
         "found": prompts.delimit(listed),
         "most_groups": 0 if (groups, dimensions) == (MOST, MOST) else groups,
         "most_dimensions": dimensions,
@@ -169,7 +169,7 @@ def _merger(
 
 def _author(kept: _KeptDimension, task: str, taken: Sequence[str], templates: Mapping[str, Template]) -> Request:
     values = {
-        "assignment": prompts.delimit(task),
+        "assignment": prompts.delimit(task, "task"),
         "group": kept.group,
         "characteristics": prompts.delimit(kept.characteristics) if kept.characteristics else "",
         "dimension": prompts.delimit(kept.dimension),

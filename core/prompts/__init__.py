@@ -36,7 +36,9 @@ _THINGS = {"multilabel": ("aspect", "aspects"), "choice": ("label", "labels"), "
 
 _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
 _VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
-_TAG_LIKE = re.compile(r"<(?=\s*/?\s*(?:document|analysis|precedent)\b)", re.IGNORECASE)
+TAGS = ("document", "analysis", "precedent", "task")
+"""Tags that delimit foreign text in prompts: documents, replies, examples, and the task of a panel."""
+_TAG_LIKE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
 
 
 def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTemplate]:

@@ -149,7 +149,7 @@ def _persona_request(
         extra={
             "persona": member.persona.model_dump(mode="json", exclude={"evidence"}),
             "group": member.group.name,
-            "assignment": prompts.delimit(persona_set.task) if persona_set.task else "",
+            "assignment": prompts.delimit(persona_set.task, "task") if persona_set.task else "",
             "simple": context.params["style"] == "simple",
         },
         **replies,

@@ -15,6 +15,7 @@ from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 from core.debate.reading.tokens import UNITS
+from core.prompts import TAGS
 
 MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
 """A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""
@@ -30,7 +31,7 @@ _END_OF_REPLY = re.compile(
     r"|\n(?i:#{1,3} ?(?:user|human|instructions?|input):?|(?:user|human):)[^\S\n]*(?=\n)"
 )
 """Tokens that some servers leave in the text, and the next turn that small models invent after their own."""
-_FOREIGN = re.compile(r"<(document|analysis)\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
+_FOREIGN = re.compile(rf"<({'|'.join(TAGS)})\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]+~~", re.IGNORECASE | re.DOTALL)
 """A repeated part of the prompt, and struck text."""
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"

@@ -192,6 +192,8 @@ def test_simple_roles_omit_details_and_hostile_text_is_delimited() -> None:
     assert "kind" not in simple.split("definitions")[0].split("You sit")[0]
     assert "A maid" in simple
     assert "</document> Final" not in whole
+    assert "What the panel is for:\n<task " in whole
+    assert "<document" not in whole, "a persona does not follow instructions between the document tags"
 
 
 def test_failed_aggregator_does_not_change_the_verdict() -> None:
