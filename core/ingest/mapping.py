@@ -13,7 +13,7 @@ from core.codebook import Codebook, normalise
 from core.documents import GOLD_RATER, Value
 from core.errors import UsageError
 from core.formatting import did_you_mean, format_count, format_percent
-from core.ingest.gold import GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating, split_list
+from core.ingest.gold import GoldKind, GoldSource, LabelIndex, guess_kind, parse_binary, parse_rating, split_list
 from core.ingest.table import Table, as_text
 
 
@@ -317,19 +317,15 @@ def _gold(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> tuple[tuple[
             by = f" by {raters} raters" if raters > 1 else ""
             return sources, f"Gold for {labels} of {len(codebook.labels)} labels{by}: columns with their names."
     if codebook.kind != "rating":
-        kind = "choice" if codebook.kind == "choice" else "list"
+        kind: GoldKind = "choice" if codebook.kind == "choice" else "list"
         for name, column in cells.items():
-            names = [each for cell in column for each in (split_list(cell, index) if kind == "list" else _one(cell))]
+            listed = (split_list(cell, index) if kind == "list" else (as_text(cell).strip(),) for cell in column)
+            names = [each for own in listed for each in own if each]
             known = sum(index.find(each) is not None for each in names)
             if names and known >= 0.8 * len(names):
-                source = GoldSource(name, "choice" if kind == "choice" else "list")
+                source = GoldSource(name, kind)
                 return (source,), f"'{name}' is gold: {format_percent(known / len(names))} of its values are labels."
     return (), "No column holds gold for this codebook."
-
-
-def _one(cell: Any) -> tuple[str, ...]:
-    text = as_text(cell).strip()
-    return (text,) if text else ()
 
 
 def _label_columns(cells: dict[str, tuple[Any, ...]], codebook: Codebook) -> list[GoldSource]:
