@@ -22,7 +22,7 @@ from core.debate.reading.decision_markers import without_reasoning
 from core.debate.turns import AttributedReply, Reply, ReplyError, ReplyForm, Request, Step, T, Verdict, family
 from core.documents import Document, Value
 from core.hashing import digest
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RunSettings, Template
 
 Protocol: TypeAlias = "Callable[[DebateContext], Step[Verdict]]"

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RoleModel
 
 _FAMILY_MEMBER = re.compile(r"^(?P<family>.+)_(?:[a-z]|\d{1,3})$")

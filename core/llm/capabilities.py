@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias
 
 from core.llm.connections import Connection
-from core.prompts.messages import Message
+from core.prompts import Message
 
 SchemaLevel: TypeAlias = Literal["", "full", "plain", "ignored", "none"]
 """Support for JSON schemas at a server.

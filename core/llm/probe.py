@@ -18,7 +18,7 @@ from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Connection
 from core.llm.prices import provider_of
 from core.llm.streaming import beginning
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import Sampling
 
 WORDS = Request("annotator", (Message("user", "Write eight words that have nothing to do with each other."),))

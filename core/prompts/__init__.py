@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from core import resources
 from core.codebook import Codebook
@@ -19,7 +20,6 @@ from core.documents import Document
 from core.errors import PromptError
 from core.hashing import digest
 from core.prompts import rendering, sandbox
-from core.prompts.messages import Message, MessageRole
 from core.prompts.rendering import Parts, RenderError
 from core.runs import Template as FrozenTemplate
 
@@ -32,6 +32,8 @@ DEFINITIONS, REASK = "definitions", "reask"
 BLOCKS = ("definitions", "task", "rules", "decision", "final_decision", "reminder")
 """Shared texts that every template may use as a variable; their text depends on the kind of codebook."""
 
+MessageRole: TypeAlias = Literal["system", "user", "assistant"]
+
 _THINGS = {"multilabel": ("aspect", "aspects"), "choice": ("label", "labels"), "rating": ("dimension", "dimensions")}
 
 _FILE = re.compile(r"^(?P<role>[a-z_]+)\.v(?P<number>\d+)\.md$")
@@ -39,6 +41,14 @@ _VERSION = re.compile(rf"\.(?:v\d+|{DRAFT})$")
 TAGS = ("document", "analysis", "precedent", "task")
 """Tags that delimit foreign text in prompts: documents, replies, examples, and the task of a panel."""
 _TAG_LIKE = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One chat message, the result of rendering a part of a template."""
+
+    role: MessageRole
+    content: str
 
 
 def shipped_templates(protocol: str, variant: str = "") -> dict[str, FrozenTemplate]:

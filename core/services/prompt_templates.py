@@ -14,9 +14,8 @@ from core.debate.turns import Reading, Reply, Request
 from core.documents import Document, Value
 from core.errors import PromptError
 from core.llm.streaming import estimate_usage
-from core.prompts import checking
+from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
-from core.prompts.messages import Message
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.session import ProjectSession
 from core.store.versions import PromptVersion as PromptVersion

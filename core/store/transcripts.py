@@ -13,7 +13,7 @@ from core.annotations import Evidence
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Turn, Verdict
 from core.documents import Value
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RoleModel
 from core.store.connection import Reader
 from core.store.conversion import clean, load

@@ -50,7 +50,7 @@ from core.debate.protocol_spec import (
 from core.debate.turns import AttributedReply, Reply, Request, Role, Step, Verdict
 from core.debate.votes import majority_verdict
 from core.documents import Document, Value
-from core.prompts.messages import Message
+from core.prompts import Message
 
 SEQUENCE, PARALLEL = "sequence", "parallel"
 DISPUTED, ALL = "disputed", "all"

@@ -10,7 +10,7 @@ import pytest
 from core.debate.turns import Reply, Request
 from core.engine import standalone
 from core.errors import Unauthorised
-from core.prompts.messages import Message
+from core.prompts import Message
 from tests.core.engine.fakes import World, settings
 
 

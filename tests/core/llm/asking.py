@@ -15,7 +15,7 @@ from core.documents import Document
 from core.llm.capabilities import ModelCapabilities
 from core.llm.connections import Dialect, connection
 from core.llm.models import ModelLibrary
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import Handling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted
 

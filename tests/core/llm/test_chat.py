@@ -27,7 +27,7 @@ from core.llm.connections import Dialect, connection
 from core.llm.failures import from_event, from_status, redacted
 from core.llm.models import ModelLibrary
 from core.llm.request import ModelRequest
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import Handling, RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, stream
 

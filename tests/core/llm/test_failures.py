@@ -15,7 +15,7 @@ from core.documents import Document
 from core.llm import failures, streaming
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RoleModel, RunSettings
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

@@ -14,7 +14,7 @@ from core.documents import Document
 from core.llm.catalogue import list_models
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.running import llama_cpp
 

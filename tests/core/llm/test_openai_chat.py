@@ -16,7 +16,7 @@ from core.llm import streaming
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.llm.request import encode_body
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RoleModel, RunSettings, Sampling
 from tests.servers.scripted import Behaviour, Scripted, event, piece, reply_with, stream
 

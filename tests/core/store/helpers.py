@@ -15,7 +15,7 @@ from core.debate import protocols
 from core.debate.events import VerdictReached
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict
 from core.documents import Document, Value
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.runs import RoleModel, RunSettings
 from core.store.project import Project
 from core.store.reviews import Decision, ReviewChange

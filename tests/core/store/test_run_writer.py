@@ -9,7 +9,7 @@ import pytest
 
 from core.debate.turns import Usage
 from core.engine.interfaces import FailedAttempt
-from core.prompts.messages import Message
+from core.prompts import Message
 from core.store.project import Project
 from tests.core.store.helpers import (
     ROLE_MODEL,
