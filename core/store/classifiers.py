@@ -129,13 +129,6 @@ class ClassifierStore(Repository):
         if document_ids:
             self._writer.do(run)
 
-    def certainty(self, document_id: str) -> dict[str, float]:
-        """Return the classifier's certainty by item for a document; empty before the document was scored."""
-        rows = self._connection.rows(
-            "SELECT item, certainty FROM certainties WHERE annotator = ? AND document_id = ?", [CLASSIFIER, document_id]
-        )
-        return dict(rows)
-
     def discarded_documents(self) -> list[str]:
         """Return discarded documents."""
         return self._connection.column("SELECT document_id FROM current_status WHERE status = 'Discarded'")

@@ -80,7 +80,8 @@ class Documents(Repository):
 
         def run(cursor: Cursor) -> Import:
             if replace:
-                _clear(cursor)
+                cursor.execute("DELETE FROM gold")
+                cursor.execute("DELETE FROM documents")
             number = _one(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
             added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
             otherwise = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
@@ -101,10 +102,6 @@ class Documents(Repository):
             return made
 
         return self._writer.do(run)
-
-    def clear(self) -> None:
-        """Delete all documents and gold. Runs, reviews and the record of imports stay."""
-        self._writer.do(_clear)
 
     def replace_gold(self, gold: Mapping[str, Mapping[str, Mapping[str, Value]]]) -> None:
         """Replace all gold by ``document id -> rater -> item -> value``, for example after a new column mapping."""
@@ -319,11 +316,6 @@ def _add_chunk(cursor: Cursor, import_id: int | None, documents: pa.Table, gold:
     added = _one(cursor, "SELECT count(*) FROM fresh")
     cursor.execute("DROP TABLE fresh")
     return added
-
-
-def _clear(cursor: Cursor) -> None:
-    cursor.execute("DELETE FROM gold")
-    cursor.execute("DELETE FROM documents")
 
 
 def _one(cursor: Cursor, sql: str) -> int:

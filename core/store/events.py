@@ -81,19 +81,11 @@ def event_of(row: Sequence[Any]) -> Event:
 class Events(Reader):
     """Read access to the events."""
 
-    def all(
-        self,
-        *,
-        kinds: Sequence[str] | None = None,
-        document_id: str | None = None,
-        actor: str | None = None,
-        limit: int | None = None,
-    ) -> list[Event]:
+    def all(self, *, kinds: Sequence[str] | None = None, limit: int | None = None) -> list[Event]:
         """Return events of these kinds (all when None), newest first, at most ``limit``."""
         rows = self._connection.rows(
             f"SELECT {', '.join(COLUMNS)} FROM events WHERE ($kinds IS NULL OR list_contains($kinds, kind)) "
-            "AND ($document IS NULL OR document_id = $document) AND ($actor IS NULL OR actor = $actor) "
             "ORDER BY seq DESC LIMIT $limit",
-            {"kinds": kinds and list(kinds), "document": document_id, "actor": actor, "limit": limit},
+            {"kinds": kinds and list(kinds), "limit": limit},
         )
         return [event_of(row) for row in rows]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
+from core.store.classifiers import CLASSIFIER
 from core.store.connection import Reader
 from core.store.conversion import clean, dump
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
@@ -21,7 +22,6 @@ The first come from the debate (``review_reasons``). Then: a similar reviewed do
 is unsure; a definition changed after the decision; a reviewer flagged the document.
 """
 
-CLASSIFIER = "classifier"
 UNSURE = 0.6
 """Certainty below which the classifier counts as unsure of an item."""
 

@@ -136,21 +136,6 @@ class Reviews(Repository):
         """Redo the action that this reviewer undid last; none when there is none, or after a later decision."""
         return self._turn_back("redo", actor, once)
 
-    def current(self, document_id: str) -> dict[str, Review]:
-        """Return the current decisions on a document by item."""
-        rows = self._connection.rows(
-            "SELECT item, value, actor, unix_time, codebook_version FROM current_reviews WHERE document_id = ? "
-            "ORDER BY item",
-            [document_id],
-        )
-        return {row[0]: review_of(row) for row in rows}
-
-    def status(self, document_id: str) -> ReviewStatus:
-        """Return the status of a document; Pending without any action."""
-        sql = "SELECT status FROM current_status WHERE document_id = ?"
-        status: ReviewStatus | None = self._connection.value(sql, [document_id])
-        return status or PENDING
-
     def status_counts(self) -> dict[str, int]:
         """Return documents of the project by status; a status without any is left out."""
         rows = self._connection.rows(
@@ -214,19 +199,6 @@ class Reviews(Repository):
     def second_readings(self, actor: str, document_ids: Sequence[str]) -> frozenset[str]:
         """Return the documents of which a review by ``actor`` is a second reading."""
         return second_readings(self._connection, actor, document_ids)
-
-    def blind(self, run_id: str | None = None) -> list[tuple[str, str, dict[str, Value]]]:
-        """Return (document, reviewer, values by item) of first blind decisions, of one run or of all.
-
-        Undone decisions are included, because the verdict was seen.
-        """
-        rows = self._connection.rows(
-            "SELECT document_id, actor, arg_min(after, seq) FROM events "
-            f"WHERE kind = '{MARK}' AND item = 'blind' AND after IS NOT NULL AND ($run IS NULL OR run_id = $run) "
-            "GROUP BY document_id, actor ORDER BY document_id, actor",
-            {"run": run_id},
-        )
-        return [(document_id, actor, load(values)) for document_id, actor, values in rows]
 
     def seen(self, document_id: str, actor: str, run_id: str) -> bool:
         """Return True when the verdict was revealed to this reviewer after a blind decision."""

@@ -31,10 +31,6 @@ class Settings(Repository):
         text = self._connection.value("SELECT value FROM settings WHERE name = ?", [name])
         return default if text is None else load(text)
 
-    def all(self) -> dict[str, Any]:
-        """Return every setting by name."""
-        return {name: load(value) for name, value in self._connection.rows("SELECT name, value FROM settings")}
-
     def set(self, name: str, value: Any, *, actor: str = "") -> None:
         """Set plain data under a name and record the change as an event."""
         self._writer.do(lambda cursor: put(cursor, name, value, actor=actor, event=True))

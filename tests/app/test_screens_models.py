@@ -177,7 +177,7 @@ def test_minilm_is_offered_where_words_are_not_enough(
     offered: bool, because: str,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(models, "minilm_installed", lambda: False)
-    session.store.documents.clear()
+    session.store.documents.add([], replace=True)
     session.store.documents.add([Document(f"n{number}", {"text": text}) for number in range(6)])
     session.store.codebooks.save(Codebook(kind=kind, labels=tuple(labels)))
     at = open_page("models")

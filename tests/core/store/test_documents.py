@@ -108,9 +108,9 @@ def test_replacing_removes_the_earlier_documents(project):
         ("d0", "new", {}),
         ("e", "e", {}),
     ]
-    project.store.documents.clear()
+    project.store.documents.add([], replace=True)
     assert project.store.documents.count() == 0
-    assert len(project.store.documents.imports()) == 2
+    assert len(project.store.documents.imports()) == 3
 
 
 def test_pages_and_search_return_the_expected_documents(project):
