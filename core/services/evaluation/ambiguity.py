@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.annotations import VERDICT, Reference
-from core.errors import NoSuchRun, UsageError
+from core.errors import UsageError
 from core.runs import RunRow, RunSettings
 from core.services.evaluation import coverage, run_data
 from core.services.evaluation.coverage import Coverage
@@ -39,14 +39,17 @@ def is_prepass(settings: RunSettings) -> bool:
 
 def prepasses(session: ProjectSession) -> list[str]:
     """Return the run ids of the finished pre-passes of the project, latest first."""
-    return [
-        row.run_id for row in reversed(run_data.all_runs(session)) if row.state == "done" and is_prepass(row.settings)
-    ]
+    return [row.run_id for row in reversed(session.runs()) if row.state == "done" and is_prepass(row.settings)]
 
 
 def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambiguity]:
     """Return the ambiguity of each document in a pre-pass. Raises UsageError for any other run."""
-    run = _prepass(session, run_id)
+    run = session.run(run_id)
+    if not is_prepass(run.settings):
+        raise UsageError(
+            f"{run_id} is not a prepass run, which asks one model several times.",
+            "Create a prepass run with --protocol single --param method=vote.",
+        )
     asked = int(run.settings.params["k"])
     predicted = session.store.evaluations.samples(run_id)
     items = run.settings.codebook.items
@@ -115,9 +118,7 @@ def scores_by_ambiguity(
     the run's documents in the pre-pass, None if there are none. Each score has its own ``n``: documents with a
     reference label and a verdict. Raises NoSuchRun for an unknown run.
     """
-    run = session.store.runs.get(run_id)
-    if run is None:
-        raise NoSuchRun(run_id)
+    run = session.run(run_id)
     known = document_ambiguity(session, prepass_id)
     documents = run_data.verdict_arrays(session, run, reference).documents
     sides = run_data.paired_arrays(session, run, annotator, reference)
@@ -146,15 +147,3 @@ def _part(run: RunRow, reference: Grid, predicted: Grid, rows: Any, known: int) 
     count = int(rows.sum())
     scores = metrics.to_json(score(run.settings.codebook, reference[rows], predicted[rows])) if count else None
     return {"documents": count, "share": count / known if known else None, "scores": scores}
-
-
-def _prepass(session: ProjectSession, run_id: str) -> RunRow:
-    run = session.store.runs.get(run_id)
-    if run is None:
-        raise NoSuchRun(run_id, "Create one with --protocol single --param method=vote.")
-    if not is_prepass(run.settings):
-        raise UsageError(
-            f"{run_id} is not a prepass run, which asks one model several times.",
-            "Create a prepass run with --protocol single --param method=vote.",
-        )
-    return run

@@ -166,7 +166,7 @@ def comparison(
     ``margin`` (0 to 1) adds a test of equivalence of the main score. UsageError for an unknown run, one named twice,
     codebooks that differ, and runs without a document in common.
     """
-    runs = [run_data.get_run(session, id) for id in run_ids]
+    runs = [session.run(id) for id in run_ids]
     if len(runs) < 2 or len(set(run_ids)) < len(runs):
         raise UsageError("A comparison takes two or more different runs.", "Name each run once.")
     first = runs[0]
@@ -443,7 +443,7 @@ class Outcomes:
 @cached_until_commit
 def outcomes(session: ProjectSession, first: str, second: str, reference: Reference = "gold") -> Outcomes:
     """Return the changes from ``first`` to ``second``. Raises UsageError like ``comparison``."""
-    runs = [run_data.get_run(session, id) for id in (first, second)]
+    runs = [session.run(id) for id in (first, second)]
     codebook = runs[0].settings.codebook
     measured = codebook.kind == "rating"
     documents, gold, (one, two) = aligned(session, runs, reference)
@@ -527,7 +527,7 @@ def comparison_report(
         "runs": list(run_ids),
         "reference": reference,
         "columns": [_column_json(column) for column in found.columns],
-        "reports": [to_json(evaluate(session, run_data.get_run(session, id), reference)) for id in run_ids],
+        "reports": [to_json(evaluate(session, session.run(id), reference)) for id in run_ids],
     }
     if len(shared) == 1:
         return common | shared[0]

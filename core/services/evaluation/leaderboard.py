@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import run_data
 from core.services.evaluation.compare import cost_unit, efficient, label_key
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.scores import cost_of_run, evaluate
@@ -52,7 +51,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
 
     Canary runs are left out: they repeat a run on a few documents.
     """
-    runs = [run for run in reversed(run_data.all_runs(session)) if not run.is_canary]
+    runs = [run for run in reversed(session.runs()) if not run.is_canary]
     rows = [_row(session, run, reference) for run in runs]
     unit = cost_unit([row.cost for row in rows if row.scores is not None])
     points = [(row.cost[f"{unit}_per_document"], row.main.value if row.main is not None else None) for row in rows]
@@ -69,7 +68,7 @@ def leaderboard(session: ProjectSession, reference: Reference = "gold") -> tuple
 def leaderboard_references(session: ProjectSession) -> dict[Reference, int]:
     """Return the references that any run has, with the largest number of documents; never another run."""
     found: dict[Reference, int] = {}
-    for run in run_data.all_runs(session):
+    for run in session.runs():
         for name, count in available_references(session, run.run_id).items():
             if not name.startswith("run:"):
                 found[name] = max(count, found.get(name, 0))

@@ -21,7 +21,6 @@ from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation.compare import alike, comparison
-from core.services.evaluation.run_data import all_runs
 from core.services.evaluation.scores import role_scores
 from core.services.runs.configuration import pretty
 from core.services.runs.planning import Plan
@@ -79,7 +78,7 @@ def comparable_runs(session: ProjectSession, run: RunRow, runs: Sequence[RunRow]
 
     They are chosen from ``runs``, by default from all runs of the project.
     """
-    known = all_runs(session) if runs is None else runs
+    known = session.runs() if runs is None else runs
     rows = [row for row in known if row.verdicts and alike(row.settings.codebook, run.settings.codebook)]
     return tuple(rows[-MAX_RUNS:])
 

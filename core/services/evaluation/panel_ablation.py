@@ -74,7 +74,7 @@ def other_style(session: ProjectSession, run: RunRow) -> RunRow | None:
     mine, own = style_of(run), set(session.store.runs.document_ids(run.run_id))
     found = [
         row
-        for row in run_data.all_runs(session)
+        for row in session.runs()
         if row.verdicts
         and style_of(row) not in (None, mine)
         and row.settings.codebook.hash == run.settings.codebook.hash

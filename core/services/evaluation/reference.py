@@ -10,7 +10,6 @@ from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import latent
-from core.services.evaluation.run_data import get_run
 from core.services.session import ProjectSession
 from core.store.annotators import LATENT, source_of
 
@@ -62,7 +61,7 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
     there are several; other runs; the latent truth of three annotators or more, except of ratings.
     """
     found = session.store.evaluations.sources(run_id)
-    if get_run(session, run_id).settings.codebook.kind == "rating":
+    if session.run(run_id).settings.codebook.kind == "rating":
         found.pop(LATENT, None)
     return found
 
@@ -81,7 +80,7 @@ def check_reference(session: ProjectSession, reference: str) -> Reference:
     if source.kind == LATENT:
         latent.refresh(session)
     if source.kind == "run":
-        get_run(session, source.who)
+        session.run(source.who)
     return reference
 
 

@@ -40,7 +40,7 @@ class RepeatedRuns:
 
 def siblings(session: ProjectSession, run: RunRow) -> list[RunRow]:
     """Return the iterations of the run's experiment that have a verdict, in order, including the run itself."""
-    rows = [row for row in run_data.all_runs(session) if row.experiment_id == run.experiment_id and row.verdicts]
+    rows = [row for row in session.runs() if row.experiment_id == run.experiment_id and row.verdicts]
     return sorted(rows, key=lambda row: (row.settings.iteration, row.run_id))
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.annotations import VERDICT, Reference
 from core.codebook import Codebook
 from core.debate import protocols, turns
-from core.errors import NoSuchRun, UsageError
+from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import pretty, role_titles
@@ -49,27 +49,13 @@ def rows_in(documents: Sequence[str], wanted: Iterable[str]) -> Codes:
     return np.array([rows.get(document, -1) for document in wanted], dtype=np.int64)
 
 
-@cached_until_commit
-def all_runs(session: ProjectSession) -> list[RunRow]:
-    """Return all runs, oldest first."""
-    return session.store.runs.all()
-
-
 def ranked_runs(session: ProjectSession) -> list[RunRow]:
     """Return the runs to choose from: finished ones first, canary runs last, each the latest first.
 
     Archived runs are left out.
     """
-    latest_first = [row for row in reversed(all_runs(session)) if row.details.status != "archived"]
+    latest_first = [row for row in reversed(session.runs()) if row.details.status != "archived"]
     return sorted(latest_first, key=lambda row: (row.state != "done", row.is_canary))
-
-
-def get_run(session: ProjectSession, run_id: str) -> RunRow:
-    """Return the run with this id. Raises NoSuchRun (a UsageError) if it does not exist."""
-    run = session.store.runs.get(run_id)
-    if run is None:
-        raise NoSuchRun(run_id)
-    return run
 
 
 def load_arrays(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:

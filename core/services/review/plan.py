@@ -175,7 +175,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             estimate = Estimate(min(1.0, max(0.0, value)), found[-1])
             return replace(whole, estimate=estimate, enough=narrow)
         case "better":
-            whole = replace(whole, names=(run.title, run_data.get_run(session, plan.other).title))
+            whole = replace(whole, names=(run.title, session.run(plan.other).title))
             also = others[0][rows]
             gained = _gains(reference, predicted, also)
             found = sequential.confidence_sequence(
@@ -292,7 +292,7 @@ def _check(codebook: Codebook, plan: Plan) -> None:
 
 def _other_verdicts(session: ProjectSession, run: RunRow, plan: Plan) -> Grid:
     """Return the verdicts of the run that is compared, on the documents of this one; NaN where it has none."""
-    other = run_data.get_run(session, plan.other)
+    other = session.run(plan.other)
     if not compare.alike(run.settings.codebook, other.settings.codebook):
         raise UsageError(f"{run.title} and {other.title} have different labels.", "Choose a run of the same codebook.")
     return sampling_frames.aligned_verdicts(session, run, other)

@@ -66,7 +66,7 @@ def current_frame(
         return latest
     if focus is not None and (source := _compared_run(focus)) is not None:
         verdicts = run_data.verdict_arrays(session, run).verdicts
-        others = aligned_verdicts(session, run, run_data.get_run(session, source))
+        others = aligned_verdicts(session, run, session.run(source))
         sizes = comparison_sizes(np.any(np.abs(verdicts - others) >= 0.5, axis=1), even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)

@@ -10,7 +10,6 @@ from core.documents import Document
 from core.services.evaluation import compare
 from core.services.evaluation.compare import Equivalence, efficient
 from core.services.evaluation.report import full_report
-from core.services.evaluation.run_data import get_run
 from core.stats.intervals import Interval
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
@@ -52,7 +51,7 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     assert found["main"]["verdict"] == "none"
     assert "better" not in found["sentence"]
     assert found["equivalence"]["equivalent"] is False
-    assert full_report(session, get_run(session, runs[0]))["basis"] == {
+    assert full_report(session, session.run(runs[0]))["basis"] == {
         "design": "documents", "units": 31, "population": None, "warning": "", "sentence": ""
     }  # fmt: skip
 
@@ -78,7 +77,7 @@ def test_dependent_documents_are_tested_as_groups(project):
     assert found["mcnemar"]["p"] == 1.0
     assert found["main"]["verdict"] == "none"
     assert "better" not in found["sentence"]
-    report = full_report(session, get_run(session, runs[0]))
+    report = full_report(session, session.run(runs[0]))
     assert report["basis"]["sentence"] == "intervals over 11 independent groups"
     assert report["intervals"]["micro"]["f1"][1] - report["intervals"]["micro"]["f1"][0] > 0.3
 

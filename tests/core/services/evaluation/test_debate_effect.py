@@ -12,7 +12,6 @@ from core.documents import Document
 from core.runs import RunSettings
 from core.services.evaluation import debate_effect, run_data
 from core.services.evaluation.report import full_report
-from core.services.evaluation.run_data import get_run
 from tests.core.services import sample_world
 from tests.core.store.helpers import ROLE_MODEL, make_reply, make_turn, make_verdict
 
@@ -101,7 +100,7 @@ def test_flip_table_has_a_step_for_each_discussion_round(project):
     assert effect.flip_table.whole.total.net == 0
     assert effect.prices["whole"].per_label is None
     assert debate_effect.noun(run) == "document"
-    report = full_report(session, get_run(session, run_id))
+    report = full_report(session, session.run(run_id))
     assert report["debate"]["rounds"][0]["agents"][0]["agent"] == "annotator_a"
     assert report["debate"]["upper_bound"]["at_first"] == 1.0
     assert report["accuracy"] == 2 / 3
@@ -130,9 +129,9 @@ def test_panel_scores_before_and_after_the_debate(project):
     assert one.alpha_before < 0
     assert effect.flip_table is not None
     assert effect.flip_table.shares[-1] == 1.0
-    assert full_report(session, get_run(session, run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"][
-        "absolute"
-    ]["spearman"] == (pytest.approx(1))
+    assert full_report(session, session.run(run_id))["debate"]["panels"]["teacher"]["Clarity"]["after"]["absolute"][
+        "spearman"
+    ] == (pytest.approx(1))
 
 
 def test_run_without_turns_has_no_flip_table(project):
@@ -141,7 +140,7 @@ def test_run_without_turns_has_no_flip_table(project):
     effect = debate_effect.debate_effect(session, project.store.runs.get(run_id))
     assert (effect.flip_table, effect.critic, effect.rounds) == (None, None, ())
     assert effect.upper_bound.reached is None
-    report = full_report(session, get_run(session, run_id), errors=True)
+    report = full_report(session, session.run(run_id), errors=True)
     assert report["debate"]["flip_table"] is None
     assert report["iterations"] is None
     assert report["left_out"] == {"waiting": 1}

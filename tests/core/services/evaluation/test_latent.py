@@ -7,7 +7,6 @@ import pytest
 from core.errors import UsageError
 from core.services.evaluation import compare, latent
 from core.services.evaluation.reference import available_references, reference_names
-from core.services.evaluation.run_data import get_run
 from core.services.evaluation.scores import cell_documents, evaluate
 from core.services.review import review
 from tests.core.services.evaluation.test_compare import session_with_runs
@@ -20,14 +19,14 @@ def test_latent_truth_of_three_runs_is_a_reference(project):
     references = available_references(session, runs[2])
     assert references["latent"] == 30
     assert list(references)[-1] == "latent"
-    found = evaluate(session, get_run(session, runs[2]), "latent")
+    found = evaluate(session, session.run(runs[2]), "latent")
     assert (found.n, found.excluded) == (30, 0)
     counts = found.scores.counts
     assert (counts["Alpha"].fp, counts["Beta"].fp) == (3, 2)
-    assert evaluate(session, get_run(session, runs[0]), "latent").scores.main.value == 1
+    assert evaluate(session, session.run(runs[0]), "latent").scores.main.value == 1
     assert "r0001, r0002, r0003 and rater gold" in found.describe_basis()
     assert "share errors confirm each other" in found.basis.warning
-    assert [one.document_id for one in cell_documents(session, get_run(session, runs[2]), "a", "fp", reference="latent")
+    assert [one.document_id for one in cell_documents(session, session.run(runs[2]), "a", "fp", reference="latent")
             ] == ["d0", "d2", "d4"]  # fmt: skip
     report = compare.comparison_report(session, runs[1:], "latent")
     assert report["n"] == 30
@@ -37,7 +36,7 @@ def test_latent_truth_of_three_runs_is_a_reference(project):
 def test_later_answers_change_the_latent_truth(project):
     gold = {f"d{n}": "a" for n in range(12)}
     session, runs = session_with_runs(project, gold, {}, {f"d{n}": "" for n in range(12)})
-    run = get_run(session, runs[0])
+    run = session.run(runs[0])
     before = latent.refresh(session)
     assert before == ("r0001", "r0002", "rater gold")
     review.submit(session, runs[0], ["d0"], review.By("ada"))
@@ -48,6 +47,6 @@ def test_later_answers_change_the_latent_truth(project):
 def test_latent_truth_needs_three_annotators(project):
     session, runs = session_with_runs(project, {"d0": "a", "d1": "b"}, {})
     assert "latent" not in available_references(session, runs[0])
-    assert evaluate(session, get_run(session, runs[0]), "latent").n == 0
+    assert evaluate(session, session.run(runs[0]), "latent").n == 0
     with pytest.raises(UsageError, match="no reference"):
         reference_names("latent truth")

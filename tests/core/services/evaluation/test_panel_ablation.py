@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.personas import Group, Persona, PersonaSet
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import coverage, debate_effect, panel_ablation, run_data
+from core.services.evaluation import coverage, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_debate_effect import store_rounds
@@ -125,4 +125,4 @@ def test_run_without_a_rating_panel_has_no_groups(session, run):
     assert panel_ablation.style_of(run) is None
     assert panel_ablation.styles(session, run, "a") is None
     assert panel_ablation.all_styles(session, run) is None
-    assert run_data.all_runs(session)
+    assert session.runs()

@@ -17,7 +17,6 @@ from core.services.evaluation import alt_test, compare, drift, error_analysis, r
 from core.services.evaluation import report as html_report
 from core.services.evaluation.coverage import Coverage
 from core.services.evaluation.report import full_report
-from core.services.evaluation.run_data import get_run
 from core.stats import metrics
 from core.stats.intervals import Estimate
 from core.store.reviews import Decision, ReviewChange
@@ -63,7 +62,7 @@ def test_mean_and_stability_over_iterations(world):
     assert result.measures["accuracy"].mean == 0.75
     assert result.measures["accuracy"].sd == 0
     assert result.stability.counts == {"right": 1, "inconsistent": 2, "wrong": 1, "unresolved": 0}
-    report = full_report(session, get_run(session, first))
+    report = full_report(session, session.run(first))
     assert report["iterations"]["runs"] == list(result.runs)
     assert report["iterations"]["labels"]["Alpha"]["n"] == 2
     assert report["calibration"]["why_not"].startswith("No certainty is available")
@@ -243,7 +242,7 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert one.chance == 0.5  # d1 and d3 differ between the iterations
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the first run recorded no model name of the server
-    assert full_report(session, get_run(session, first))["drift"][0]["later"] == again.run_id
+    assert full_report(session, session.run(first))["drift"][0]["later"] == again.run_id
     third = drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
 
     async def third_debates():
@@ -294,7 +293,7 @@ def test_alternative_annotator_test_needs_three_people(world):
 
 def test_html_report_escapes_its_values(world):
     session, (first, _) = world
-    page = html_report.html_report(session, get_run(session, first))
+    page = html_report.html_report(session, session.run(first))
     assert page.startswith("<!doctype html>")
     assert "Effect of the debate" in page
     assert "2 iterations" in page
@@ -303,4 +302,4 @@ def test_html_report_escapes_its_values(world):
     assert all(f"<th>{metric.name}</th>" in unescape(page) for metric in metrics.metrics("multilabel", per_label=True))
     hostile = sample_world.CODEBOOK.model_copy(update={"name": "<script>alert(1)</script>"})
     run = session.store.runs.create(make_settings(hostile), ["d0"]).run_id
-    assert "<script>" not in html_report.html_report(session, get_run(session, run))
+    assert "<script>" not in html_report.html_report(session, session.run(run))

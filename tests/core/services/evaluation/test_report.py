@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.services.evaluation import report, run_data, scores
+from core.services.evaluation import report, scores
 from core.store.project import Project
 from tests.core.services import sample_world
 
@@ -20,7 +20,7 @@ def session(tmp_path):
 
 def test_prefetched_scores_are_not_computed_again(session, monkeypatch):
     found = report.prefetch_scores(session)
-    run = run_data.all_runs(session)[-1]
+    run = session.runs()[-1]
     assert found is not None
     assert found.run.run_id == run.run_id
     report.prefetch_tabs(session, run, "gold")
@@ -32,4 +32,4 @@ def test_nothing_is_prefetched_while_a_run_is_active(session, monkeypatch):
     monkeypatch.setattr(scores, "score", lambda *_, **__: pytest.fail("scores were computed during a run"))
     session.active_runs = lambda: ("r0001",)
     assert report.prefetch_scores(session) is None
-    report.prefetch_tabs(session, run_data.all_runs(session)[-1], "gold")
+    report.prefetch_tabs(session, session.runs()[-1], "gold")

@@ -20,7 +20,6 @@ from core.services.evaluation import scores
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import full_report, label_table, to_table
-from core.services.evaluation.run_data import get_run
 from core.services.review import review
 from core.stats import metrics
 from core.stats.counts import Counts
@@ -80,7 +79,7 @@ def test_unknown_run_and_reference(session, run_id):
 
 
 def test_evaluation_report(session, run_id):
-    found = scores.evaluate(session, get_run(session, run_id))
+    found = scores.evaluate(session, session.run(run_id))
     assert found.n == 4
     assert found.scores.counts == {"Alpha": Counts(1, 1, 1, 1), "Beta": Counts(2, 0, 0, 2)}
     assert [found.scores[key].value for key in ("macro_f1", "micro_f1", "accuracy")] == [0.75, 0.75, 0.75]
@@ -103,7 +102,7 @@ def test_coverage_and_strict_scores(session, run_id):
 
 def printed(session, run_id, heading, name):
     """Return the cells of a row of the HTML report by column heading, from all tables of a section."""
-    page = html_report.html_report(session, get_run(session, run_id))
+    page = html_report.html_report(session, session.run(run_id))
     cells = {}
     for table in page.split(f"<h2>{heading}</h2>")[1].split("<h2>")[0].split("<table")[1:]:
         heads = re.findall("<th>(.*?)</th>", table)
@@ -123,7 +122,7 @@ def test_every_metric_is_the_same_in_json_csv_and_print(project, session, run_id
     make_run = {"multilabel": lambda _: run_id, "choice": choice_run, "rating": rating_run}
     run_id = make_run[kind](project)
     session.run_name = lambda id: f"Run {id}"
-    run = get_run(session, run_id)
+    run = session.run(run_id)
     found = scores.evaluate(session, run)
     report = full_report(session, run)
     lines = {line["name"]: line for line in csv.DictReader(io.StringIO(to_table(found).removeprefix("\ufeff")))}
@@ -166,7 +165,7 @@ def test_new_metric_needs_a_single_entry(session, run_id, monkeypatch):
     )
     monkeypatch.setattr(metrics, "METRICS", (*metrics.METRICS, specificity))
     session.run_name = lambda id: f"Run {id}"
-    run = get_run(session, run_id)
+    run = session.run(run_id)
     assert report_of(session, run_id)["measures"]["Beta"]["specificity"] == 1.0
     assert report_of(session, run_id)["intervals"]["labels"]["Beta"]["specificity"] == ends(wilson(2, 2))
     assert "specificity_low" in to_table(scores.evaluate(session, run)).splitlines()[0]
@@ -181,7 +180,7 @@ def test_scores_agree_with_counts_in_python(tmp_path, seed):
         ids = project.store.runs.document_ids(run_id)
         records = project.store.document_records.load(run_id, ids)
         session = sample_world.session_on(project)
-        run = get_run(session, run_id)
+        run = session.run(run_id)
         names = {label.id: label.name for label in run.settings.codebook.labels}
         for reference, annotator in product(("gold", "reviewed"), ("verdict", "extractor", "critic")):
             found = scores.evaluate(session, run, reference, annotator, intervals=False)
@@ -201,7 +200,7 @@ def test_scores_agree_with_counts_in_python(tmp_path, seed):
 
 
 def test_flip_table(session, run_id):
-    flip_table = debate_effect(session, get_run(session, run_id)).flip_table
+    flip_table = debate_effect(session, session.run(run_id)).flip_table
     assert flip_table is not None
     # Correct labels of 8: extractor 4 (d0 A, d1 A B, d3 A), critic 5 (corrects d0 B and d2 B, introduces an error on
     # d1 A), judge 6 (corrects d3 B).
@@ -213,7 +212,7 @@ def test_flip_table(session, run_id):
 
 
 def test_summary_emphasises_the_main_finding(session, run_id):
-    parts = summary(debate_effect(session, get_run(session, run_id)))
+    parts = summary(debate_effect(session, session.run(run_id)))
     assert "".join(text for text, _ in parts).startswith(
         "The debate corrected 3 labels and introduced 1 error: 2 more right than"
     )
@@ -233,7 +232,7 @@ def test_summary_emphasises_the_main_finding(session, run_id):
     ],
 )
 def test_cases_behind_a_cell(session, run_id, label, cell, expected):
-    found = scores.cell_documents(session, get_run(session, run_id), label, cell)
+    found = scores.cell_documents(session, session.run(run_id), label, cell)
     assert [(one.document_id, one.error_by) for one in found] == expected
 
 
@@ -244,7 +243,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     review.submit(session, run_id, ["d5"], review.By("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
-    found = scores.evaluate(session, get_run(session, run_id), "reviewed")
+    found = scores.evaluate(session, session.run(run_id), "reviewed")
     assert found.scores.counts == {"Alpha": Counts(fp=1), "Beta": Counts(tp=1)}
     assert found.coverage.count("no_reference") == 7
     report = report_of(session, run_id, "reviewed")
@@ -334,7 +333,7 @@ def test_steps_that_undo_each_other_are_reported(project):
 
 def test_choice_flips_are_counted_by_true_label(project):
     session = sample_world.session_on(project)
-    flip_table = debate_effect(session, get_run(session, choice_run(project))).flip_table
+    flip_table = debate_effect(session, session.run(choice_run(project))).flip_table
     assert flip_table is not None
     assert (flip_table.documents, flip_table.cells) == (4, 4)
     assert flip_table.shares == (0.75, 0.75)
@@ -445,7 +444,7 @@ def test_tied_raters_of_a_choice_give_no_reference(project):
 
 
 def test_table_of_scores_has_a_row_per_label_and_average(session, run_id):
-    lines = to_table(scores.evaluate(session, get_run(session, run_id))).removeprefix("\ufeff").splitlines()
+    lines = to_table(scores.evaluate(session, session.run(run_id))).removeprefix("\ufeff").splitlines()
     assert lines[0].startswith("name,n,tp,fp,fn,tn,accuracy,precision,recall,f1,mcc,kappa,ac1,alpha,kl,accuracy_low")
     assert [",".join(line.split(",")[:10]) for line in lines[1:]] == [
         "Alpha,4,1,1,1,1,0.5,0.5,0.5,0.5",
@@ -506,7 +505,7 @@ def test_author_reference_without_author_labels_is_an_error(session, run_id):
 
 
 def test_label_table_has_counts_and_scores_of_verdicts(session, run_id):
-    headings, rows = label_table(session, get_run(session, run_id))
+    headings, rows = label_table(session, session.run(run_id))
     assert headings == ["label", "given", "Precision", "Recall", "F1"]
     assert [row[0] for row in rows] == ["Alpha", "Beta"]
     assert rows[1][2:] == ["1.000", "1.000", "1.000"]
@@ -514,7 +513,7 @@ def test_label_table_has_counts_and_scores_of_verdicts(session, run_id):
 
 def test_html_report_has_confusion_matrices_and_facts_on_the_data(session, run_id):
     session.run_name = lambda id: f"Run {id}"
-    page = html_report.html_report(session, get_run(session, run_id))
+    page = html_report.html_report(session, session.run(run_id))
     matrices = page.split("<h2>Confusion matrices</h2>")[1].split("<h2>")[0]
     # On d0 to d3, Alpha is right on one of two documents in both rows and Beta on all.
     assert re.findall(r'<td( class="same")? style="[^"]*">(.*?)</td>', matrices) == [
@@ -538,7 +537,7 @@ def test_cells_labelled_by_only_one_side_are_not_scored(project):
     project.store.documents.add(Document(id, {"text": "t"}, gold=values) for id, values in raters.items())
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     session = sample_world.session_on(project)
-    run = get_run(session, project.store.runs.create(settings, list(raters)).run_id)
+    run = session.run(project.store.runs.create(settings, list(raters)).run_id)
     found = scores.evaluate(session, run, "gold@ann", "gold@bob").scores
     assert (found.n, found.excluded) == (2, 1)
     assert found.counts == {"x": Counts(tp=2), "y": Counts(fn=1)}

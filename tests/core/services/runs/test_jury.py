@@ -8,7 +8,6 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services.evaluation.run_data import get_run
 from core.services.review import review
 from core.services.runs.jury import vote_weights
 from tests.core.services.evaluation.test_compare import session_with_runs
@@ -19,7 +18,7 @@ def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
     # Only the extractor of the stored debates has lists: 16 of its 20 labels are right.
     gold = {f"d{n}": "a" for n in range(10)}
     session, runs = session_with_runs(project, gold, {f"d{n}": "ab" for n in range(4)})
-    run = get_run(session, runs[0])
+    run = session.run(runs[0])
     model = run.settings.role_models["extractor"]
     jurors = {"annotator_a": model, "annotator_b": RoleModel(connection="other", model="unknown")}
     settings = run.settings.model_copy(update={"role_models": jurors})
