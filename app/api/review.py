@@ -143,7 +143,7 @@ def _act(session: ProjectSession, run_id: str, message: Json, by: review.By) -> 
     match action:
         case "set":
             item, value = _text(message["item"]), message["value"]
-            return review.edit(session, run_id, document, item, value, by)
+            return review.edit(session, run_id, [document], item, value, by)
         case "submit":
             sampling = queue.parse_sampling_record(document, message.get("sampling"))
             return review.submit(session, run_id, [document], by, draw=sampling)

@@ -75,17 +75,13 @@ def main(context: click.Context, project: Path | None, port: int | None, shown: 
     """
     os.umask(0o077)  # everything that Moot creates is for this user alone
     if context.invoked_subcommand is None:
-        _studio(project, port, shown)
+        launch(project, port, shown or "browser")
 
 
 @main.command("studio", epilog=help_examples("moot studio --project reviews.duckdb", "moot studio --window"))
 @_studio_options
 def studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
     """Open the studio in the browser."""
-    _studio(project, port, shown)
-
-
-def _studio(project: Path | None, port: int | None, shown: Shown | None) -> None:
     launch(project, port, shown or "browser")
 
 

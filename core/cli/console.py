@@ -112,22 +112,15 @@ class ErrorReportingGroup(click.Group):
     """Command group that reports errors as messages."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the given command."""
-        with error_messages():
+        """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
+        try:
             return super().invoke(ctx)
-
-
-@contextmanager
-def error_messages() -> Iterator[None]:
-    """Turn errors into a message on stderr and exit code 2, and Ctrl-C outside a run into exit code 3."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        print_message("moot: interrupted")
-        raise SystemExit(INCOMPLETE) from None
-    except MootError as error:
-        print_error(error)
-        raise SystemExit(BAD) from error
+        except KeyboardInterrupt:
+            print_message("moot: interrupted")
+            raise SystemExit(INCOMPLETE) from None
+        except MootError as error:
+            print_error(error)
+            raise SystemExit(BAD) from error
 
 
 class ProgressLines:

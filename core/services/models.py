@@ -194,10 +194,10 @@ def _capabilities(known: ModelCapabilities | None) -> dict[str, Any] | None:
 
 def likely_connections(workspace: Workspace) -> list[str]:
     """Return the connections that may answer: the built-in, the user's own, local ones, and those with a key."""
-    own = {place.name for place in workspace.own_connections()}
+    own = {place.name for place in preferences.load().connections}
     return [
         place.name
-        for place in workspace.connections()
+        for place in workspace.models.connections.values()
         if place.dialect in ("builtin", "ollama") or place.name in own or find_key(place) is not None
     ]
 
@@ -207,8 +207,8 @@ def likely_connections(workspace: Workspace) -> list[str]:
 
 def connection_entries(workspace: Workspace) -> tuple[ConnectionEntry, ...]:
     """Return all connections for the Models page: the built-in, the user's own, then the presets."""
-    own = {place.name for place in workspace.own_connections()}
-    shown = [_entry(place, place.name in own) for place in workspace.connections()]
+    own = {place.name for place in preferences.load().connections}
+    shown = [_entry(place, place.name in own) for place in workspace.models.connections.values()]
     return tuple(sorted(shown, key=lambda place: (place.name != BUILTIN, not place.own)))
 
 
@@ -259,20 +259,26 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     environment: the key was given for the first address.
     """
     place = connections.connection(name.strip(), url, dialect)
-    known = next((own for own in workspace.own_connections() if own.name == place.name), None)
+    known = next((own for own in preferences.load().connections if own.name == place.name), None)
     held = next((variable for variable in place.environment_variables if os.environ.get(variable, "").strip()), None)
     if known is not None and known.origin != place.origin and held is not None:
         raise UsageError(
             f"{held} is the key for {known.base_url}, so {place.name} keeps this address.",
             "Choose another name for the new address.",
         )
-    workspace.add_connection(place)
+    preferences.save(preferences.load().with_connection(place))
+    workspace.models.add(place)
     forget_listing(name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
-    """Remove a connection of the user."""
-    workspace.remove_connection(name)
+    """Remove a connection of the user; a preset with that name is restored."""
+    preferences.save(preferences.load().without_connection(name))
+    preset = next((place for place in connections.PRESETS if place.name == name), None)
+    if preset is not None:
+        workspace.models.add(preset)
+    else:
+        workspace.models.remove(name)
     forget_listing(name)
 
 

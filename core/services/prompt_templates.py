@@ -45,7 +45,7 @@ VARIABLE_DESCRIPTIONS: Mapping[str, str] = {
 
 
 def title_of(key: str) -> str:
-    """Return the display name of a template."""
+    """Return the display name of a template, or of a role or family of roles without a title."""
     return TITLES.get(key, key.replace("_", " ").capitalize())
 
 

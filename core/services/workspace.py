@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from core.engine.event_loop import EngineThread
 from core.llm import embeddings
-from core.llm.connections import PRESETS, Connection, connection
+from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.services import preferences
 from core.services.session import ProjectSession
@@ -79,22 +79,9 @@ class Workspace:
         kept = preferences.load()
         return tuple(Path(path) for path in kept.recent if path not in kept.archived and Path(path).is_file())
 
-    def connections(self) -> tuple[Connection, ...]:
-        """Return all connections: the presets and the user's own."""
-        return tuple(self.models.connections.values())
-
-    def own_connections(self) -> tuple[Connection, ...]:
-        """Return the connections that the user added."""
-        return preferences.load().connections
-
     def use_connection(self, name: str, url: str) -> None:
         """Add or replace a connection for this process only. UsageError for an invalid name or address."""
         self.models.add(connection(name, url))
-
-    def add_connection(self, place: Connection) -> None:
-        """Add or replace a connection and save it."""
-        preferences.save(preferences.load().with_connection(place))
-        self.models.add(place)
 
     def use_vectors(self, spec: str) -> None:
         """Use these vectors in all projects, none for an empty ``spec``, and save the choice.
@@ -106,15 +93,6 @@ class Workspace:
         self.models.vectors = spec
         for session in self.sessions():
             session.trainer.schedule()
-
-    def remove_connection(self, name: str) -> None:
-        """Remove a connection of the user; a preset with that name is restored."""
-        preferences.save(preferences.load().without_connection(name))
-        preset = next((place for place in PRESETS if place.name == name), None)
-        if preset is not None:
-            self.models.add(preset)
-        else:
-            self.models.remove(name)
 
     def close(self) -> None:
         """Close all projects, the HTTP session and the engine. Safe to repeat.

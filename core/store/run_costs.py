@@ -43,7 +43,8 @@ class FromStore:
 class DecisionPaths:
     """Number of debates of an adaptive run by path.
 
-    ``changed`` audited debates have a verdict that differs from the extractor's first values. ``calls`` and
+    ``short`` debates were decided early, ``audited`` ones were held nevertheless as a check, ``full`` ones because they
+    had to be. ``changed`` audited debates have a verdict that differs from the extractor's first values. ``calls`` and
     ``cost_usd`` are averages per debate that was held in full (audited or full), without the extractor's turns. Both
     are None without such a debate; ``cost_usd`` is also None if a price is unknown.
     """

@@ -74,7 +74,7 @@ def test_adds_a_correction_as_an_example_in_one_click(session: ProjectSession) -
     run = run_data.ranked_runs(session)[0]
     at = AppTest.from_function(_page, default_timeout=60).run()
     assert "Suggested example" not in html(at)
-    review.edit(session, run.run_id, "d0", PRICE, False, review.By("ada"))
+    review.edit(session, run.run_id, ["d0"], PRICE, False, review.By("ada"))
     at.run()
     assert "Price &lt;b&gt;" in html(at)
     assert "<img" not in html(at)

@@ -12,9 +12,8 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.llm import connections
 from core.llm.catalogue import ModelCard
-from core.llm.connections import connection
 from core.runs import RoleModel
-from core.services import models
+from core.services import models, preferences
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
@@ -33,7 +32,7 @@ def workspace(tmp_path: Path) -> Iterator[Workspace]:
         yield made
     finally:
         context.install(None)
-        for place in made.own_connections():
+        for place in preferences.load().connections:
             models.remove(made, place.name)
         made.close()
 
@@ -199,7 +198,7 @@ def test_vectors_of_a_connection_are_chosen_tested_and_pinned_in_a_choice(
     assert model() == "builtin/lexical"
     at = open_page("models")
     with llama_cpp(tmp_path, "--embeddings") as url:
-        workspace.add_connection(connection("near", url))
+        models.add(workspace, "near", url)
         at.text_input(key="text-vectors").set_value("near/tiny-random").run()
         assert workspace.models.vectors == "near/tiny-random"
         assert model() == "builtin/lexical@near/tiny-random"

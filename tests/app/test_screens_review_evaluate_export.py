@@ -155,12 +155,12 @@ def selected_rows(run_id, actor, *ids):
 def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
-    review.edit(session, run_id, "d1", "a", True)
+    review.edit(session, run_id, ["d1"], "a", True)
     app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
-    assert queue.review_row(session, run, "d1").values["a"] is False
+    assert queue.review_rows(session, run, ["d1"])[0].values["a"] is False
     app.button(key="review-redo").click().run()
-    assert queue.review_row(session, run, "d1").values["a"] is True
+    assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
 
 
 def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
@@ -169,9 +169,9 @@ def test_bulk_edit_and_submit_apply_to_selected_rows(screen, project, session):
     app = screen("review", review_reviewer="ann", **selected_rows(run_id, "ann", "d0", "d3"))
     app.selectbox(key="review-bulk-item").set_value("b").run()
     app.button(key="review-bulk-set").click().run()
-    assert [queue.review_row(session, run, id).values["b"] for id in ("d0", "d3")] == [True, True]
+    assert [queue.review_rows(session, run, [id])[0].values["b"] for id in ("d0", "d3")] == [True, True]
     app.button(key="review-bulk-submit").click().run()
-    assert [queue.review_row(session, run, id).status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
+    assert [queue.review_rows(session, run, [id])[0].status for id in ("d0", "d3")] == ["Submitted", "Submitted"]
 
 
 def test_refused_submission_gives_a_reason(screen, project):
@@ -219,8 +219,8 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     app = screen("review", review_view="Agreement")
     assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
-        review.edit(session, run_id, "d0", "a", True, review.By(actor))
-        review.edit(session, run_id, "d0", "b", value, review.By(actor))
+        review.edit(session, run_id, ["d0"], "a", True, review.By(actor))
+        review.edit(session, run_id, ["d0"], "b", value, review.By(actor))
         review.submit(session, run_id, ["d0"], review.By(actor))
     app = screen("review", review_view="Agreement")
     assert "1 of 1 disagreements open" in texts(app)
@@ -232,7 +232,7 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     button = next(button for button in app.button if button.label == literal("absent (bob)"))
     button.click().run()
     assert "0 of 1 disagreements open" in texts(app)
-    assert queue.review_row(session, project.store.runs.get(run_id), "d0").values["b"] is False
+    assert queue.review_rows(session, project.store.runs.get(run_id), ["d0"])[0].values["b"] is False
 
 
 def test_label_names_are_not_executed_in_the_grid(screen, project):

@@ -153,7 +153,7 @@ def main() -> None:
         ids = iter(range(1000, options.documents))
 
         def edit() -> None:
-            review.edit(session, run_id, f"d{next(ids):06}", label, True, review.By(ACTOR))
+            review.edit(session, run_id, [f"d{next(ids):06}"], label, True, review.By(ACTOR))
 
         def submit() -> None:
             review.submit(session, run_id, [f"d{next(ids):06}"], review.By(ACTOR))

@@ -164,7 +164,7 @@ def _select_pair(chosen: Sequence[RunRow], found: Comparison) -> Pair:
             label_visibility="collapsed",
             key="compare-second",
         )
-    return compare.of_pair(found, second)
+    return next(pair for pair in found.pairs if pair.second == second)
 
 
 @st.fragment

@@ -87,7 +87,7 @@ def _preview(found: Paper) -> None:
 @st.dialog("Regression on labels", width="large")
 def _regression(session: ProjectSession, run: RunRow) -> None:
     """Draw the dialog: outcome, predictors and family, the coefficients, and the regressions of the paper."""
-    names = [*regression.labels(run.settings.codebook), *regression.columns(session, run)]
+    names = [*run.settings.codebook.names, *regression.columns(session, run)]
     left, right = st.columns(2)
     outcome = left.selectbox("Outcome", names, key="regression-outcome")
     family = right.segmented_control(

@@ -161,7 +161,7 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         run_id, by = run.run_id, review.By(actor)
         _button(
             f"Set for {count}",
-            lambda: review.edit_many(session, run_id, chosen, item, value, by),
+            lambda: review.edit(session, run_id, chosen, item, value, by),
             key="review-bulk-set",
         )
         _button(

@@ -600,14 +600,6 @@ def _column_json(column: Column) -> dict[str, Any]:
     }
 
 
-def of_pair(found: Comparison, second: str) -> Pair:
-    """Return the pair of the first run and this run. Raises KeyError if the run is not compared."""
-    for pair in found.pairs:
-        if pair.second == second:
-            return pair
-    raise KeyError(second)
-
-
 def cost_unit(costs: Iterable[Mapping[str, float | None]]) -> Literal["usd", "tokens"]:
     """Return the unit to compare costs in: tokens if a price is unknown or nothing costs anything."""
     dollars = [cost["usd_per_document"] for cost in costs]

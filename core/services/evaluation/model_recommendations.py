@@ -22,7 +22,7 @@ from core.runs import RoleModel, RunRow
 from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation.compare import alike, comparison
 from core.services.evaluation.scores import role_scores
-from core.services.runs.configuration import pretty
+from core.services.prompt_templates import title_of
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.stats.counts import Counts, total
@@ -65,7 +65,7 @@ class Recommendation:
     @property
     def title(self) -> str:
         """The role in words, "All roles" for several."""
-        return pretty(self.roles[0]) if len(self.roles) == 1 else "All roles"
+        return title_of(self.roles[0]) if len(self.roles) == 1 else "All roles"
 
     @property
     def sentence(self) -> str:

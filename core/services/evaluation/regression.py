@@ -65,23 +65,18 @@ class Analysis:
         )
 
 
-def labels(codebook: Codebook) -> tuple[str, ...]:
-    """Return the names of the labels or dimensions that a regression can use."""
-    return codebook.names
-
-
 @cached_by_documents
 def columns(session: ProjectSession, run: RunRow) -> tuple[str, ...]:
     """Return the imported columns that a regression can use: numbers, dates, or few different texts."""
     names = session.store.evaluations.columns(run.run_id)
-    return tuple(name for name in names if name not in labels(run.settings.codebook) and _read(session, run, name))
+    return tuple(name for name in names if name not in run.settings.codebook.names and _read(session, run, name))
 
 
 def analyse(session: ProjectSession, run: RunRow, formula: Formula) -> Analysis:
     """Return the regression of a run. UsageError for an unknown name or where it cannot be estimated."""
     codebook = run.settings.codebook
-    if not any(name in labels(codebook) for name in (formula.outcome, *formula.predictors)):
-        raise UsageError("The regression contains no label.", f"Use one of: {join_names(labels(codebook))}.")
+    if not any(name in codebook.names for name in (formula.outcome, *formula.predictors)):
+        raise UsageError("The regression contains no label.", f"Use one of: {join_names(codebook.names)}.")
     if formula.outcome in formula.predictors or len(set(formula.predictors)) < len(formula.predictors):
         raise UsageError("The regression names a variable twice.", "Name each variable once.")
     if formula.family not in FAMILIES:
@@ -193,9 +188,9 @@ def _rows(session: ProjectSession, run: RunRow, formula: Formula, values: Grid) 
 def _variable(session: ProjectSession, run: RunRow, name: str, values: Grid) -> Mapping[str, Numbers]:
     """Return the columns of a variable by term."""
     codebook = run.settings.codebook
-    if name not in labels(codebook):
+    if name not in codebook.names:
         return _column(session, run, name)
-    place = labels(codebook).index(name)
+    place = codebook.names.index(name)
     if codebook.kind == "choice":
         return {name: np.where(np.isnan(values[:, 0]), np.nan, values[:, 0] == place)}
     return {name: values[:, place]}
@@ -216,7 +211,7 @@ def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Num
     """Return an imported column by term. UsageError for an unknown column and for one with too many texts."""
     found = _read(session, run, name)
     if found is None:
-        known = ", ".join((*labels(run.settings.codebook), *session.store.evaluations.columns(run.run_id)))
+        known = ", ".join((*run.settings.codebook.names, *session.store.evaluations.columns(run.run_id)))
         raise UsageError(
             f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
             f"There are: {known}.",

@@ -14,7 +14,8 @@ from core.debate import protocols, turns
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_scores, cached_until_commit, cached_while
-from core.services.runs.configuration import pretty, role_titles
+from core.services.prompt_templates import title_of
+from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import is_right, vote_of
@@ -302,7 +303,7 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     several = {family for family, round in groups if round}
     found = []
     for (family, round), members in groups.items():
-        title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{pretty(family)}s"
+        title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in several else title
         name = f"{family} {round + 1}" if family in several else family
         predicted = vote_of(list(members.values()), measured=codebook.kind == "rating")

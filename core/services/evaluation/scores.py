@@ -96,7 +96,6 @@ class EvaluationReport:
 
     run: RunRow
     reference: Reference
-    annotator: str
     scores: Scores
     """every metric, over all labels and per label"""
     basis: Basis
@@ -164,7 +163,6 @@ def evaluate(
     return EvaluationReport(
         run=run,
         reference=reference,
-        annotator=annotator,
         scores=score(codebook, gold, predicted, intervals=intervals, design=design),
         basis=Basis.of(design, np.any(~np.isnan(gold), axis=1), latent.warning(session) if reference == LATENT else ""),
         coverage=coverage.of_run(session, run, reference),

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.runs import RunRow
-from core.services import cache, prompt_templates
+from core.services import prompt_templates
+from core.services.cache import cached_while, review_revision
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab.results import comparable_codes
@@ -137,18 +138,9 @@ def _latest_score(
     return None
 
 
+@cached_while(lambda session, run: (review_revision(session), run.verdicts))
 def score_run(session: ProjectSession, run: RunRow) -> RunScore:
-    """Return the score of a finished run, cached until gold or reviews change."""
-    scored: dict[tuple[str, int], RunScore] = cache.cached(
-        session, dict, "scores of versions", basis=cache.review_revision(session)
-    )
-    name = (run.run_id, run.verdicts)
-    if name not in scored:
-        scored[name] = _compute_score(session, run)
-    return scored[name]
-
-
-def _compute_score(session: ProjectSession, run: RunRow) -> RunScore:
+    """Return the score of a finished run."""
     codebook = run.settings.codebook
     loaded = run_data.load_latest_reference(session.store, run.run_id, codebook)
     n = int((~np.isnan(loaded.reference)).any(axis=1).sum())

@@ -254,7 +254,6 @@ DOCUMENTS_SHOWN = 4
 MAX_CHARACTERS = 1_200
 """Maximum characters of a document in the prompt."""
 LISTS = ("include", "exclude", "keywords")
-PARTS = ("description", *LISTS)
 REWRITE_TIMEOUT = 120.0
 """Maximum seconds to wait for a proposal."""
 _NAMES: Mapping[str, str] = {"include": "counts", "exclude": "does not count"}
@@ -276,7 +275,7 @@ class Proposal:
         """Proposed changes by field name."""
         found = compare(Codebook(labels=(self.before,)), Codebook(labels=(self.after,)))
         fields = {change.field: change for one in found for change in one.fields}
-        return {part: fields[_NAMES.get(part, part)] for part in PARTS if _NAMES.get(part, part) in fields}
+        return {part: fields[_NAMES.get(part, part)] for part in lessons.PARTS if _NAMES.get(part, part) in fields}
 
 
 def rewrite_model(plan: planning.Plan) -> RoleModel | None:

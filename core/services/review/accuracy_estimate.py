@@ -140,9 +140,6 @@ def _share_correct(reference: _Numbers, said: _Numbers) -> _Numbers:
 
 def _expand(codebook: Codebook, values: _Numbers) -> _Numbers:
     """Return ``[document, label]`` from 0 to 1: one column per label for a choice, ratings scaled to 0 to 1."""
-    if codebook.kind == "choice":
-        chosen = values[:, :1] == np.arange(len(codebook.labels))[None, :]
-        return np.asarray(chosen, dtype=np.float64)
     if codebook.kind == "rating":
         return normalised(values, [(scale.min, scale.max) for scale in codebook.scales])
-    return values
+    return run_data.given_labels(codebook, values).astype(np.float64)

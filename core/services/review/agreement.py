@@ -13,6 +13,7 @@ from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
+from core.services.evaluation.latent import MIN_ANNOTATORS
 from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
@@ -190,14 +191,10 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
     return ItemAgreement(item, len(shared), equal / len(shared) if shared else None, kappa, alpha)
 
 
-MIN_RATERS = 3
-"""Annotators that an estimate of the latent truth needs."""
-
-
 def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:
     """Return the annotators of an item against its latent truth: roles of the run, gold raters and reviewers.
 
-    Annotators without a value on the item are left out. Empty for ratings, and with fewer than MIN_RATERS annotators.
+    Annotators without a value on the item are left out. Empty for ratings, and with fewer than MIN_ANNOTATORS.
     """
     codebook = run.settings.codebook
     if codebook.kind == "rating":
@@ -217,7 +214,7 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
         for title, source in names.items()
     }
     found = {title: own for title, own in found.items() if not np.isnan(own).all()}
-    if len(found) < MIN_RATERS:
+    if len(found) < MIN_ANNOTATORS:
         return ()
     values: list[Value] = [False, True] if codebook.kind == "multilabel" else [label.id for label in codebook.labels]
     answers = np.nan_to_num(np.stack(list(found.values()), axis=1), nan=-1).astype(np.int64)

@@ -218,11 +218,6 @@ def review_rows(
     return _rows(session, run, found.rows, actor)
 
 
-def review_row(session: ProjectSession, run: RunRow, document_id: str, *, actor: str | None = None) -> ReviewRow | None:
-    """Return one document as a grid row, None when the run does not have it."""
-    return next(iter(review_rows(session, run, [document_id], actor=actor)), None)
-
-
 def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None) -> int:
     """Return the number of documents that wait for a reviewer: Pending and Draft."""
     waiting = Filter(review_statuses=tuple(status for status in STATUSES if status not in RESOLVED))

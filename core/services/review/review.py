@@ -98,20 +98,14 @@ def load_record(
 
 
 def edit(
-    session: ProjectSession, run_id: str, document_id: str, item: str, value: Value | None, by: By = DEFAULT
-) -> SavedAction:
-    """Set the value of one item of one document; None withdraws the reviewer's value. Committed on return.
-
-    A Pending document becomes a Draft; others keep their status. UsageError for a value that the item cannot have.
-    """
-    return edit_many(session, run_id, [document_id], item, value, by)
-
-
-def edit_many(
     session: ProjectSession, run_id: str, document_ids: Sequence[str], item: str, value: Value | None,
     by: By = DEFAULT,
 ) -> SavedAction:  # fmt: skip
-    """Set one item of many documents as one action, which one undo reverts."""
+    """Set one item of documents as one action, which one undo reverts; None withdraws the reviewer's values.
+
+    Committed on return. A Pending document becomes a Draft; others keep their status. UsageError for a value that the
+    item cannot have.
+    """
     codebook = _run_settings(session, run_id).codebook
     check_value(codebook, item, value)
     decisions = []

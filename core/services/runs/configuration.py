@@ -33,7 +33,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
         "Seed": str(settings.seed),
         "Iteration": str(settings.iteration + 1),
         "Engine": settings.engine.name,
-        **{f"{pretty(role)} model": model for role, model in models.items()},
+        **{f"{title_of(role)} model": model for role, model in models.items()},
         **{f"{title_of(key)} prompt": own.get(key, SHIPPED) for key in settings.templates},
     }
 
@@ -170,9 +170,4 @@ def role_titles(settings: RunSettings) -> dict[str, str]:
     try:
         return {role.name: role.title for role in protocols.roles_of(settings)}
     except UsageError:  # a protocol of another version of Moot
-        return {role: pretty(role) for role in settings.role_models}
-
-
-def pretty(role: str) -> str:
-    """Return the display name of a role or family of roles without a title."""
-    return role.replace("_", " ").capitalize()
+        return {role: title_of(role) for role in settings.role_models}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from core.debate import protocols
@@ -18,6 +18,7 @@ from core.services.cache import cached_until_commit
 from core.services.prompt_templates import first_messages, prompt_tokens
 from core.services.session import ProjectSession
 from core.stats.intervals import Interval, ends, wilson
+from core.store.run_costs import DecisionPaths
 from core.store.run_costs import FromStore as FromStore
 
 SAMPLE_SIZE = 20
@@ -174,23 +175,18 @@ def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[s
     }
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveSavings:
-    """Savings of an adaptive run.
+class AdaptiveSavings(DecisionPaths):
+    """Savings of an adaptive run: the early decisions times the mean of a full debate."""
 
-    ``short`` documents were decided early, ``audited`` documents were debated nevertheless as a check, ``full``
-    ones were debated because they had to be. ``calls_saved`` and ``cost_saved_usd`` multiply the early decisions by
-    the mean of a full debate. ``changed`` of the ``audited`` verdicts differ from the early decision, with a 95%
-    Wilson interval for that share.
-    """
+    @property
+    def calls_saved(self) -> int | None:
+        """Number of calls saved, None without a full debate."""
+        return None if self.calls is None else round(self.short * self.calls)
 
-    short: int
-    audited: int
-    full: int
-    changed: int
-    calls_saved: int | None
-    cost_saved_usd: float | None
-    interval: Interval | None
+    @property
+    def cost_saved_usd(self) -> float | None:
+        """Dollars saved, None without a full debate and if a price is unknown."""
+        return None if self.cost_usd is None else self.short * self.cost_usd
 
     @property
     def ended(self) -> int:
@@ -201,6 +197,11 @@ class AdaptiveSavings:
     def share(self) -> float:
         """Share of finished debates that were decided early."""
         return self.short / self.ended if self.ended else 0.0
+
+    @property
+    def interval(self) -> Interval | None:
+        """95% Wilson interval of the share of audited verdicts that differ from the early decision."""
+        return wilson(self.changed, self.audited)
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures for ``--json``."""
@@ -225,16 +226,7 @@ def adaptive_savings(session: ProjectSession, run: RunRow) -> AdaptiveSavings | 
     """Return the savings of an adaptive run; None for a run that debates every document."""
     if not run.settings.params.get("adaptive"):
         return None
-    found = session.store.costs.decision_paths(run.run_id)
-    return AdaptiveSavings(
-        short=found.short,
-        audited=found.audited,
-        full=found.full,
-        changed=found.changed,
-        calls_saved=None if found.calls is None else round(found.short * found.calls),
-        cost_saved_usd=None if found.cost_usd is None else found.short * found.cost_usd,
-        interval=wilson(found.changed, found.audited),
-    )
+    return AdaptiveSavings(**asdict(session.store.costs.decision_paths(run.run_id)))
 
 
 CONTEXT_TOKENS_PER_ROLE = 250

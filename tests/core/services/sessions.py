@@ -76,7 +76,7 @@ def decide(
         for item, value in values.items():
             actions.setdefault((item, value), []).append(document_id)
     for (item, value), documents in actions.items():
-        review.edit_many(session, run_id, documents, item, value, by)
+        review.edit(session, run_id, documents, item, value, by)
     review.submit(session, run_id, list(decisions), by)
 
 

@@ -17,7 +17,7 @@ from core.services.review import review
 
 @pytest.fixture
 def packed(session, run_id, tmp_path):
-    review.edit(session, run_id, "d0", "b", True, review.By("ann"))
+    review.edit(session, run_id, ["d0"], "b", True, review.By("ann"))
     review.mark(session, run_id, "d0", "flag", True, review.By("bob"))
     session.store.codebooks.save(session.store.runs.get(run_id).settings.codebook)
     return bundle.write_bundle(session, tmp_path / "all.zip")

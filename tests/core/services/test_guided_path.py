@@ -69,8 +69,8 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     step = next_of(session)
     assert (step.name, step.action) == ("review", "Review 8")
     for number in range(8):
-        review.edit_many(session, run_id, [f"d{number}"], "a", True)
-        review.edit_many(session, run_id, [f"d{number}"], "b", True)
+        review.edit(session, run_id, [f"d{number}"], "a", True)
+        review.edit(session, run_id, [f"d{number}"], "b", True)
         review.submit(session, run_id, [f"d{number}"])
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
 

@@ -58,7 +58,7 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     for document, draw in listed.draws.items():
         n = int(document[1:])
         if n % 2 and n % 3 < 2:
-            review.edit(session, run.run_id, document, CLEAN, False, review.By("ada"))
+            review.edit(session, run.run_id, [document], CLEAN, False, review.By("ada"))
         review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
     return session, run
 

@@ -238,7 +238,7 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
-    review.edit(session, run_id, "d5", "a", False, review.By("ann"))
+    review.edit(session, run_id, ["d5"], "a", False, review.By("ann"))
     assert available_references(session, run_id)["reviewed"] == 0  # an unsubmitted draft does not count
     review.submit(session, run_id, ["d5"], review.By("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}

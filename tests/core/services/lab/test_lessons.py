@@ -104,7 +104,7 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         add_documents(session, "We slept", False, 7, "n")
         (run,) = queue_runs(session, planning.Plan())
         session.start_or_resume(run.run_id).result(30)
-        review.edit(session, run.run_id, "p0", SERVICE, True)
+        review.edit(session, run.run_id, ["p0"], SERVICE, True)
         review.submit(session, run.run_id, ["p0"])
         codebook_examples.add_example(session, run, CodebookExample("p0", SERVICE, "include", "A gondolier sang"))
         assert len(lessons.accepted(session).lessons) == 1
@@ -128,7 +128,7 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         accept_keyword(session, SERVICE, "gondolier")
         ids = [f"p{n}" for n in range(12)]
         for id in ids:
-            review.edit(session, run.run_id, id, SERVICE, True)
+            review.edit(session, run.run_id, [id], SERVICE, True)
         review.submit(session, run.run_id, ids[: lessons.MIN_REVIEWED - 1])
         lessons.try_when_due(session)
         assert wait_for_trial(session).result is None

@@ -45,7 +45,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     for line in listed.lines:
         number = int(line.document_id[1:])
         if number % 4 == 3:  # the word lists are right on the others
-            review.edit(session, run.run_id, line.document_id, CLEAN, False, review.By("ada"))
+            review.edit(session, run.run_id, [line.document_id], CLEAN, False, review.By("ada"))
         draw = listed.draws[line.document_id]
         review.submit(session, run.run_id, [line.document_id], review.By("ada"), draw=draw)
 

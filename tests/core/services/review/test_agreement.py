@@ -17,7 +17,7 @@ from tests.core.store.helpers import store_debate
 
 def submit_review(session, run, actor, document, **values):
     for item, value in values.items():
-        review.edit(session, run.run_id, document, item, value, review.By(actor))
+        review.edit(session, run.run_id, [document], item, value, review.By(actor))
     review.submit(session, run.run_id, [document], review.By(actor))
 
 
@@ -50,15 +50,15 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
 def test_adjudication_counts_until_it_is_undone(session, run):
     submit_review(session, run, "ann", "d2", a=True, b=True)
     submit_review(session, run, "bob", "d2", a=False, b=True)
-    assert queue.review_row(session, run, "d2").values["a"] is False  # the last submitted review counts
+    assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False  # the last submitted review counts
     agreement.adjudicate(session, run, "d2", "a", True, actor="cy")
     (disagreement,) = agreement.agreement_report(session, run).disagreements
     assert (disagreement.decided, disagreement.by) == (True, "cy")
     submit_review(session, run, "bob", "d2", a=False)
-    assert queue.review_row(session, run, "d2").values["a"] is True
+    assert queue.review_rows(session, run, ["d2"])[0].values["a"] is True
     review.undo(session, review.By("cy"))
     assert agreement.agreement_report(session, run).open
-    assert queue.review_row(session, run, "d2").values["a"] is False
+    assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
     with pytest.raises(UsageError, match="cannot have the value 3"):
         agreement.adjudicate(session, run, "d2", "a", 3)
     with pytest.raises(UsageError, match="Nothing was decided"):
@@ -67,11 +67,11 @@ def test_adjudication_counts_until_it_is_undone(session, run):
 
 def test_unsubmitted_second_review_changes_nothing(session, run):
     submit_review(session, run, "ann", "d1", a=True)
-    review.edit(session, run.run_id, "d1", "a", False, review.By("bob"))
-    assert queue.review_row(session, run, "d1").values["a"] is True
-    assert queue.review_row(session, run, "d1").status == "Submitted"
-    assert queue.review_row(session, run, "d1", actor="bob").values["a"] is False
-    assert queue.review_row(session, run, "d1", actor="bob").status == "Draft"
+    review.edit(session, run.run_id, ["d1"], "a", False, review.By("bob"))
+    assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
+    assert queue.review_rows(session, run, ["d1"])[0].status == "Submitted"
+    assert queue.review_rows(session, run, ["d1"], actor="bob")[0].values["a"] is False
+    assert queue.review_rows(session, run, ["d1"], actor="bob")[0].status == "Draft"
     again = queue.review_page(session, run, QueueFilter(by_others=True), actor="bob").rows
     assert [row.document_id for row in again] == ["d1"]
 
@@ -102,7 +102,7 @@ def test_blind_decisions_measure_anchoring(session, run):
     queue.save_review_settings(session, ReviewSettings(blind=True))
     for document, values in (("d0", {"a": True, "b": True}), ("d1", {"a": False, "b": True})):
         for item, value in values.items():
-            review.edit(session, run.run_id, document, item, value, review.By("ann"))
+            review.edit(session, run.run_id, [document], item, value, review.By("ann"))
         review.reveal(session, run.run_id, document, review.By("ann"))
     submit_review(session, run, "ann", "d0", b=False)
     review.submit(session, run.run_id, ["d1"], review.By("ann"))

@@ -58,7 +58,7 @@ def _run(session: ProjectSession) -> RunRow:
 
 
 def _correct(session: ProjectSession, run: RunRow, document: str, item: str, value: bool) -> None:
-    review.edit(session, run.run_id, document, item, value)
+    review.edit(session, run.run_id, [document], item, value)
     review.submit(session, run.run_id, [document])
 
 

@@ -48,7 +48,7 @@ def test_shows_gold_roles_and_verdict_with_evidence_and_debate(session):
 
 
 def test_reviews_replace_gold_as_reference(session):
-    review.edit(session, session.run_id, "d1", "a", False, review.By("ann"))
+    review.edit(session, session.run_id, ["d1"], "a", False, review.By("ann"))
     review.mark(session, session.run_id, "d1", "note", "because", review.By("ann"))
     shown = view(session, "d1")
     assert columns(shown)["ann"] == {"a": False}
@@ -58,7 +58,7 @@ def test_reviews_replace_gold_as_reference(session):
 
 
 def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
-    review.edit(session, session.run_id, "d1", "a", False, review.By("ann"))
+    review.edit(session, session.run_id, ["d1"], "a", False, review.By("ann"))
     review.mark(session, session.run_id, "d1", "note", "because", review.By("ann"))
     review.submit(session, session.run_id, ["d1"], review.By("ann"))
     hidden = view(session, "d1", actor="bob")
@@ -69,7 +69,7 @@ def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
     assert view(session, "d1", actor="bob", runs=[])["annotations"] == []  # the same on pages without a run
 
     for item in ("a", "b"):
-        review.edit(session, session.run_id, "d1", item, True, review.By("bob"))
+        review.edit(session, session.run_id, ["d1"], item, True, review.By("bob"))
     assert columns(view(session, "d1", actor="bob")) == {"bob": sample_world.both("ab")}
     review.submit(session, session.run_id, ["d1"], review.By("bob"))
     shown = view(session, "d1", actor="bob")

@@ -64,7 +64,7 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
     if records:
-        review.edit_many(session, run.run_id, records, CLEAN, False, review.By("ada"))
+        review.edit(session, run.run_id, records, CLEAN, False, review.By("ada"))
     for document, draw in listed.draws.items():
         review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
 
