@@ -241,12 +241,8 @@ class PersonaStatus:
 
 
 def persona_status(session: ProjectSession) -> PersonaStatus:
-    """Return the personas in the editor. A draft that cannot be read is ignored."""
-    saved = session.store.personas.latest()
-    try:
-        draft = session.store.personas.draft()
-    except UsageError:
-        draft = None
+    """Return the personas in the editor."""
+    saved, draft = session.store.personas.latest(), session.store.personas.draft()
     shown = draft or (saved.personas if saved else DEFAULT_PERSONAS)
     return PersonaStatus(shown, saved, shown != saved.personas if saved else draft is not None)
 
@@ -273,11 +269,7 @@ def remove_source(session: ProjectSession, name: str) -> None:
 
 def save_draft(session: ProjectSession, cast: PersonaSet) -> None:
     """Save a persona set as the draft, or drop the draft if the set equals the saved version."""
-    saved = session.store.personas.latest()
-    if saved is not None and saved.personas == cast:
-        session.store.personas.drop_draft()
-    else:
-        session.store.personas.save_draft(cast)
+    session.store.personas.save_draft(cast)
 
 
 def save(session: ProjectSession, cast: PersonaSet, note: str = "") -> int:

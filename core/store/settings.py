@@ -11,16 +11,15 @@ from core.store.events import NewEvent, record
 from core.store.writer import Repository
 
 
-def put(cursor: Cursor, name: str, value: Any, *, actor: str, event: bool) -> None:
-    """Set ``name`` inside a transaction of the writer; an equal value changes nothing."""
+def put(cursor: Cursor, name: str, value: Any, actor: str) -> None:
+    """Set ``name`` inside a transaction of the writer, and record it as an event; an equal value changes nothing."""
     rows = cursor.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchall()
     before, after = (rows[0][0] if rows else None), dump(value)
     if before == after:
         return
     cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])
-    if event:
-        deed = NewEvent("setting", item=name, before=None if before is None else load(before), after=value)
-        record(cursor, actor, [deed])
+    change = NewEvent("setting", item=name, before=None if before is None else load(before), after=value)
+    record(cursor, actor, [change])
 
 
 class Settings(Repository):
@@ -33,4 +32,4 @@ class Settings(Repository):
 
     def set(self, name: str, value: Any, *, actor: str = "") -> None:
         """Set plain data under a name and record the change as an event."""
-        self._writer.do(lambda cursor: put(cursor, name, value, actor=actor, event=True))
+        self._writer.do(lambda cursor: put(cursor, name, value, actor))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from core.codebook import Codebook, parse_codebook
 from core.debate.personas import PersonaSet
 from core.debate.personas import parse as parse_personas
+from core.errors import CodebookError, UsageError
 from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
@@ -20,6 +22,7 @@ from core.store.events import NewEvent, record
 from core.store.settings import put
 from core.store.writer import Repository
 
+C = TypeVar("C")
 V = TypeVar("V")
 
 
@@ -33,8 +36,8 @@ class SavedVersion:
     actor: str
 
 
-class Versions(Repository, Generic[V]):
-    """Versions of one kind of content, numbered from 1. ``V`` is a version as it is returned."""
+class Versions(Repository, Generic[C, V]):
+    """Versions of one kind of content ``C``, numbered from 1, and its draft. ``V`` is a version as it is returned."""
 
     table: ClassVar[str]
     kind: ClassVar[str]
@@ -54,45 +57,73 @@ class Versions(Repository, Generic[V]):
         """Return all versions, newest first."""
         return self._read("ORDER BY version DESC")
 
-    def drop_draft(self) -> None:
-        """Delete the draft, if there is one."""
-        self._writer.execute("DELETE FROM settings WHERE name = ?", [self.draft_name])
-
-    def _save(self, body: str, hash: str, note: str, actor: str) -> int:
-        """Save JSON text as a new version, delete the draft and return the version number.
+    def save(self, content: C, *, note: str = "", actor: str = "") -> int:
+        """Save content as a new version, delete the draft and return the version number.
 
         Content that equals the latest version is not saved again; the latest number is returned.
         """
+        body, hash = self._pack(content)
 
         def run(cursor: Cursor) -> int:
-            cursor.execute("DELETE FROM settings WHERE name = ?", [self.draft_name])
-            latest = f"SELECT version, hash FROM {self.table} ORDER BY version DESC LIMIT 1"
-            version, last = next(iter(cursor.execute(latest).fetchall()), (0, ""))
+            self._delete_draft(cursor)
+            version, last = self._latest_hash(cursor)
             if last == hash:
-                return int(version)
+                return version
             add_row(cursor, self.table, version + 1, hash, body, note, time.time(), actor)
             event = NewEvent(self.kind, before=version or None, after=version + 1, payload={"note": note})
             record(cursor, actor, [event])
-            return int(version) + 1
+            return version + 1
 
         return self._writer.do(run)
 
-    def save_draft(self, data: Any, *, actor: str = "") -> None:
-        """Store unfinished plain data of an editor, until ``save`` or ``drop_draft``."""
-        self._writer.do(lambda cursor: put(cursor, self.draft_name, data, actor=actor, event=False))
+    def save_draft(self, content: C) -> None:
+        """Store unsaved content of an editor as the draft; content that equals the latest version deletes the draft."""
+        body, hash = self._pack(content)
 
-    def draft(self) -> Any:
-        """Return the plain data of the draft, None without a draft."""
+        def run(cursor: Cursor) -> None:
+            self._delete_draft(cursor)
+            if self._latest_hash(cursor)[1] != hash:
+                add_row(cursor, "settings", self.draft_name, body, time.time())
+
+        self._writer.do(run)
+
+    def drop_draft(self) -> None:
+        """Delete the draft, if there is one."""
+        self._writer.do(self._delete_draft)
+
+    def draft(self) -> C | None:
+        """Return the draft; None without one, and for one that cannot be read, as of another version of Moot."""
         text = self._connection.value("SELECT value FROM settings WHERE name = ?", [self.draft_name])
-        return None if text is None else load(text)
+        with suppress(CodebookError, UsageError):
+            return None if text is None else self._parse(load(text), "the draft")
+        return None
+
+    def _delete_draft(self, cursor: Cursor) -> None:
+        cursor.execute("DELETE FROM settings WHERE name = ?", [self.draft_name])
+
+    def _latest_hash(self, cursor: Cursor) -> tuple[int, str]:
+        """Return number and hash of the latest version; 0 and an empty hash before the first."""
+        rows = cursor.execute(f"SELECT version, hash FROM {self.table} ORDER BY version DESC LIMIT 1").fetchall()
+        return rows[0] if rows else (0, "")
 
     def _read(self, tail: str, params: Sequence[Any] = ()) -> list[V]:
         rows = self._connection.rows(f"SELECT version, body, note, unix_time, actor FROM {self.table} {tail}", params)
-        return [self._version(version, load(body), note, at, actor) for version, body, note, at, actor in rows]
+        return [
+            self._version(self._parse(load(body), f"{self.kind} version {version}"), version, note, at, actor)
+            for version, body, note, at, actor in rows
+        ]
 
     @abstractmethod
-    def _version(self, version: int, data: Any, note: str, at: float, actor: str) -> V:
-        """Return a version from its plain data."""
+    def _pack(self, content: C) -> tuple[str, str]:
+        """Return content as JSON text, and its hash."""
+
+    @abstractmethod
+    def _parse(self, data: Any, where: str) -> C:
+        """Return content from its plain data."""
+
+    @abstractmethod
+    def _version(self, content: C, version: int, note: str, at: float, actor: str) -> V:
+        """Return a version with its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,20 +133,19 @@ class CodebookVersion(SavedVersion):
     codebook: Codebook
 
 
-class Codebooks(Versions[CodebookVersion]):
+class Codebooks(Versions[Codebook, CodebookVersion]):
     """Codebook versions of a project."""
 
     table, kind, draft_name = "codebook_versions", "codebook", "codebook draft"
 
-    def save(self, codebook: Codebook, *, note: str = "", actor: str = "") -> int:
-        """Save the codebook as a new version, delete the draft and return the version number.
+    def _pack(self, content: Codebook) -> tuple[str, str]:
+        return dump(content.model_dump(mode="json")), content.hash
 
-        A codebook that equals the latest version is not saved again; the latest number is returned.
-        """
-        return self._save(dump(codebook.model_dump(mode="json")), codebook.hash, note, actor)
+    def _parse(self, data: Any, where: str) -> Codebook:
+        return parse_codebook(data, where=where)
 
-    def _version(self, version: int, data: Any, note: str, at: float, actor: str) -> CodebookVersion:
-        return CodebookVersion(version, note, at, actor, parse_codebook(data, where=f"codebook version {version}"))
+    def _version(self, content: Codebook, version: int, note: str, at: float, actor: str) -> CodebookVersion:
+        return CodebookVersion(version, note, at, actor, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,26 +155,19 @@ class PersonaSetVersion(SavedVersion):
     personas: PersonaSet
 
 
-class Personas(Versions[PersonaSetVersion]):
+class Personas(Versions[PersonaSet, PersonaSetVersion]):
     """Persona sets of a project."""
 
     table, kind, draft_name = "persona_versions", "personas", "personas draft"
 
-    def save(self, cast: PersonaSet, *, note: str = "", actor: str = "") -> int:
-        """Save the persona set as a new version, delete the draft and return the version number.
+    def _pack(self, content: PersonaSet) -> tuple[str, str]:
+        return content.text, digest(content.text)
 
-        A set that equals the latest version is not saved again; the latest number is returned.
-        """
-        return self._save(cast.text, digest(cast.text), note, actor)
+    def _parse(self, data: Any, where: str) -> PersonaSet:
+        return parse_personas(data, where=where)
 
-    def save_draft(self, data: PersonaSet, *, actor: str = "") -> None:
-        """Store an edited persona set until ``save`` or ``drop_draft``."""
-        super().save_draft(data.model_dump(mode="json"), actor=actor)
-
-    def draft(self) -> PersonaSet | None:
-        """Return the draft, None without one."""
-        data = super().draft()
-        return None if data is None else parse_personas(data, where="the draft")
+    def _version(self, content: PersonaSet, version: int, note: str, at: float, actor: str) -> PersonaSetVersion:
+        return PersonaSetVersion(version, note, at, actor, content)
 
     def keep_sources(self, sources: Mapping[str, str]) -> None:
         """Store source documents by name; a document with an existing name is replaced."""
@@ -163,9 +186,6 @@ class Personas(Versions[PersonaSetVersion]):
     def sources(self) -> dict[str, str]:
         """Return the source documents by name, in the order of their names."""
         return dict(self._connection.rows("SELECT name, text FROM persona_sources ORDER BY name"))
-
-    def _version(self, version: int, data: Any, note: str, at: float, actor: str) -> PersonaSetVersion:
-        return PersonaSetVersion(version, note, at, actor, parse_personas(data, where=f"personas version {version}"))
 
 
 PROMOTED = "promoted prompts"
@@ -277,6 +297,6 @@ class Prompts(Repository):
 
         def run(cursor: Cursor) -> None:
             now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}
-            put(cursor, PROMOTED, now | ({slot: name} if name else {}), actor=actor, event=True)
+            put(cursor, PROMOTED, now | ({slot: name} if name else {}), actor)
 
         self._writer.do(run)

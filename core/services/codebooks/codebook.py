@@ -25,7 +25,6 @@ from core.codebook import (
     dump_yaml,
     load_yaml,
     normalise,
-    parse_codebook,
 )
 from core.errors import CodebookError
 from core.export import replacing
@@ -94,30 +93,16 @@ def editor_codebook(session: ProjectSession) -> Codebook | None:
 
 
 def codebook_status(session: ProjectSession) -> CodebookStatus:
-    """Return the codebook in the editor.
-
-    A draft that cannot be read, for example from another version of Moot, is ignored.
-    """
+    """Return the codebook in the editor."""
     saved = session.store.codebooks.latest()
-    edited: Codebook | None = None
-    data = session.store.codebooks.draft()
-    if isinstance(data, dict):
-        try:
-            edited = parse_codebook(data, where="the draft")
-        except CodebookError:
-            edited = None
     base = saved.codebook if saved else Codebook()
-    shown = edited or base
+    shown = session.store.codebooks.draft() or base
     return CodebookStatus(shown, saved, compare(base, shown))
 
 
 def save_draft(session: ProjectSession, codebook: Codebook) -> None:
     """Save a codebook as the draft, or drop the draft if the codebook equals the saved version."""
-    saved = session.store.codebooks.latest()
-    if saved is not None and saved.codebook == codebook:
-        session.store.codebooks.drop_draft()
-    else:
-        session.store.codebooks.save_draft(codebook.model_dump(mode="json"))
+    session.store.codebooks.save_draft(codebook)
 
 
 def save(session: ProjectSession, codebook: Codebook, note: str = "") -> int:
@@ -253,6 +238,11 @@ def change_label(codebook: Codebook, label_id: str, **fields: Any) -> Codebook:
         fields["name"] = check_name(codebook, fields["name"], label_id)
     changed = label.model_dump() | fields
     return _checked(_with_labels(codebook, [changed if each.id == label_id else each for each in codebook.labels]))
+
+
+def extend_label(codebook: Codebook, label_id: str, part: str, *texts: str) -> Codebook:
+    """Return the codebook with texts added to ``include``, ``exclude`` or ``keywords`` of a label. Raises KeyError."""
+    return change_label(codebook, label_id, **{part: (*getattr(codebook.label(label_id), part), *texts)})
 
 
 def delete_label(codebook: Codebook, label_id: str) -> Codebook:

@@ -231,8 +231,8 @@ def labels_without_keywords(codebook: Codebook, proposals: Sequence[KeywordPropo
 def with_keywords(codebook: Codebook, proposals: Sequence[KeywordProposal]) -> Codebook:
     """Return the codebook with proposed keywords added. KeyError for a label that it does not have."""
     for label_id in dict.fromkeys(one.label_id for one in proposals):
-        words = (*codebook.label(label_id).keywords, *(one.word for one in proposals if one.label_id == label_id))
-        codebook = codebooks.change_label(codebook, label_id, keywords=words)
+        words = (one.word for one in proposals if one.label_id == label_id)
+        codebook = codebooks.extend_label(codebook, label_id, "keywords", *words)
     return codebook
 
 

@@ -116,8 +116,7 @@ def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
     if suggestion.part == "less":
         words = tuple(word for word in label.keywords if normalise(word) != normalise(suggestion.text))
         return codebooks.change_label(book, label.id, keywords=words)
-    words = (*getattr(label, suggestion.part), suggestion.text)
-    return codebooks.change_label(book, label.id, **{suggestion.part: words})
+    return codebooks.extend_label(book, label.id, suggestion.part, suggestion.text)
 
 
 def _known_labels(

@@ -111,8 +111,7 @@ def preview_example(session: ProjectSession, run: RunRow, example: CodebookExamp
     saved = session.store.codebooks.latest()
     before = _latest(session, run)
     text = _check_text(before, example)
-    label = before.label(example.label_id)
-    after = codebooks.change_label(before, example.label_id, **{example.part: (*getattr(label, example.part), text)})
+    after = codebooks.extend_label(before, example.label_id, example.part, text)
     item = CHOICE_ITEM if before.kind == "choice" else example.label_id
     decided = [one for one in session.store.classifiers.training_examples() if one.item == item]
     needle = text.casefold()
@@ -139,14 +138,16 @@ def add_example(session: ProjectSession, run: RunRow, example: CodebookExample, 
     made = preview_example(session, run, example)
     text = _check_text(before, example)
     require_usable_codebook(session, made.after)
+    if draft is not None and any(label.id == example.label_id for label in draft.labels):
+        draft = codebooks.extend_label(draft, example.label_id, example.part, text)
     label = made.after.label(example.label_id).name
     note = f'{PART_NAMES[example.part]} of {label} from document {example.document_id}: "{text}"'
     session.store.classifiers.add_codebook_example(
         example.document_id, example.label_id, example.part, text, made.version, actor=actor
     )
     version = session.store.codebooks.save(made.after, note=note, actor=actor)
-    if isinstance(draft, dict):
-        _add_to_draft(session, draft, example, text)
+    if draft is not None:  # saving the version has deleted it
+        session.store.codebooks.save_draft(draft)
     session.trainer.schedule()
     lessons.record(session, before, made.after)
     return version
@@ -211,14 +212,3 @@ def _check_text(codebook: Codebook, example: CodebookExample) -> str:
     if normalise(text) in {normalise(each) for each in getattr(label, example.part)}:
         raise UsageError(f"'{text}' is already in the label.", "Choose other words.")
     return text
-
-
-def _add_to_draft(session: ProjectSession, draft: Mapping[str, object], example: CodebookExample, text: str) -> None:
-    """Put the draft back with the words added, because saving a version deletes it."""
-    labels = draft.get("labels")
-    changed = []
-    for label in labels if isinstance(labels, list) else []:
-        if isinstance(label, dict) and label.get("id") == example.label_id:
-            label = {**label, example.part: [*(label.get(example.part) or ()), text]}
-        changed.append(label)
-    session.store.codebooks.save_draft({**draft, "labels": changed})

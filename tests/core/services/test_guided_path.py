@@ -40,7 +40,7 @@ def test_next_step_of_a_project(workspace: Workspace) -> None:
     assert (first.documents, first.labels, first.last_run) == (0, (), None)
 
     session.store.documents.add([Document("a", {"text": "x"})])
-    session.store.codebooks.save_draft({"name": "begun"})
+    session.store.codebooks.save_draft(Codebook(name="begun"))
     assert guided_path.overview(session).steps[1].words == "A draft that is not saved."
     session.store.codebooks.save(Codebook(labels=(Label(name="Food"),)))
     then = guided_path.overview(session)

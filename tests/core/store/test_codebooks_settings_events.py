@@ -45,14 +45,16 @@ def test_version_round_trip_keeps_every_field(project):
 def test_saving_a_version_removes_the_draft(project):
     books = project.store.codebooks
     assert books.draft() is None
-    books.save_draft({"name": "unfinished", "labels": [{"name": ""}]}, actor="me")
-    books.save_draft({"name": "more"}, actor="me")
-    assert books.draft() == {"name": "more"}
+    books.save_draft(make_codebook(2))
+    books.save_draft(Codebook(name="unfinished"))
+    assert books.draft() == Codebook(name="unfinished")
     books.drop_draft()
     books.drop_draft()
     assert books.draft() is None
-    books.save_draft({"name": "again"})
+    books.save_draft(Codebook(name="again"))
     books.save(make_codebook())
+    assert books.draft() is None
+    books.save_draft(books.latest().codebook)
     assert books.draft() is None
     assert project.store.events.all(kinds=["setting"]) == []
 

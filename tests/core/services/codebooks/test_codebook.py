@@ -189,7 +189,7 @@ def test_draft_is_saved_discarded_and_restored(session: ProjectSession) -> None:
 
 def test_unreadable_draft_is_ignored(session: ProjectSession) -> None:
     codebooks.save(session, BOOK)
-    session.store.codebooks.save_draft({"labels": [{"name": "a", "shape": "round"}]})
+    session.store.settings.set("codebook draft", {"labels": [{"name": "a", "shape": "round"}]})
     assert codebooks.codebook_status(session).codebook == BOOK
 
 
