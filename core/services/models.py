@@ -296,7 +296,7 @@ def remember_key(workspace: Workspace, name: str, key: str) -> None:
     if find_key(place) is None:
         raise connections.no_keyring(place)
     workspace.models.forget_keys()
-    _keyring.forget(name)
+    _keyring.pop(name, None)
     forget_listing(name)
 
 
@@ -315,7 +315,7 @@ def _entry(place: Connection, own: bool) -> ConnectionEntry:
         source = "needless"
     elif (held := next((v for v in place.environment_variables if os.environ.get(v, "").strip()), None)) is not None:
         source, name = "environment", held
-    elif _keyring.get(place):
+    elif _is_in_keyring(place):
         source = "keyring"
     elif place.local:
         source = "needless"
@@ -356,25 +356,17 @@ class _Lists:
             return Listing(error=ModelError(f"{place.name}: {error}."), at=time.time())
 
 
-class _Keyring:
-    """Return whether the keyring has a key for a connection; this may be slow."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[float, bool]] = {}
-
-    def get(self, place: Connection) -> bool:
-        at, held = self._known.get(place.name, (0.0, False))
-        if time.monotonic() - at > LISTED_SECONDS or not at:
-            held = find_key(place) is not None
-            self._known[place.name] = (time.monotonic(), held)
-        return held
-
-    def forget(self, name: str) -> None:
-        self._known.pop(name, None)
-
-
 _lists = _Lists()
-_keyring = _Keyring()
+_keyring: dict[str, tuple[float, bool]] = {}
+"""By connection, the time of the last look into the keyring, which may be slow, and True if it has the key."""
+
+
+def _is_in_keyring(place: Connection) -> bool:
+    at, held = _keyring.get(place.name, (-LISTED_SECONDS, False))
+    if time.monotonic() - at > LISTED_SECONDS:
+        held = find_key(place) is not None
+        _keyring[place.name] = (time.monotonic(), held)
+    return held
 
 
 def own_prices(workspace: Workspace) -> dict[str, Price]:

@@ -73,8 +73,7 @@ class Annotations(Reader):
         """
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
         rows, params = select(source, "annotator", raters=len(self.raters()))
-        values = item_values(codebook)
-        value = "list_position($values, value) - 1" if values else "try_cast(value AS DOUBLE)"
+        value, coding = _coded_value(codebook)
         found = self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
@@ -82,7 +81,7 @@ class Annotations(Reader):
             FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
             WHERE list_contains($items, item) AND {value} IS NOT NULL
             """,
-            {"run": run_id, "items": list(codebook.items), **({"values": values} if values else {}), **params},
+            {"run": run_id, "items": list(codebook.items), **coding, **params},
         )
         documents = self._connection.value("SELECT count(*) FROM run_documents WHERE run_id = ?", [run_id])
         grid = np.full((documents, len(codebook.items)), np.nan)
@@ -103,6 +102,59 @@ class Annotations(Reader):
             """,
             {"run": run_id, "role": role, "items": list(items)},
         )
+
+    def debate_rounds(self, run_id: str) -> list[tuple[str, int]]:
+        """Return (role, round) of all turns with values, in the order of the debate."""
+        return self._connection.rows(
+            "SELECT role, round FROM turns WHERE run_id = ? AND NOT superseded GROUP BY role, round "
+            "HAVING count(values) > 0 ORDER BY median(turn), role",
+            [run_id],
+        )
+
+    def round_values(
+        self, run_id: str, rounds: Sequence[tuple[str, int]], codebook: Codebook
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Return the last values of each role in each round.
+
+        The arrays are ``place``, the index in ``rounds``, ``row``, the document's position in the run, ``column``, the
+        item's index, and ``value``, coded as in ``grid``.
+        """
+        value, coding = _coded_value(codebook)
+        names = [f"{round}/{role}" for role, round in rounds]
+        return self._connection.numbers(
+            f"""
+            WITH last AS (
+                SELECT document_id, list_position($rounds, round || '/' || role) - 1 AS place, max(turn) AS turn
+                FROM turns WHERE run_id = $run AND NOT superseded AND values IS NOT NULL
+                GROUP BY document_id, place, item
+            ), placed AS MATERIALIZED (
+                SELECT document_id, turn, place::INTEGER AS place, position::INTEGER AS row
+                FROM last JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
+                WHERE place IS NOT NULL
+            ), items AS (
+                SELECT unnest($items) AS item, (generate_subscripts($items, 1) - 1)::INTEGER AS nth
+            )
+            SELECT place, row, nth AS column, ({value})::DOUBLE AS value
+            FROM (
+                SELECT document_id, turn, item, value FROM annotations
+                WHERE run_id = $run AND annotator <> 'verdict' AND {value} IS NOT NULL
+            ) JOIN placed USING (document_id, turn) JOIN items USING (item)
+            """,
+            {"run": run_id, "items": list(codebook.items), "rounds": names, **coding},
+        )
+
+    def debate_statuses(self, run_id: str) -> npt.NDArray[np.str_]:
+        """Return the status of the debate on each document of the run, in its order.
+
+        The status is ``verdict``, ``unresolved`` or ``failed``, or ``waiting`` before the debate has ended.
+        """
+        found = self._connection.numbers(
+            "SELECT coalesce(status, 'waiting') AS status FROM (FROM run_documents WHERE run_id = $run) AS own "
+            "LEFT JOIN (SELECT document_id, status FROM verdicts WHERE run_id = $run) USING (document_id) "
+            "ORDER BY own.position",
+            {"run": run_id},
+        )
+        return found["status"]
 
     def words(self, run_id: str) -> npt.NDArray[np.int64]:
         """Return the word counts of the texts of the run's documents, in its order."""
@@ -236,15 +288,12 @@ class Annotations(Reader):
         return self._connection.column("SELECT DISTINCT rater FROM gold ORDER BY rater")
 
 
-def item_values(codebook: Codebook) -> list[str]:
-    """Return the JSON texts of an item's possible values in the order of their codes; empty for ratings (numbers)."""
-    match codebook.kind:
-        case "rating":
-            return []
-        case "multilabel":
-            return ["false", "true"]
-        case "choice":
-            return [dump(label.id) for label in codebook.labels]
+def _coded_value(codebook: Codebook) -> tuple[str, dict[str, Any]]:
+    """Return SQL for the number that codes ``value``, JSON text, in a grid; and the parameters of this SQL."""
+    if codebook.kind == "rating":
+        return "try_cast(value AS DOUBLE)", {}
+    values = ["false", "true"] if codebook.kind == "multilabel" else [dump(label.id) for label in codebook.labels]
+    return "list_position($values, value) - 1", {"values": values}
 
 
 def is_own(annotator: str) -> bool:

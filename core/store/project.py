@@ -16,7 +16,6 @@ from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
 from core.store.classifiers import ClassifierStore
 from core.store.connection import Connection, open_file
-from core.store.debate_steps import Stages
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.dump import Dump
@@ -67,7 +66,6 @@ class Store:
         self.precedents = PrecedentPools(connection, writer)
         self.lab = Lab(connection, writer)
         self.latent_labels = LatentLabels(connection, writer)
-        self.stages = Stages(connection)
 
 
 class Project:

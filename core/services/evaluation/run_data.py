@@ -246,8 +246,8 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *others: Grid) -> Revi
 
 @cached_scores
 def debate_statuses(session: ProjectSession, run: RunRow) -> npt.NDArray[np.str_]:
-    """Return how the debate on each document of the run ended, as ``store.stages.ended``."""
-    return session.store.stages.ended(run.run_id)
+    """Return how the debate on each document of the run ended, as ``store.evaluations.debate_statuses``."""
+    return session.store.evaluations.debate_statuses(run.run_id)
 
 
 def paired_arrays(session: ProjectSession, run: RunRow, annotator: str, reference: Reference) -> tuple[Grid, Grid]:
@@ -289,16 +289,16 @@ class Stage:
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
     codebook = run.settings.codebook
-    speeches = [speech for speech in session.store.stages.speeches(run.run_id) if speech.lists]
-    table = session.store.stages.values(run.run_id, speeches, codebook)
-    which, rows, columns, values = (table[name] for name in ("speech", "row", "column", "value"))
+    rounds = session.store.evaluations.debate_rounds(run.run_id)
+    table = session.store.evaluations.round_values(run.run_id, rounds, codebook)
+    which, rows, columns, values = (table[name] for name in ("place", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}
-    for place, speech in enumerate(speeches):
+    for place, (role, round) in enumerate(rounds):
         grid = np.full(shape, np.nan)
         own = which == place
         grid[rows[own], columns[own]] = values[own]
-        groups.setdefault((turns.family(speech.role), speech.round), {})[speech.role] = grid
+        groups.setdefault((turns.family(role), round), {})[role] = grid
     titles = step_titles(run)
     several = {family for family, round in groups if round}
     found = []

@@ -50,7 +50,7 @@ def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, i
             continue
         given, reviewed = (store.evaluations.grid(run.run_id, codebook, one) for one in (role, REVIEWED))
         examples = store.evaluations.example_documents(run.run_id)
-        counted = (store.stages.ended(run.run_id) == "verdict") & ~np.isin(
+        counted = (store.evaluations.debate_statuses(run.run_id) == "verdict") & ~np.isin(
             store.runs.document_ids(run.run_id), examples
         )
         known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
