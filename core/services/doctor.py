@@ -16,8 +16,8 @@ from core.errors import ModelError, MootError
 from core.formatting import format_bytes, format_count
 from core.llm.catalogue import list_models
 from core.services import models, preferences
-from core.services.session import PROJECT_SUFFIXES
 from core.services.workspace import Workspace
+from core.store.connection import PROJECT_SUFFIXES
 
 PACKAGES = (
     "streamlit",

@@ -19,9 +19,9 @@ from core.services import preferences
 from core.services.data.sample_projects import ensure_sample, make_folder
 from core.services.guided_path import last_run, reviewed_documents
 from core.services.sample_data import SUFFIX
-from core.services.session import PROJECT_SUFFIXES, ProjectSession
+from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from core.store.connection import Ownership
+from core.store.connection import PROJECT_SUFFIXES, Ownership, data_files
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0
@@ -146,7 +146,7 @@ def set_archived(workspace: Workspace, path: Path, archived: bool) -> None:
 def _recent(path: Path, sessions: Mapping[Path, ProjectSession]) -> Recent | None:
     if not path.is_file():
         return None
-    size = sum(file.stat().st_size for file in _files_of(path))
+    size = sum(file.stat().st_size for file in data_files(path))
     opened_at = preferences.load().recent.get(str(path), 0.0)
     session = sessions.get(path)
     if session is None:
@@ -192,7 +192,7 @@ def duplicate_project(workspace: Workspace, path: Path) -> Path:
     """Copy a project beside it, under a free name, and return the path of the copy. Raises as ``rename_project``."""
     target = project_path(free_name(path.name, path.parent), path.parent)
     was_open = _release(workspace, path)
-    for file in _files_of(path):
+    for file in data_files(path):
         shutil.copy2(file, target.with_name(target.name + file.name.removeprefix(path.name)))
     preferences.save(preferences.load().with_recent(target).with_recent(path))
     if was_open:
@@ -267,14 +267,8 @@ def _release(workspace: Workspace, path: Path) -> bool:
     return True
 
 
-def _files_of(path: Path) -> list[Path]:
-    """Return the existing files of a closed project, without those of its lock."""
-    files = [path.with_name(path.name + suffix) for suffix in PROJECT_SUFFIXES if not suffix.startswith(".lock")]
-    return [file for file in files if file.exists()]
-
-
 def _move(path: Path, target: Path) -> None:
-    for file in _files_of(path):
+    for file in data_files(path):
         shutil.move(file, target.with_name(target.name + file.name.removeprefix(path.name)))
     for suffix in PROJECT_SUFFIXES:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -286,7 +280,7 @@ def _bin() -> Path:
 
 def _deleted(folder: Path) -> DeletedProject:
     origin = Path((folder / ORIGIN).read_text(encoding="utf-8"))
-    return DeletedProject(folder, origin, sum(file.stat().st_size for file in _files_of(folder / origin.name)))
+    return DeletedProject(folder, origin, sum(file.stat().st_size for file in data_files(folder / origin.name)))
 
 
 def _files(folder: Path) -> list[Path]:

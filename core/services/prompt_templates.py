@@ -118,12 +118,8 @@ def slots(protocol: str) -> tuple[Slot, ...]:
     values = tuple(prompts.variables(Codebook(), Document("", {"text": ""}), shipped))
     speaking = list(dict.fromkeys(role.family for role in spec.roles(spec.parse_params())))
     found = [_make_slot(key, template, values) for key, template in shipped.items()]
-    return tuple(sorted(found, key=lambda slot: (slot.shared, _speaking_order(slot.key, speaking))))
-
-
-def _speaking_order(key: str, speaking: Sequence[str]) -> int:
-    """Return the position of a template's role in the debate; templates without a role come last."""
-    return speaking.index(key) if key in speaking else len(speaking)
+    order = {family: place for place, family in enumerate(speaking)}
+    return tuple(sorted(found, key=lambda slot: (slot.shared, order.get(slot.key, len(order)))))
 
 
 def _make_slot(key: str, template: Template, values: Iterable[str]) -> Slot:
@@ -187,11 +183,6 @@ def save_draft(session: ProjectSession, slot: Slot, text: str, base: PromptVersi
         session.store.prompts.keep_draft(slot.slot, text, parent=base.name)
 
 
-def edit_version(session: ProjectSession, version: PromptVersion, slot: Slot) -> None:
-    """Load a version into the editor, dropping the current draft."""
-    save_draft(session, slot, version.text, version)
-
-
 def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str = "") -> PromptVersion:
     """Save the draft as a version.
 
@@ -207,7 +198,7 @@ def save_version(session: ProjectSession, slot: Slot, protocol: str, note: str =
     saved = session.store.prompts.save(
         slot.slot, now.text, parent=now.base.name, after=shipped.number, note=note.strip()
     )
-    edit_version(session, saved, slot)
+    save_draft(session, slot, saved.text, saved)
     return saved
 
 

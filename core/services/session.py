@@ -27,6 +27,7 @@ from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.classifier_training import ClassifierTrainer, Vectors
 from core.services.live_run import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
+from core.store.connection import PROJECT_SUFFIXES
 from core.store.project import Project
 from core.store.transcripts import FinishedPage
 
@@ -35,10 +36,6 @@ log = logging.getLogger(__name__)
 PAUSED = StopReason("user", "paused by you")
 STOPPED = StopReason("user", "stopped by you")
 Listener = Callable[[Event], None]
-
-
-PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
-"""Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
 
 
 def check_output_path(project: Path, path: Path) -> Path:

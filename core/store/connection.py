@@ -45,6 +45,8 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "lock_configuration": "true",
 }
 """Nothing is read or fetched from outside: no files, no extensions. Nothing in a project can change that."""
+PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
+"""Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
 _COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json")
 """Suffixes of the files beside a project, the longest first."""
 _FULL = ("no space left", "disk full", "not enough space", "quota exceeded", "file too large")
@@ -325,6 +327,12 @@ def check_path(path: Path) -> None:
     except OSError as error:
         problem = ProjectError(f"{path}: {error.strerror}.", "Choose another path for the project.")
         raise problem from error
+
+
+def data_files(path: Path) -> list[Path]:
+    """Return the existing files of a project, without those of its lock."""
+    files = (path.with_name(path.name + suffix) for suffix in PROJECT_SUFFIXES if not suffix.startswith(".lock"))
+    return [file for file in files if file.exists()]
 
 
 def _check_companions(path: Path) -> None:

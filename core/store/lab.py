@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -137,6 +137,15 @@ class Lab(Repository):
         return self._connection.column(
             f"SELECT id FROM documents WHERE NOT {_HELD_OUT} ORDER BY md5(id || $seed), id LIMIT $most",
             {"seed": seed, "limit": _limit(share), "most": most},
+        )
+
+    def held_out_among(self, seed: str, share: float, document_ids: Sequence[str]) -> set[str]:
+        """Return the documents of these, labelled or not, that are on the held-out side."""
+        return set(
+            self._connection.column(
+                f"SELECT id FROM (SELECT unnest($ids) AS id) WHERE {_HELD_OUT}",
+                {"ids": list(document_ids), "seed": seed, "limit": _limit(share)},
+            )
         )
 
     def ended(self, run_id: str) -> set[str]:

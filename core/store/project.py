@@ -15,7 +15,7 @@ from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
 from core.store.classifiers import ClassifierStore
-from core.store.connection import Connection, open_file
+from core.store.connection import Connection, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.dump import Dump
@@ -174,7 +174,7 @@ class Project:
 
     def check_room(self) -> None:
         """Raise ProjectError if the home folder has no room for a copy of the files."""
-        size = sum(path.stat().st_size for path in self._files())
+        size = sum(path.stat().st_size for path in data_files(self.path))
         if shutil.disk_usage(Path.home()).free < 2 * size:
             raise ProjectError(
                 f"The home folder has no room for a copy of {self.path}.", "Free some space and try again."
@@ -184,16 +184,11 @@ class Project:
         copy = self.rescue()
         raise ProjectGone(problem.message, f"Everything that was saved is in the copy {copy}.")
 
-    def _files(self) -> list[Path]:
-        """Return the project's files: the database, its write-ahead log and its replies."""
-        paths = (self.path.with_name(self.path.name + suffix) for suffix in ("", ".wal", ".replies"))
-        return [path for path in paths if path.exists()]
-
     def _copy_files(self) -> Path:
         """Copy the files of the closed project into the home folder; return the path of the database."""
         copy = self._free_name(Path.home())
         try:
-            for source in self._files():
+            for source in data_files(self.path):
                 shutil.copyfile(source, copy.with_name(copy.name + source.name.removeprefix(self.path.name)))
         except OSError as error:
             raise ProjectError(f"No copy of {self.path} could be saved: {error}.") from error

@@ -102,7 +102,8 @@ def test_prompt_is_saved_promoted_and_reverted(filled: ProjectSession) -> None:
     button(at, "Promote draft")
     assert prompt_templates.template_status(filled, slot, "ecj").default.label == "v2"
     assert trials.base_settings(filled).templates["judge"].name == "own/ecj/judge.v2"
-    prompt_templates.edit_version(filled, prompt_templates.versions(filled, slot, "ecj")[0], slot)
+    shipped = prompt_templates.versions(filled, slot, "ecj")[0]
+    prompt_templates.save_draft(filled, slot, shipped.text, shipped)
     at.run()
     button(at, "Promote v1 shipped")
     assert prompt_templates.promoted_templates(filled) == {}

@@ -129,7 +129,7 @@ def map_gold(session: ProjectSession, draft: ImportDraft) -> None:
     with right:
         notice("info", "Texts, runs and reviews stay", "Only the gold labels are replaced, for all documents.")
         if preview is not None:
-            gold = gold_counts(preview.profile, preview.codebook)
+            gold = gold_counts(preview.profile.gold, preview.codebook)
             overview.distribution_charts(gold, LengthSummary(), preview.built.with_gold)
     if submitted and preview is not None:
         count = importing.replace_gold(session, preview)
@@ -198,7 +198,7 @@ class ImportPage:
             self.destination()
             if preview is not None:
                 distribution_charts(
-                    gold_counts(preview.profile, preview.codebook),
+                    gold_counts(preview.profile.gold, preview.codebook),
                     preview.profile.words,
                     preview.built.with_gold,
                 )

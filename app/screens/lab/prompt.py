@@ -199,7 +199,7 @@ def save(session: ProjectSession, plan: Plan, slot: Slot) -> prompt_templates.Pr
 
 
 def _reset(session: ProjectSession, slot: Slot, version: prompt_templates.PromptVersion) -> None:
-    prompt_templates.edit_version(session, version, slot)
+    prompt_templates.save_draft(session, slot, version.text, version)
     state.lab.replace_editor_text()
     LabState.problem.reset()
 

@@ -12,7 +12,7 @@ from statistics import mean
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
 from core.ingest.profiling import LengthSummary as LengthSummary
-from core.ingest.profiling import Profile, summarise_lengths
+from core.ingest.profiling import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
@@ -76,7 +76,7 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
         with_gold=store.with_gold(),
         raters=tuple(session.store.evaluations.raters()),
         words=summarise_lengths(store.lengths()),
-        gold=_gold_counts(counts, codebook),
+        gold=gold_counts(counts, codebook),
         imports=tuple(_summarise(session, one) for one in reversed(store.imports())),
     )
 
@@ -115,15 +115,10 @@ def document_page(
     return session.store.documents.count(wanted), session.store.documents.page(offset, limit, wanted)
 
 
-def gold_counts(found: Profile, codebook: Codebook | None) -> tuple[GoldCount, ...]:
-    """Return the distribution of gold labels of documents that are not imported yet."""
-    return _gold_counts(found.gold, codebook)
-
-
-def _gold_counts(
+def gold_counts(
     counts: Mapping[tuple[str, str], Mapping[Value, int]], codebook: Codebook | None
 ) -> tuple[GoldCount, ...]:
-    """Return counts in the order of the codebook.
+    """Return the distribution of gold labels, counted by item and rater, in the order of the codebook.
 
     Multilabel: documents in which the label is present. Choice: documents of each label. Rating: documents of each
     value of each dimension. A value used by one rater has a count for every rater of the item, so that their shares
@@ -235,9 +230,7 @@ def count_languages(session: ProjectSession) -> dict[str, int]:
     ids = session.store.documents.ids()
     if len(ids) > LANGUAGE_SAMPLE:
         ids = random.Random(0).sample(ids, LANGUAGE_SAMPLE)
-    return dict(
-        Counter(guess_language(one.text) for one in session.store.documents.load(ids, gold=False)).most_common()
-    )
+    return dict(Counter(map(guess_language, session.store.documents.texts(ids).values())).most_common())
 
 
 def format_gold(document: Document, codebook: Codebook | None) -> list[str]:

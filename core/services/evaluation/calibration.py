@@ -124,7 +124,7 @@ def _of_classifier(session: ProjectSession, run: RunRow, reference: Reference, h
         why = "The classifier was trained on every document with this reference. Review others, or compare with gold."
         return Certainty("classifier", "", None, None, why)
     ids = [loaded.documents[row] for row in asked]
-    texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
+    texts = session.store.documents.texts(ids)
     opinion = session.trainer.predict(hash, run.settings.codebook, [texts[id] for id in ids])
     if opinion is None:
         return Certainty("classifier", "", None, None, "The classifier of this run was deleted, or has other labels.")

@@ -492,9 +492,7 @@ def page(
     ]
     rows.sort(key=lambda row: list(OUTCOMES).index(found.kinds[row]))
     shown = rows[offset : offset + limit]
-    texts = {
-        one.id: one.text for one in session.store.documents.load([found.documents[row] for row in shown], gold=False)
-    }
+    texts = session.store.documents.texts([found.documents[row] for row in shown])
 
     def named(mask: Mask, row: int) -> tuple[str, ...]:
         return tuple(name for place, name in enumerate(found.names) if mask[row, place])

@@ -166,7 +166,7 @@ def documents(
     rows.sort()
     page = rows[:limit]
     ids = [found.documents[row] for _, row, _ in page]
-    texts = {one.id: one.text for one in session.store.documents.load(ids, gold=False)}
+    texts = session.store.documents.texts(ids)
     return tuple(
         Mistake(id, texts.get(id, ""), name, -times, tagged.get(id, ()))
         for id, (times, _, name) in zip(ids, page, strict=True)
@@ -218,4 +218,4 @@ def _texts(session: ProjectSession, found: _Judged, mask: Mask) -> list[str]:
     ids = [found.documents[row] for row in np.flatnonzero(mask)]
     if len(ids) > LOOKED_AT:
         ids = random.Random(0).sample(ids, LOOKED_AT)
-    return [document.text for document in session.store.documents.load(ids, gold=False)]
+    return list(session.store.documents.texts(ids).values())

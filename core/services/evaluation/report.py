@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple
 from pathlib import Path
 from typing import Any
 
@@ -104,11 +105,7 @@ def to_table(report: EvaluationReport) -> str:
     each = metrics.metrics(found.kind, per_label=True)
     rows = []
     for name, label in found.labels.items():
-        counts = (
-            {"tp": label.counts.tp, "fp": label.counts.fp, "fn": label.counts.fn, "tn": label.counts.tn}
-            if label.counts
-            else {}
-        )
+        counts = asdict(label.counts) if label.counts else {}
         rows.append({"name": name, "n": label.n, **counts, **_cells([(m, m.key, label[m.key]) for m in each])})
     overall = metrics.metrics(found.kind)
     for average in dict.fromkeys(metric.average for metric in overall):
@@ -249,8 +246,7 @@ def _label_tables(scores: Scores) -> list[tuple[list[str], list[list[str]]]]:
         if place == 0:
             head += ["n", *(["TP", "FP", "FN", "TN"] if scores.counts else [])]
             for name, label in scores.labels.items():
-                counts = label.counts and (label.counts.tp, label.counts.fp, label.counts.fn, label.counts.tn)
-                rows[name] += [f"{count:,}" for count in (label.n, *(counts or ()))]
+                rows[name] += [f"{count:,}" for count in (label.n, *(astuple(label.counts) if label.counts else ()))]
         for name, label in scores.labels.items():
             rows[name] += [_cell(metric, label[metric.key]) for metric in part]
         tables.append(([*head, *(metric.name for metric in part)], list(rows.values())))

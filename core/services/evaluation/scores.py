@@ -322,8 +322,8 @@ def cell_documents(
             error_by = {
                 loaded.documents[row]: trace.roles[place] for row, place in zip(rows, places, strict=True) if place >= 0
             }
-    found = session.store.documents.load([loaded.documents[row] for row in rows], gold=False)
-    return [CellDocument(one.id, one.text, error_by.get(one.id)) for one in found]
+    texts = session.store.documents.texts([loaded.documents[row] for row in rows])
+    return [CellDocument(id, text, error_by.get(id)) for id, text in texts.items()]
 
 
 def rating_confusion(

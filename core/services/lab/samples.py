@@ -102,7 +102,7 @@ def held_out_sample(session: ProjectSession) -> Sample:
 
 def single_document(session: ProjectSession, document_id: str) -> Sample:
     """Return a sample of one document. Raises UsageError for a held-out or unknown document."""
-    if holdout_split(session).is_held_out(document_id):
+    if held_out_among(session, [document_id]):
         raise UsageError(
             f"{document_id} is held out.", "Choose another document; held-out ones are for the final score only."
         )
@@ -136,11 +136,6 @@ class HoldoutSplit:
     looks: int
     """Number of times that the held-out split was scored."""
 
-    def is_held_out(self, document_id: str) -> bool:
-        """Return True if a document, labelled or not, is on the held-out side."""
-        mark = hashlib.md5(f"{self.seed}{document_id}".encode(errors="replace")).hexdigest()
-        return int(mark[:8], 16) < round(self.share * 0x100000000)
-
 
 def holdout_split(session: ProjectSession) -> HoldoutSplit:
     """Return the project's split, creating it on first use."""
@@ -150,6 +145,12 @@ def holdout_split(session: ProjectSession) -> HoldoutSplit:
         session.store.settings.set(SPLIT, stored)
     seed, share = str(stored["seed"]), float(stored["share"])
     return HoldoutSplit(seed, share, *_split_sizes(session, seed, share), session.store.lab.looks())
+
+
+def held_out_among(session: ProjectSession, document_ids: Sequence[str]) -> set[str]:
+    """Return the documents of these, labelled or not, that are on the held-out side."""
+    now = holdout_split(session)
+    return session.store.lab.held_out_among(now.seed, now.share, document_ids)
 
 
 def held_out_ids(session: ProjectSession) -> list[str]:

@@ -166,9 +166,9 @@ def label_errors(
     if run_id is None or now.kind == "rating":
         return
     loaded = run_data.load_latest_reference(session.store, run_id, now)
-    split = samples.holdout_split(session)
-    rows = [row for row, id in enumerate(loaded.documents) if not split.is_held_out(id)][:MAX_DOCUMENTS]
-    documents = session.store.documents.load([loaded.documents[row] for row in rows], gold=False)
+    held_out = samples.held_out_among(session, loaded.documents)
+    rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
+    documents = list(session.store.documents.texts([loaded.documents[row] for row in rows]).items())
     right, given = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))
     known = ~np.isnan(loaded.reference[rows] + loaded.verdicts[rows])
     kinds = {"fn": right & ~given, "fp": ~right & given, "tp": right & given, "tn": ~right & ~given}
@@ -176,7 +176,7 @@ def label_errors(
         outcomes = {name: np.flatnonzero((mask & known)[:, place]) for name, mask in kinds.items()}
         yield (
             label,
-            {name: {documents[row].id: documents[row].text for row in found} for name, found in outcomes.items()},
+            {name: dict(documents[row] for row in found) for name, found in outcomes.items()},
         )
 
 

@@ -293,8 +293,8 @@ def trial_result(session: ProjectSession, trial: Trial) -> TrialResult:
     rows = [row for row, id in enumerate(was.documents) if id in ended[0] and id in ended[1]]
     ids = [was.documents[row] for row in rows]
     found = results.compare_grids(ids, now.reference[rows], was.verdicts[rows], now.verdicts[rows], codebook)
-    texts = session.store.documents.load([one.document_id for one in found.documents], gold=False)
-    excerpts = {one.id: " ".join(one.text[: 2 * EXCERPT].split())[:EXCERPT] for one in texts}
+    texts = session.store.documents.texts([one.document_id for one in found.documents])
+    excerpts = {id: " ".join(text[: 2 * EXCERPT].split())[:EXCERPT] for id, text in texts.items()}
     documents = tuple(replace(one, excerpt=excerpts.get(one.document_id, "")) for one in found.documents)
     return replace(found, documents=documents)
 

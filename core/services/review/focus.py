@@ -26,6 +26,8 @@ from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Line
 
 Json: TypeAlias = dict[str, Any]
+MAX_EVENTS = 100
+"""Number of latest events in a history."""
 TONES: Mapping[str, str] = {
     "failed": "wrong", "gold": "wrong", "unsupported": "wrong", "unresolved": "unres", "flipped": "unres",
     "stale": "stale", "near": "unres", "flagged": "run",
@@ -50,7 +52,7 @@ def queue_rows(session: ProjectSession, run: RunRow, filters: QueueFilter, *, ac
 
 def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Json:
     """Return the reviewer's progress."""
-    return asdict(queue.progress(session, run, actor=actor))
+    return asdict(session.store.review_pages.progress(queue.viewpoint(session, run, actor)))
 
 
 def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json | None:
@@ -111,7 +113,7 @@ def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: st
     found = review.load_record(session, run, document_id, actor=actor)
     visible = actor if found is not None and found.second_reading else None
     events = review.history(session, run, document_id, actor=visible)
-    return {"entries": [asdict(entry) for entry in events[:100]], "total": len(events)}
+    return {"entries": [asdict(entry) for entry in events[:MAX_EVENTS]], "total": len(events)}
 
 
 def guideline(session: ProjectSession, run: RunRow | None) -> Json:
@@ -170,10 +172,6 @@ def _badges(line: Line) -> list[Json]:
         for reason in REASON_NAMES
         if reason in line.reasons
     ]
-
-
-MAX_EVENTS = 100
-"""Number of latest events in the history."""
 
 
 def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: str, *, actor: str) -> Json | None:

@@ -18,7 +18,7 @@ from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 from core.stats.sampling import MIN_EVEN, SamplingRecord
 from core.store.document_records import DocumentRecord
-from core.store.review_pages import Filter, Line, Progress, Reason, Sort, Viewpoint
+from core.store.review_pages import Filter, Line, Reason, Sort, Viewpoint
 
 PAGE_SIZES = (25, 50, 100)
 SETTING = "review"
@@ -222,11 +222,6 @@ def open_count(session: ProjectSession, run: RunRow, *, actor: str | None = None
     """Return the number of documents that wait for a reviewer: Pending and Draft."""
     waiting = Filter(review_statuses=tuple(status for status in STATUSES if status not in RESOLVED))
     return session.store.review_pages.lines(Viewpoint(run.run_id, actor), limit=1, filter=waiting).total
-
-
-def progress(session: ProjectSession, run: RunRow, *, actor: str) -> Progress:
-    """Return the reviewer's progress."""
-    return session.store.review_pages.progress(viewpoint(session, run, actor))
 
 
 def parse_sampling_record(document_id: str, told: Mapping[str, Any] | None) -> SamplingRecord | None:

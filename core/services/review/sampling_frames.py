@@ -64,9 +64,9 @@ def current_frame(
     }
     if latest is not None and not _outdated(latest, now, running=run.state == "running"):
         return latest
-    if focus is not None and (source := _compared_run(focus)) is not None:
+    if focus is not None and focus.startswith("run:"):
         verdicts = run_data.verdict_arrays(session, run).verdicts
-        others = aligned_verdicts(session, run, session.run(source))
+        others = aligned_verdicts(session, run, session.run(focus.removeprefix("run:")))
         sizes = comparison_sizes(np.any(np.abs(verdicts - others) >= 0.5, axis=1), even)
     else:
         sizes = draw_sizes(run.settings.codebook, signals(session, run, view), even, focus)
@@ -113,11 +113,6 @@ def aligned_verdicts(session: ProjectSession, run: RunRow, other: RunRow) -> Gri
 def comparison_sizes(apart: Mask, even: float) -> npt.NDArray[np.float64]:
     """Return the sizes for a comparison of two runs: documents on which they differ (``apart``) decide it."""
     return sampling.draw_sizes(apart[:, None], apart[:, None], even)
-
-
-def _compared_run(focus: str) -> str | None:
-    """Return the id of the run that documents are drawn to compare, None for a label."""
-    return focus.removeprefix("run:") if focus.startswith("run:") else None
 
 
 def _outdated(latest: SamplingFrame, now: dict[str, Any], *, running: bool) -> bool:

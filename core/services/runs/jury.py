@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 
 from core.errors import UsageError
-from core.runs import RunRow, RunSettings
+from core.runs import RunSettings
 from core.services.session import ProjectSession
 from core.store.annotators import REVIEWED
 
@@ -44,26 +44,17 @@ def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, i
     right: dict[str, int] = {}
     n: dict[str, int] = {}
     store = session.store
-    for role, spec, run in _lists(session):
+    for run in store.runs.all():
         codebook = run.settings.codebook
         if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
             continue
-        given, reviewed = (store.evaluations.grid(run.run_id, codebook, one) for one in (role, REVIEWED))
+        reviewed = store.evaluations.grid(run.run_id, codebook, REVIEWED)
         examples = store.evaluations.example_documents(run.run_id)
-        counted = (store.evaluations.debate_statuses(run.run_id) == "verdict") & ~np.isin(
-            store.runs.document_ids(run.run_id), examples
-        )
-        known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
-        right[spec] = right.get(spec, 0) + int((given == reviewed)[known].sum())
-        n[spec] = n.get(spec, 0) + int(known.sum())
+        ended = store.evaluations.debate_statuses(run.run_id) == "verdict"
+        counted = ended & ~np.isin(store.runs.document_ids(run.run_id), examples)
+        for role in set(store.evaluations.annotators(run.run_id)) & set(run.settings.role_models):
+            spec, given = run.settings.role_models[role].spec, store.evaluations.grid(run.run_id, codebook, role)
+            known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
+            right[spec] = right.get(spec, 0) + int((given == reviewed)[known].sum())
+            n[spec] = n.get(spec, 0) + int(known.sum())
     return right, n
-
-
-def _lists(session: ProjectSession) -> list[tuple[str, str, RunRow]]:
-    """Return (role, model, run) for each role with lists of its own."""
-    return [
-        (role, run.settings.role_models[role].spec, run)
-        for run in session.store.runs.all()
-        for role in session.store.evaluations.annotators(run.run_id)
-        if role in run.settings.role_models
-    ]

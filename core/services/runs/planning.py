@@ -219,7 +219,7 @@ def build_settings(
     unknown = [role for role in plan.role_models if role not in _assignable_names(roles)]
     if unknown:
         raise UsageError(
-            f"{plan.protocol} has no role '{unknown[0]}'.", f"Its roles are: {', '.join(_role_names(roles))}."
+            f"{plan.protocol} has no role '{unknown[0]}'.", f"Its roles are: {', '.join(_assignable_names(roles))}."
         )
     temperatures = spec.temperatures(params)
     role_models = {
@@ -306,12 +306,8 @@ def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -
             )
 
 
-def _assignable_names(roles: Sequence[Role]) -> set[str]:
-    """Return the names that a model can be assigned to: roles and families of roles."""
-    return {role.name for role in roles} | {role.family for role in roles}
-
-
-def _role_names(roles: Sequence[Role]) -> list[str]:
+def _assignable_names(roles: Sequence[Role]) -> list[str]:
+    """Return the names that a model can be assigned to: families of roles and roles."""
     return list(dict.fromkeys(name for role in roles for name in (role.family, role.name)))
 
 

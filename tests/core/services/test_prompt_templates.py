@@ -54,7 +54,7 @@ def test_draft_becomes_a_version_and_the_default_is_kept(session, judge):
     shipped, *own = prompt_templates.versions(session, judge, "ecj")
     assert shipped.text.endswith("Decide. {{ reminder }}\n")
     assert [version.label for version in own] == ["v2", "v3"]
-    prompt_templates.edit_version(session, shipped, judge)  # reset to shipped
+    prompt_templates.save_draft(session, judge, shipped.text, shipped)  # reset to shipped
     assert prompt_templates.template_status(session, judge, "ecj").text == shipped.text
     assert session.store.prompts.drafts() == {}
 

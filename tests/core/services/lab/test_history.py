@@ -55,7 +55,7 @@ def test_second_child_is_a_branch_and_runs_are_listed(session):
     slot = slot_of("judge")
     shipped = prompt_templates.versions(session, slot, "ecj")[0]
     for text in ("One.", "Two."):
-        prompt_templates.edit_version(session, shipped, slot)
+        prompt_templates.save_draft(session, slot, shipped.text, shipped)
         prompt_templates.save_draft(session, slot, f"{shipped.text}{text}\n", shipped)
         version = prompt_templates.save_version(session, slot, "ecj")
     prompt_templates.promote_version(session, slot, "ecj", version)
@@ -76,7 +76,7 @@ def test_run_is_opened_with_its_own_prompt_versions(session):
     prompt_templates.promote_version(session, slot, "ecj", version)
     (run,) = planning.create_runs(session, trials.base_settings(session), session.store.documents.ids()[:2])
     prompt_templates.promote_version(session, slot, "ecj", shipped)
-    prompt_templates.edit_version(session, shipped, slot)
+    prompt_templates.save_draft(session, slot, shipped.text, shipped)
     assert prompt_templates.load_run_prompts(session, run) == 1
     assert prompt_templates.template_status(session, slot, "ecj").base == version
     assert prompt_templates.load_run_prompts(session, run) == 0

@@ -114,7 +114,7 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         assert sum(label.fixed for label in found.result.labels) > 0
         trial = session.store.lab.trials(lessons.SUBJECT)[-1]
         assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
-        assert not any(samples.holdout_split(session).is_held_out(id) for id in trial.sample["strata"])
+        assert not samples.held_out_among(session, list(trial.sample["strata"]))
         lessons.undo(session)
         assert codebooks.codebook_status(session).codebook.labels == BOOK.labels
         assert not trials.is_trial_active(session, trial)

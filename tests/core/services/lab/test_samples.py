@@ -46,7 +46,7 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
             samples.held_out_ids(session),
         )
         assert (split.development, split.held_out) == (len(development), len(held_out))
-        assert [id for id in (*development, *held_out) if split.is_held_out(id)] == held_out
+        assert samples.held_out_among(session, [*development, *held_out]) == set(held_out)
         assert [
             samples.visible_document(session, 1).id,
             samples.visible_document(session, samples.count_visible(session)).id,
