@@ -26,6 +26,7 @@ from core.hashing import digest
 from core.runs import RunSettings
 from core.stats import metrics
 from core.stats.intervals import Estimate, Interval, ends, format_interval, wilson
+from core.store.annotations import decode_value
 from core.store.classifiers import StoredClassifier, TrainingExample
 from core.store.project import Store
 
@@ -372,13 +373,6 @@ def _align(here: Codebook, own: Codebook, predicted: classifier.Predictions) -> 
     values, certainty = (np.full((len(predicted.values), len(here.items)), np.nan) for _ in range(2))
     values[:, columns], certainty[:, columns] = predicted.values[:, taken], predicted.certainty[:, taken]
     return classifier.Predictions(values, certainty)
-
-
-def decode_value(codebook: Codebook, number: float) -> Value:
-    """Return the value that a number in a matrix encodes."""
-    if codebook.kind == "choice":
-        return codebook.labels[int(number)].id
-    return number >= 0.5 if codebook.kind == "multilabel" else int(number)
 
 
 def cross_validated_scores(codebook: Codebook, reference: npt.ArrayLike, held_out: npt.ArrayLike) -> dict[str, Any]:

@@ -47,7 +47,8 @@ def diagnose(workspace: Workspace, project: Path | None) -> Iterator[Check]:
     yield Check("Moot", f"{core.__version__} on Python {platform.python_version()}, {platform.system()}")
     yield Check("Packages", ", ".join(f"{name} {version(name)}" for name in PACKAGES))
     folders = [folder for folder in (preferences.folder(), preferences.projects_folder()) if folder.exists()]
-    yield _permissions("Permissions of settings and projects", [*folders, *_files(folders)])
+    files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
+    yield _permissions("Permissions of settings and projects", [*folders, *files])
     yield _disk(project.absolute().parent if project is not None else preferences.projects_folder())
     for name in models.likely_connections(workspace):
         yield _connection(workspace, name)
@@ -55,10 +56,6 @@ def diagnose(workspace: Workspace, project: Path | None) -> Iterator[Check]:
         paths = [project.with_name(project.name + suffix) for suffix in PROJECT_SUFFIXES]
         yield _permissions("Permissions of the project", [path for path in paths if path.exists()])
         yield _integrity(workspace, project)
-
-
-def _files(folders: list[Path]) -> list[Path]:
-    return [path for folder in folders for path in folder.iterdir() if path.is_file()]
 
 
 def _permissions(name: str, paths: list[Path]) -> Check:

@@ -259,21 +259,22 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     environment: the key was given for the first address.
     """
     place = connections.connection(name.strip(), url, dialect)
-    known = next((own for own in preferences.load().connections if own.name == place.name), None)
+    own = {connection.name: connection for connection in preferences.load().connections}
+    known = own.get(place.name)
     held = next((variable for variable in place.environment_variables if os.environ.get(variable, "").strip()), None)
     if known is not None and known.origin != place.origin and held is not None:
         raise UsageError(
             f"{held} is the key for {known.base_url}, so {place.name} keeps this address.",
             "Choose another name for the new address.",
         )
-    preferences.save(preferences.load().with_connection(place))
+    preferences.change(connections=tuple((own | {place.name: place}).values()))
     workspace.models.add(place)
     forget_listing(name.strip())
 
 
 def remove(workspace: Workspace, name: str) -> None:
     """Remove a connection of the user; a preset with that name is restored."""
-    preferences.save(preferences.load().without_connection(name))
+    preferences.change(connections=tuple(own for own in preferences.load().connections if own.name != name))
     preset = next((place for place in connections.PRESETS if place.name == name), None)
     if preset is not None:
         workspace.models.add(preset)
@@ -384,7 +385,7 @@ def set_price(workspace: Workspace, connection: str, model: str, price: Price | 
     spec = f"{connection}/{model.strip()}"
     own = {other: known for other, known in workspace.models.prices.own.items() if other != spec}
     workspace.models.prices.own = own if price is None else {**own, spec: price}
-    preferences.save(preferences.load().model_copy(update={"prices": workspace.models.prices.own}))
+    preferences.change(prices=workspace.models.prices.own)
 
 
 def connection_limits(workspace: Workspace, connection: str) -> Limits:
@@ -396,7 +397,7 @@ def set_connection_limits(workspace: Workspace, connection: str, limits: Limits)
     """Store the rate limits of a connection for runs that start from now on."""
     own = {name: known for name, known in workspace.models.own_limits.items() if name != connection}
     workspace.models.own_limits = own if limits.empty else {**own, connection: limits}
-    preferences.save(preferences.load().model_copy(update={"limits": workspace.models.own_limits}))
+    preferences.change(limits=workspace.models.own_limits)
 
 
 def price_ceiling() -> float | None:
@@ -406,7 +407,7 @@ def price_ceiling() -> float | None:
 
 def set_price_ceiling(dollars: float | None) -> None:
     """Offer only models up to this price."""
-    preferences.save(preferences.load().model_copy(update={"ceiling": dollars}))
+    preferences.change(ceiling=dollars)
 
 
 def affordable_models(
@@ -433,17 +434,15 @@ def save_preset(name: str, plan: planning.Plan) -> str:
     name = " ".join(name.split())[:60]
     if not name:
         raise UsageError("A preset needs a name.", "Enter one, for example: cheap, local or final.")
-    kept = preferences.load()
     role_models = RoleModels(default_model=plan.default_model, role_models=dict(plan.role_models))
-    preferences.save(kept.model_copy(update={"presets": {**kept.presets, name: role_models}}))
+    preferences.change(presets={**preferences.load().presets, name: role_models})
     return name
 
 
 def delete_preset(name: str) -> None:
     """Delete a preset."""
-    kept = preferences.load()
-    left = {other: role_models for other, role_models in kept.presets.items() if other != name}
-    preferences.save(kept.model_copy(update={"presets": left}))
+    kept = preferences.load().presets
+    preferences.change(presets={other: role_models for other, role_models in kept.items() if other != name})
 
 
 def apply_preset(plan: planning.Plan, role_models: RoleModels) -> planning.Plan:

@@ -74,15 +74,6 @@ class Preferences(BaseModel):
         }
         return self.model_copy(update={"recent": recent}).with_archived(path, False)
 
-    def with_connection(self, place: Connection) -> Preferences:
-        """Return a copy with this connection added or replaced."""
-        others = tuple(other for other in self.connections if other.name != place.name)
-        return self.model_copy(update={"connections": (*others, place)})
-
-    def without_connection(self, name: str) -> Preferences:
-        """Return a copy without this connection."""
-        return self.model_copy(update={"connections": tuple(other for other in self.connections if other.name != name)})
-
 
 def projects_folder() -> Path:
     """Return the default folder of projects."""
@@ -100,6 +91,11 @@ def load() -> Preferences:
 def save(preferences: Preferences) -> None:
     """Save the preferences. An unwritable folder is ignored: they are a convenience."""
     write(FILE, preferences.model_dump_json(indent=1).encode())
+
+
+def change(**fields: Any) -> None:
+    """Save the preferences with other values in some fields."""
+    save(load().model_copy(update=fields))
 
 
 def write(name: str, content: bytes) -> None:

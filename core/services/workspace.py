@@ -89,7 +89,7 @@ class Workspace:
         UsageError for an unknown connection, and for MiniLM if it is not installed.
         """
         embeddings.embedder(spec, self.models.connections)
-        preferences.save(preferences.load().model_copy(update={"vectors": spec}))
+        preferences.change(vectors=spec)
         self.models.vectors = spec
         for session in self.sessions():
             session.trainer.schedule()

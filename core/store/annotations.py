@@ -296,6 +296,19 @@ def _coded_value(codebook: Codebook) -> tuple[str, dict[str, Any]]:
     return "list_position($values, value) - 1", {"values": values}
 
 
+def decode_value(codebook: Codebook, number: float) -> Value | None:
+    """Return the value that a number in a grid codes, None for NaN."""
+    if np.isnan(number):
+        return None
+    match codebook.kind:
+        case "multilabel":
+            return bool(number)
+        case "choice":
+            return codebook.labels[int(number)].id
+        case "rating":
+            return float(number) if number % 1 else int(number)
+
+
 def is_own(annotator: str) -> bool:
     """Return True for a role or the verdict of the run itself, False for the name of a source."""
     return annotator.partition("@")[0] not in (GOLD, REVIEWED, LATENT) and not annotator.startswith("run:")

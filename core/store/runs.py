@@ -236,7 +236,13 @@ class Runs(Repository):
 
     def recover(self) -> None:
         """Pause runs and sweeps that a dead process left running. Called once when the project is opened."""
-        self._writer.do(_pause_interrupted)
+        paused = "SET state = 'paused', message = 'interrupted'"
+
+        def run(cursor: Cursor) -> None:
+            cursor.execute(f"UPDATE runs {paused}, stop_code = 'interrupted' WHERE state IN ('queued', 'running')")
+            cursor.execute(f"UPDATE sweeps {paused} WHERE state = 'running'")
+
+        self._writer.do(run)
 
     def _read(self, run_id: str | None) -> list[RunRow]:
         """Return the run or, for None, the listed runs; they are read from the file once per commit."""
@@ -299,13 +305,6 @@ def set_state(run_id: str, state: State, reason: StopReason, seconds: float) -> 
         )
 
     return run
-
-
-def _pause_interrupted(cursor: Cursor) -> None:
-    """Pause runs and sweeps that were active when their process died."""
-    paused = "SET state = 'paused', message = 'interrupted'"
-    cursor.execute(f"UPDATE runs {paused}, stop_code = 'interrupted' WHERE state IN ('queued', 'running')")
-    cursor.execute(f"UPDATE sweeps {paused} WHERE state = 'running'")
 
 
 def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:

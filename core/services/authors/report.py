@@ -14,7 +14,6 @@ from core.authors.recommendation import ClickRate, click_rates
 from core.authors.selection import keywords
 from core.codebook import Codebook
 from core.debate.context import run_parallel
-from core.debate.turns import Reply, Step
 from core.services.authors.writing_desk import BUILT_IN, Desk, load_desk, model_group, run_step
 from core.services.cache import cached_until_commit
 from core.services.session import ProjectSession
@@ -144,7 +143,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
             requests.annotate(task.question.text, task.question.question, templates, earlier=task.earlier)
             for task in group
         ]
-        results, _ = run_step(session, _all(steps), codebook, spec, seconds=3600)
+        results, _ = run_step(session, run_parallel(*steps), codebook, spec, seconds=3600)
         chosen += [option for ((option, _),) in results]
         progress(len(chosen), len(tasks))
     ordered = [task for _, group in _by_codebook(tasks) for task in group]
@@ -152,13 +151,6 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
     data = {"model": spec, "results": [asdict(one) for one in results_by_source]}
     session.store.settings.set(PREDICTIVITY_SETTING, data)
     return len(tasks)
-
-
-Result = tuple[tuple[str | None, Reply], ...]
-
-
-def _all(steps: Sequence[Step[Result]]) -> Step[tuple[Result, ...]]:
-    return (yield from run_parallel(*steps))
 
 
 def _by_codebook(

@@ -203,7 +203,8 @@ def submit(
     without the author's consent, and a ModelError if the model does not answer; nothing is stored then.
     """
     desk = load_desk(session)
-    _require_consent(desk, author)
+    if not desk.has_consent(author):
+        raise UsageError("The author has not agreed yet.", "Read the text on the Authors page and agree first.")
     if not text.strip():
         raise UsageError("The text is empty.", "Write or paste one.")
     settings = load_settings(session)
@@ -379,11 +380,6 @@ def run_step(
     )
     work = drive(step, settings, session.models, session.project.turn_store)
     return session.engine.submit(work).result(timeout=seconds)
-
-
-def _require_consent(desk: Desk, author: str) -> None:
-    if not desk.has_consent(author):
-        raise UsageError("The author has not agreed yet.", "Read the text on the Authors page and agree first.")
 
 
 BUILT_IN = "built-in"

@@ -18,6 +18,7 @@ from core.stats import metrics
 from core.stats.debate_rounds import is_right
 from core.stats.intervals import Estimate
 from core.stats.significance import holm, mcnemar
+from core.store.annotations import decode_value
 
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
 EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
@@ -126,9 +127,9 @@ def compare_grids(
         cells = tuple(
             CellChange(
                 item,
-                _value(before[row, column], codebook),
-                _value(after[row, column], codebook),
-                _value(reference[row, column], codebook),
+                decode_value(codebook, before[row, column]),
+                decode_value(codebook, after[row, column]),
+                decode_value(codebook, reference[row, column]),
                 _effect(bool(known[row, column]), bool(was[row, column]), bool(now[row, column])),
             )
             for column, item in enumerate(codebook.items)
@@ -178,15 +179,3 @@ def _effect(known: bool, was: bool, now: bool) -> Effect:
     if was != now:
         return "fixed" if now else "broken"
     return "wrong"
-
-
-def _value(cell: np.float64, codebook: Codebook) -> Value | None:
-    if np.isnan(cell):
-        return None
-    match codebook.kind:
-        case "multilabel":
-            return bool(cell)
-        case "choice":
-            return codebook.labels[int(cell)].id
-        case "rating":
-            return float(cell) if cell % 1 else int(cell)

@@ -84,7 +84,7 @@ def project_sample(session: ProjectSession, size: int, seed: int = 0) -> Sample:
     known: Sequence[str] = development_ids(session) or session.store.lab.unknown(split.seed, split.share, 20 * size)
     if not known:
         raise UsageError("The project has no documents to test on.", "Import some on the Data page.")
-    run_id = _latest_run_with_verdicts(session)
+    run_id = next((run.run_id for run in reversed(session.runs()) if run.verdicts), "")
     drawn = Sample(
         draw_stratified(known, session.store.lab.outcomes(run_id) if run_id else {}, size, seed), seed, run_id
     )
@@ -109,11 +109,6 @@ def single_document(session: ProjectSession, document_id: str) -> Sample:
     if session.store.documents.get(document_id) is None:
         raise UsageError(f"Document '{document_id}' does not exist.", "Choose another one.")
     return Sample({document_id: "random"}, 0)
-
-
-def _latest_run_with_verdicts(session: ProjectSession) -> str:
-    """Return the latest run with verdicts, empty if there is none."""
-    return next((run.run_id for run in reversed(session.runs()) if run.verdicts), "")
 
 
 SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3

@@ -190,7 +190,7 @@ def list_queue(session: ProjectSession, run: RunRow, wanted: QueueFilter, *, act
         return QueuePage(found.rows, {draw.document_id: draw for draw in draws}, total)
     found = session.store.review_pages.lines(
         view, offset=offset, limit=wanted.size, search=wanted.search.strip() or None,
-        filter=_filter(run.settings.codebook, wanted), sort=_sort(wanted),
+        filter=_filter(run.settings.codebook, wanted), sort="reasons" if wanted.sort == "queue" else wanted.sort,
     )  # fmt: skip
     return QueuePage(found.rows, {}, found.total)
 
@@ -267,10 +267,6 @@ def _filter(codebook: Codebook, wanted: QueueFilter) -> Filter:
         words=LENGTHS[wanted.length] if wanted.length else None,
         by_others=wanted.by_others,
     )
-
-
-def _sort(wanted: QueueFilter) -> Sort:
-    return "reasons" if wanted.sort == "queue" else wanted.sort
 
 
 def _row(record: DocumentRecord, line: Line, codebook: Codebook, speakers: Sequence[str]) -> ReviewRow:

@@ -111,7 +111,8 @@ def edit(
     decisions = []
     for found in session.store.document_records.load(run_id, list(document_ids), actor=by.actor):
         change = ReviewChange(item, found.value(item), value)
-        decisions.append(Decision(found.document.id, (change,), _draft_status(found)))
+        status: Status | None = "Draft" if found.review_status == "Pending" else None
+        decisions.append(Decision(found.document.id, (change,), status))
     return _record_action(session, run_id, decisions, by)
 
 
@@ -264,10 +265,6 @@ def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
     }
     if not fits[codebook.kind]:
         raise UsageError(f"{item_name(codebook, item)} cannot have the value {value!r}.", "Choose one of its values.")
-
-
-def _draft_status(found: DocumentRecord) -> Status | None:
-    return "Draft" if found.review_status == "Pending" else None
 
 
 def _record_action(session: ProjectSession, run_id: str, decisions: Sequence[Decision], by: By) -> SavedAction:

@@ -150,17 +150,14 @@ def _basis(models: ModelLibrary, roles: Sequence[RoleEstimate], source: str) -> 
 def _measured_usage(session: ProjectSession, settings: RunSettings) -> tuple[str, Mapping[str, Usage]] | None:
     """Return the latest run with the same role models, and the mean tokens of one turn for each role."""
     for row in reversed(session.runs()):
-        if not row.turns or not _same_role_models(row, settings):
+        then = row.settings
+        same = (then.protocol, then.params, then.specs) == (settings.protocol, settings.params, settings.specs)
+        if not row.turns or not same:
             continue
         turns = session.store.costs.usage(row.run_id)
         if all(turns.get(role, (0, Usage()))[0] >= MEASURED_TURNS for role in settings.role_models):
             return row.run_id, {role: usage for role, (_, usage) in turns.items()}
     return None
-
-
-def _same_role_models(row: RunRow, settings: RunSettings) -> bool:
-    then = row.settings
-    return (then.protocol, then.params, then.specs) == (settings.protocol, settings.params, settings.specs)
 
 
 def _rendered_usage(settings: RunSettings, sample: Sequence[Document]) -> dict[str, Usage]:
@@ -273,7 +270,7 @@ def describe_truncation(run: RunRow, cut: int) -> str:
 
 def longest_document(documents: Sequence[Document]) -> Document | None:
     """Return the document with the most characters, None if there are no documents."""
-    return max(documents, key=lambda one: sum(map(len, one.fields.values())), default=None)
+    return max(documents, key=_length, default=None)
 
 
 def context_overflows(

@@ -416,7 +416,7 @@ def load_plan(session: ProjectSession) -> Plan:
 
 def set_pace(session: ProjectSession, pace: float) -> None:
     """Set the speed of the built-in model in words per second for the project's next run and for new projects."""
-    preferences.save(preferences.load().model_copy(update={"pace": pace}))
+    preferences.change(pace=pace)
     save_plan(session, replace(load_plan(session), pace=pace))
 
 
