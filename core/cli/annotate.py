@@ -22,6 +22,7 @@ from core.cli.console import (
     help_examples,
     json_option,
     open_workspace,
+    pairs_option,
     print_error,
     print_json,
     print_line,
@@ -61,16 +62,11 @@ class Outcome:
 
 def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     """Return the plan that the options of ``moot annotate`` describe. Raises UsageError for invalid options."""
-    engine, params = planning.split_engine(
-        options["engine"] or "live", headless.parse_pairs(options["params"], "--param")
-    )
+    engine, params = planning.split_engine(options["engine"] or "live", options["params"])
     handling, params = planning.split_handling(params)
     limits, params = ambiguity.split_params(params)
     sampling, params = planning.split_params(params, options["seed"])
-    role_models = {
-        role: RoleModel.parse(spec, sampling=sampling)
-        for role, spec in headless.parse_pairs(options["roles"], "--role").items()
-    }
+    role_models = {role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()}
     protocol, described = planning.load_protocol(options["protocol"])
     return planning.Plan(
         **limits,
@@ -89,8 +85,8 @@ def plan_of(options: Mapping[str, Any]) -> planning.Plan:
     )
 
 
-def _read_prompts(given: Sequence[str]) -> dict[str, str]:
-    return {role: read_text(Path(file)) for role, file in headless.parse_pairs(given, "--prompt").items()}
+def _read_prompts(files: Mapping[str, str]) -> dict[str, str]:
+    return {role: read_text(Path(file)) for role, file in files.items()}
 
 
 def annotate_file(
@@ -184,15 +180,14 @@ def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[st
     session = workspace.open(path, create=False)
     before = headless.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
-    engine, params = planning.split_engine(name, headless.parse_pairs(options["params"], "--param"))
+    engine, params = planning.split_engine(name, options["params"])
     sampling, unknown = planning.split_params(params, None)
     if unknown:
         raise UsageError(
             f"--param {next(iter(unknown))} cannot change in a rerun.", "Start a new run with moot annotate."
         )
-    role_models = headless.parse_pairs(options["roles"], "--role")
     changes = rerun.RunChanges(
-        role_models={role: RoleModel.parse(spec, sampling=sampling) for role, spec in role_models.items()},
+        role_models={role: RoleModel.parse(spec, sampling=sampling) for role, spec in options["roles"].items()},
         prompts=_read_prompts(options["prompts"]),
         concurrency=options["concurrency"],
         budget_usd=options["budget"],
@@ -295,6 +290,7 @@ def _exit_code(rows: tuple[RunRow, ...]) -> int:
     return SOME_FAILED if any(row.failed for row in rows) else OK
 
 
+ENGINES = ("live", "batch", "ray")
 SEED = click.IntRange(-(2**53), 2**53)
 """Range of seeds that every server reads exactly; many read JSON numbers as 64-bit floats."""
 
@@ -314,64 +310,29 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--context", "contexts", multiple=True, metavar="COL", help="Column with additional text. Repeatable.")
 @click.option("--gold", multiple=True, metavar="LABEL=COL[@RATER]", help="Column with gold for one label. Repeatable.")
 @click.option(
-    "--gold-value",
-    "gold_values",
-    multiple=True,
-    metavar="TEXT=VALUE",
+    "--gold-value", "gold_values", multiple=True, metavar="TEXT=VALUE",
     help="Meaning of a gold cell, e.g. x=present. Repeatable.",
-)
+)  # fmt: skip
 @click.option("--group", metavar="COL", help="Column that groups rows.")
 @click.option("--order", metavar="COL", help="Numeric column that orders the rows of a group.")
 @click.option(
-    "--neighbours",
-    type=click.IntRange(0, 1000),
-    default=0,
-    metavar="N",
+    "--neighbours", type=click.IntRange(0, 1000), default=0, metavar="N",
     help="Show N rows before and after in the same group as context.",
-)
+)  # fmt: skip
 @click.option("--gold-same-names", is_flag=True, help="Read gold from columns that have the labels' names.")
-@click.option("--protocol", default="ecj", show_default=True, help="Debate protocol, or a protocol file (YAML).")
-@click.option(
-    "--model",
-    "model",
-    default="builtin/lexical",
-    show_default=True,
-    metavar="SPEC",
-    help="Default model as connection/model.",
-)
-@click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="Model for one role. Repeatable.")
+@click.option("--protocol", default="ecj", help="Debate protocol, or a protocol file (YAML).")
+@click.option("--model", default="builtin/lexical", metavar="SPEC", help="Default model as connection/model.")
+@pairs_option("--role", "roles", "ROLE=SPEC", "Model for one role.")
 @connection_option
-@click.option(
-    "--param", "params", multiple=True, metavar="KEY=VALUE", help="Parameter, e.g. max_tokens=512. Repeatable."
-)
-@click.option("--prompt", "prompts", multiple=True, metavar="ROLE=FILE", help="Prompt template for a role. Repeatable.")
-@click.option(
-    "--price",
-    "prices",
-    multiple=True,
-    metavar="SPEC=IN/OUT",
-    help="Dollars per million prompt and reply tokens. Repeatable.",
-)
-@click.option(
-    "--iterations", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of repeated runs."
-)
-@click.option(
-    "--concurrency",
-    type=click.IntRange(1, 4096),
-    default=8,
-    show_default=True,
-    help="Maximum number of calls in flight.",
-)
+@pairs_option("--param", "params", "KEY=VALUE", "Parameter, e.g. max_tokens=512.")
+@pairs_option("--prompt", "prompts", "ROLE=FILE", "Prompt template for a role.")
+@pairs_option("--price", "prices", "SPEC=IN/OUT", "Dollars per million prompt and reply tokens.")
+@click.option("--iterations", type=click.IntRange(1, 1000), default=1, help="Number of repeated runs.")
+@click.option("--concurrency", type=click.IntRange(1, 4096), default=8, help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Annotate only the first N documents.")
 @budget_option
 @click.option("--seed", type=SEED, help="Random seed, also sent to servers that accept one. Default: 0.")
-@click.option(
-    "--engine",
-    type=click.Choice(["live", "batch", "ray"]),
-    default="live",
-    show_default=True,
-    help="Engine that runs the debates.",
-)
+@click.option("--engine", type=click.Choice(ENGINES), default="live", help="Engine that runs the debates.")
 @project_option(required=False)
 @click.option("--resume", metavar="RUN", help="Resume this run of the project.")
 @click.option(
@@ -389,7 +350,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
         path = project or headless.default_project(options["inputs"][0])
         if project is None:
             print_message(f"moot: the project is {path}")
-        for spec, price in headless.parse_pairs(options["prices"], "--price").items():
+        for spec, price in options["prices"].items():
             workspace.models.prices.own[spec] = Price.parse(price)
         given = {field.name: options[field.name] for field in fields(ImportOptions) if field.name in options}
         source = ImportOptions(options["inputs"], **given)
@@ -434,24 +395,14 @@ def _given_options() -> set[str]:
 )
 @click.argument("run")
 @project_option(required=True)
-@click.option("--role", "roles", multiple=True, metavar="ROLE=SPEC", help="New model for a role. Repeatable.")
-@click.option(
-    "--prompt", "prompts", multiple=True, metavar="ROLE=FILE", help="New prompt template for a role. Repeatable."
-)
+@pairs_option("--role", "roles", "ROLE=SPEC", "New model for a role.")
+@pairs_option("--prompt", "prompts", "ROLE=FILE", "New prompt template for a role.")
 @connection_option
-@click.option(
-    "--param",
-    "params",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Sampling parameter of the roles given by --role, e.g. temperature=0. Repeatable.",
-)
+@pairs_option("--param", "params", "KEY=VALUE", "Sampling parameter of the roles given by --role, e.g. temperature=0.")
 @click.option("--concurrency", type=click.IntRange(1, 4096), help="Maximum number of calls in flight.")
 @click.option("--limit", type=click.IntRange(min=1), help="Rerun only the first N documents.")
 @budget_option
-@click.option(
-    "--engine", type=click.Choice(["live", "batch", "ray"]), help="Engine that runs the debates. Default: that of RUN."
-)
+@click.option("--engine", type=click.Choice(ENGINES), help="Engine that runs the debates. Default: that of RUN.")
 @json_option
 def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> None:
     """Rerun RUN on the same documents with some settings changed, as a new run.

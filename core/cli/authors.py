@@ -36,7 +36,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--sample", is_flag=True, help="First add the sample chats, in a new project with their codebook.")
 @click.option("--import", "chats", type=FILE, help="First import chats with authors' answers (JSON Lines).")
 @click.option("--annotate", "models", multiple=True, metavar="SPEC", help="Let a model answer all questions.")
-@click.option("--copies", type=click.IntRange(1, 20), default=3, show_default=True, help="Annotations per question.")
+@click.option("--copies", type=click.IntRange(1, 20), default=3, help="Annotations per question.")
 @click.option("--predictivity", "predictor", metavar="SPEC", help="Test with a model which labels predict best.")
 @click.option("--export", "output", type=PROJECT_PATH, help="Write all answers with their provenance (.csv, .jsonl).")
 @connection_option
@@ -49,7 +49,7 @@ def authors_command(
     copies: int,
     predictor: str | None,
     output: Path | None,
-    connections: tuple[str, ...],
+    connections: dict[str, str],
     as_json: bool,
 ) -> None:
     """Compare annotators with the authors who labelled their own texts."""

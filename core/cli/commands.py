@@ -61,7 +61,7 @@ def _studio_options(command: Any) -> Any:
 @click.group(
     cls=LazyGroup,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
     epilog=help_examples("moot", "moot demo", "moot annotate reviews.csv --text text --codebook aspects.yaml")
     + '\n\nCompletion in bash (or zsh, fish): eval "$(_MOOT_COMPLETE=bash_source moot)"',
 )

@@ -8,7 +8,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 import orjson
 
-from core.errors import MootError, ProjectGone, StorageFull
+from core.errors import MootError, ProjectGone, StorageFull, UsageError
 from core.formatting import CONTROL, format_eta, format_money, printable
 
 if TYPE_CHECKING:
@@ -95,12 +95,28 @@ def project_option(required: bool) -> Callable[[Any], Any]:
     return click.option("--project", type=PROJECT_PATH, required=required, help="Project file (.duckdb).")
 
 
+def pairs_option(flag: str, name: str, metavar: str, help: str) -> Callable[[Any], Any]:
+    """Return a repeatable option ``KEY=VALUE`` that is passed as a mapping.
+
+    The option raises UsageError for a value without ``=`` or with an empty side.
+    """
+
+    def parse(_context: click.Context, _option: click.Parameter, pairs: Sequence[str]) -> dict[str, str]:
+        parsed: dict[str, str] = {}
+        for pair in pairs:
+            key, equals, value = pair.partition("=")
+            if not equals or not key.strip() or not value.strip():
+                raise UsageError(f"{flag} '{pair}' is not KEY=VALUE.", f"Write for example {flag} name=value.")
+            parsed[key.strip()] = value.strip()
+        return parsed
+
+    return click.option(flag, name, multiple=True, metavar=metavar, callback=parse, help=f"{help} Repeatable.")
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line of stdout.")
-connection_option = click.option(
-    "--connection", "connections", multiple=True, metavar="NAME=URL", help="Add a server by name. Repeatable."
-)
+connection_option = pairs_option("--connection", "connections", "NAME=URL", "Add a server by name.")
 reference_option = click.option(
-    "--reference", default="gold", show_default=True,
+    "--reference", default="gold",
     help="Reference labels: gold[@RATER], author, reviewed[@PERSON], run:ID[/ROLE] or latent.",
 )  # fmt: skip
 budget_option = click.option(
@@ -213,19 +229,17 @@ def wait_for(future: Future[T], on_interrupt: Callable[[int], None]) -> T:
 
 
 @contextmanager
-def open_workspace(connections: tuple[str, ...] = ()) -> Iterator[Any]:
+def open_workspace(connections: Mapping[str, str] | None = None) -> Iterator[Any]:
     """Open a workspace with these connections and close it at the end.
 
     A full disk at the final checkpoint is only reported: committed changes are safe in the write-ahead log. So is a
     project file that is gone: a copy was saved.
     """
-    from core.services.headless import parse_pairs
     from core.services.workspace import Workspace
 
-    urls = parse_pairs(connections, "--connection")
     workspace = Workspace()
     try:
-        for name, url in urls.items():
+        for name, url in (connections or {}).items():
             workspace.use_connection(name, url)
         yield workspace
     finally:

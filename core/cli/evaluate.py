@@ -40,27 +40,19 @@ SHOWN_CUES = 5
 )
 @reference_option
 @click.option(
-    "--annotator",
-    default="verdict",
-    show_default=True,
-    help="Labels to evaluate: verdict, a role, or a value as for --reference.",
+    "--annotator", default="verdict", help="Labels to evaluate: verdict, a role, or a value as for --reference."
 )
 @click.option("--errors", is_flag=True, help="Also analyse the errors of each label, with cue words.")
 @click.option("--html", "page", type=PROJECT_PATH, help="Write a printable HTML report of the last run to this file.")
 @click.option(
-    "--ambiguity",
-    "prepass",
-    metavar="RUN",
+    "--ambiguity", "prepass", metavar="RUN",
     help="Report ambiguous and other documents separately, by this prepass run.",
-)
-@click.option(
-    "--theta", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Ambiguity threshold, 0 to 1."
-)
+)  # fmt: skip
+@click.option("--theta", type=click.FloatRange(0, 1), default=0.5, help="Ambiguity threshold, 0 to 1.")
 @click.option(
     "--epsilon",
     type=click.FloatRange(0, 1),
     default=0.15,
-    show_default=True,
     help="Alternative annotator test: how much worse than a person the model may be. Its authors advise 0.2 for "
     "experts, 0.15 for trained annotators and 0.1 for crowd workers.",
 )
@@ -183,7 +175,7 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
     help="A predictor: a label, a dimension, or a column of the imported file. Repeatable. Without one, the mean.",
 )  # fmt: skip
 @click.option(
-    "--family", type=click.Choice(["linear", "logistic"]), default="linear", show_default=True,
+    "--family", type=click.Choice(["linear", "logistic"]), default="linear",
     help="Linear for differences in means or shares, logistic for log odds of a label.",
 )  # fmt: skip
 @json_option

@@ -95,15 +95,14 @@ def import_command(file: Path, project: Path) -> None:
 @connection_option
 @click.option("--probe", is_flag=True, help="Test the first model of each connection.")
 @json_option
-def models_command(connections: tuple[str, ...], probe: bool, as_json: bool) -> None:
+def models_command(connections: dict[str, str], probe: bool, as_json: bool) -> None:
     """List the models of each connection, or the reason why it does not answer."""
     from core.services import models
 
     with open_workspace(connections) as workspace:
-        named = [pair.partition("=")[0].strip() for pair in connections]
         listed = [
             models.connection_report(workspace, name, probe=probe)
-            for name in named or models.likely_connections(workspace)
+            for name in list(connections) or models.likely_connections(workspace)
         ]
     if as_json:
         print_json({"connections": listed})

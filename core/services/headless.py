@@ -125,14 +125,3 @@ def known_run(session: ProjectSession, run_id: str | None) -> RunRow:
     if latest is None:
         raise UsageError(f"{session.path.name} has no runs yet.", "Start one with moot annotate or on the Run page.")
     return session.run(run_id or latest)
-
-
-def parse_pairs(pairs: Sequence[str], option: str) -> Mapping[str, str]:
-    """Parse ``KEY=VALUE`` options into a mapping. UsageError for one without ``=`` or with an empty side."""
-    parsed: dict[str, str] = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals or not key.strip() or not value.strip():
-            raise UsageError(f"{option} '{pair}' is not KEY=VALUE.", f"Write for example {option} name=value.")
-        parsed[key.strip()] = value.strip()
-    return parsed

@@ -192,7 +192,7 @@ def test_interrupt_before_the_run_is_not_reported_as_failure(folder: Path, monke
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("core.services.headless.parse_pairs", interrupted)
+    monkeypatch.setattr("core.cli.annotate.plan_of", interrupted)
     assert "interrupted" in annotate(folder, code=3).stderr
 
 
