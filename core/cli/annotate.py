@@ -390,8 +390,7 @@ def _given_options() -> set[str]:
 
 
 @click.command(
-    "rerun",
-    epilog=help_examples("moot rerun r0001 --project reviews.duckdb --role judge=openai/gpt-4.1 --budget 2"),
+    "rerun", epilog=help_examples("moot rerun r0001 --project reviews.duckdb --role judge=openai/gpt-4.1 --budget 2")
 )
 @click.argument("run")
 @project_option(required=True)

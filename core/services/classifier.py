@@ -67,10 +67,7 @@ def status(session: ProjectSession) -> ClassifierStatus:
     ):
         session.trainer.schedule()
     untrained = ClassifierStatus(
-        reviewed,
-        max(0, MIN_DOCUMENTS - reviewed),
-        is_training=session.trainer.is_training,
-        error=session.trainer.error,
+        reviewed, max(0, MIN_DOCUMENTS - reviewed), is_training=session.trainer.is_training, error=session.trainer.error
     )
     if known is None:
         return untrained

@@ -231,12 +231,7 @@ def _reviewers(record: DocumentRecord, items: Sequence[str]) -> tuple[AnnotatorV
     """Return the values of each reviewer: their decisions, and the verdict for labels that they left as they were."""
     last = {review.actor: review.at for review in sorted(record.reviews.values(), key=lambda review: review.at)}
     return tuple(
-        AnnotatorValues(
-            actor,
-            {item: record.value(item) for item in items},
-            at=at,
-            status=record.review_status,
-        )
+        AnnotatorValues(actor, {item: record.value(item) for item in items}, at=at, status=record.review_status)
         for actor, at in last.items()
     )
 

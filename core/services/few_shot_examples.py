@@ -77,11 +77,7 @@ class _ExampleIndex:
     """
 
     def __init__(
-        self,
-        known: dict[str, dict[str, Value]],
-        documents: LoadDocuments,
-        embed: embeddings.Embed | None,
-        shots: int,
+        self, known: dict[str, dict[str, Value]], documents: LoadDocuments, embed: embeddings.Embed | None, shots: int
     ) -> None:
         self._known = known
         self._documents = documents

@@ -22,13 +22,7 @@ from core.csv_text import to_csv
 from core.debate import protocols
 from core.documents import Value
 from core.errors import MootError
-from core.formatting import (
-    escape_markdown,
-    format_count,
-    format_percent,
-    format_timestamp,
-    join_names,
-)
+from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow
 from core.services.evaluation import coverage, regression, run_data
 from core.services.evaluation.reference import reference_names

@@ -272,9 +272,7 @@ def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
     )
 
 
-def _gold_rows(
-    gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]],
-) -> list[tuple[str, str, str, str | None]]:
+def _gold_rows(gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]]) -> list[tuple[str, str, str, str | None]]:
     return [
         (document_id, rater, item, value_text(value))
         for document_id, raters in gold

@@ -52,13 +52,11 @@ def migrate(cursor: DuckDBPyConnection, *, path: str, upto: int | None = None) -
     version = _version(cursor, found)
     if version is None:
         raise ProjectError(
-            f"{path} is a file of another program, not a Moot project.",
-            "Open another file; this one was not changed.",
+            f"{path} is a file of another program, not a Moot project.", "Open another file; this one was not changed."
         )
     if version > newest():
         raise ProjectError(
-            f"{path} was made by a newer Moot (schema {version}, this one knows {newest()}).",
-            "Update Moot to open it.",
+            f"{path} was made by a newer Moot (schema {version}, this one knows {newest()}).", "Update Moot to open it."
         )
     if version and _applied(cursor) != {number: digest(script) for number, script in scripts() if number <= version}:
         raise ProjectError(

@@ -325,8 +325,7 @@ def _set_aside(cursor: Cursor, run_id: str, statuses: Sequence[str]) -> None:
     cursor.execute(f"UPDATE turns SET superseded = true WHERE {unended}", {"run": run_id})
     cursor.execute(f"DELETE FROM annotations WHERE {unended}", {"run": run_id})
     cursor.execute(
-        "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?",
-        [int("unresolved" in found), run_id],
+        "UPDATE runs SET retry = retry + ?, finished_at = NULL WHERE run_id = ?", [int("unresolved" in found), run_id]
     )
 
 

@@ -97,8 +97,7 @@ class Transcripts(Reader):
     def verdict(self, run_id: str, document_id: str) -> VerdictReached | None:
         """Return the verdict on a document, None before the debate has ended."""
         row = self._connection.row(
-            "SELECT verdict, unix_time FROM verdicts WHERE run_id = ? AND document_id = ?",
-            [run_id, document_id],
+            "SELECT verdict, unix_time FROM verdicts WHERE run_id = ? AND document_id = ?", [run_id, document_id]
         )
         return VerdictReached(run_id, document_id, verdict_of(row[0]), row[1]) if row else None
 

@@ -16,16 +16,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core import baseline, refi_qda, resources
-from core.codebook import (
-    CHOICE_ITEM,
-    COLOURS,
-    RESERVED_NAMES,
-    Codebook,
-    Label,
-    dump_yaml,
-    load_yaml,
-    normalise,
-)
+from core.codebook import CHOICE_ITEM, COLOURS, RESERVED_NAMES, Codebook, Label, dump_yaml, load_yaml, normalise
 from core.errors import CodebookError
 from core.export import replacing
 from core.hashing import digest

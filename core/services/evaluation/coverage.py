@@ -169,10 +169,7 @@ def merge_coverage(each: Sequence[Coverage]) -> Coverage:
     for one in each:
         totals.update(one.left_out)
     return Coverage(
-        sum(one.n for one in each),
-        {name: totals[name] for name in _ORDER if totals[name]},
-        runs,
-        pooled=True,
+        sum(one.n for one in each), {name: totals[name] for name in _ORDER if totals[name]}, runs, pooled=True
     )
 
 

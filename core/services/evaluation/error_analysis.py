@@ -119,10 +119,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
         iterations=found.iterations,
         sides=tuple(
             SideErrors(
-                side,
-                int(mask.sum()),
-                int((found.times[side] == found.iterations).sum()),
-                _cues(session, found, side),
+                side, int(mask.sum()), int((found.times[side] == found.iterations).sum()), _cues(session, found, side)
             )
             for side, mask in found.sides.items()
         ),

@@ -119,9 +119,7 @@ def _apply(book: Codebook, suggestion: Suggestion) -> Codebook:
     return codebooks.extend_label(book, label.id, suggestion.part, suggestion.text)
 
 
-def _known_labels(
-    errors: Sequence[tuple[Label, Mapping[str, Texts]]],
-) -> dict[str, tuple[str, dict[str, bool]]]:
+def _known_labels(errors: Sequence[tuple[Label, Mapping[str, Texts]]]) -> dict[str, tuple[str, dict[str, bool]]]:
     """Return the text and the known labels of each document of ``label_errors``."""
     known: dict[str, tuple[str, dict[str, bool]]] = {}
     for label, sides in errors:
@@ -174,10 +172,7 @@ def label_errors(
     kinds = {"fn": right & ~given, "fp": ~right & given, "tp": right & given, "tn": ~right & ~given}
     for place, label in enumerate(now.labels):
         outcomes = {name: np.flatnonzero((mask & known)[:, place]) for name, mask in kinds.items()}
-        yield (
-            label,
-            {name: dict(documents[row] for row in found) for name, found in outcomes.items()},
-        )
+        yield (label, {name: dict(documents[row] for row in found) for name, found in outcomes.items()})
 
 
 def latest_scored_run(session: ProjectSession) -> str | None:

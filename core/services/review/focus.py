@@ -164,11 +164,7 @@ def _row(line: Line, sampling: SamplingRecord | None, *, blind: bool) -> Json:
 
 def _badges(line: Line) -> list[Json]:
     return [
-        {
-            "reason": reason,
-            "text": queue.describe_reason(reason, line.certainty),
-            "tone": TONES.get(reason, ""),
-        }
+        {"reason": reason, "text": queue.describe_reason(reason, line.certainty), "tone": TONES.get(reason, "")}
         for reason in REASON_NAMES
         if reason in line.reasons
     ]
