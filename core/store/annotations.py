@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from core.codebook import Codebook
 from core.documents import Value
-from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, of_run, select, source_of
+from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
 from core.store.connection import Reader
 from core.store.conversion import dump, load
 from core.store.documents import STATE
@@ -72,7 +72,7 @@ class Annotations(Reader):
         in a multilabel codebook, a label's index in a choice, and a rating. Values outside the codebook are left out.
         """
         source = of_run(run_id, annotator) if is_own(annotator) else source_of(annotator)
-        rows, params = select(source, "annotator", raters=len(self.raters()))
+        rows, params = select(self._connection, source)
         value, coding = _coded_value(codebook)
         found = self._connection.numbers(
             f"""
@@ -216,11 +216,11 @@ class Annotations(Reader):
 
         Each item is also paired with itself. With several raters the majority counts.
         """
-        source = "gold" if len(self.raters()) == 1 else "gold_labels"
         return self._connection.rows(
             f"""
             WITH present AS MATERIALIZED (
-                SELECT document_id, item FROM {source} WHERE value = 'true' AND list_contains($items, item)
+                SELECT document_id, item FROM {gold_table(self._connection)}
+                WHERE value = 'true' AND list_contains($items, item)
             )
             SELECT one.item, other.item, count(*) FROM present AS one JOIN present AS other USING (document_id)
             GROUP BY ALL

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import pyarrow as pa
 
 from core.annotations import VERDICT
 from core.errors import UsageError
-from core.store.connection import Cursor
+from core.store.connection import Connection, Cursor
 from core.store.conversion import incoming
 from core.store.writer import Repository
 
@@ -94,34 +94,32 @@ SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING
 # The values that one reviewer submitted, without later changes by other reviewers.
 _PERSON = """
 SELECT document_id, item, value FROM person_reviews
-SEMI JOIN (SELECT document_id FROM person_status WHERE actor = {who} AND status = 'Submitted') USING (document_id)
-WHERE kind = 'review' AND actor = {who} AND value IS NOT NULL
+SEMI JOIN (SELECT document_id FROM person_status WHERE actor = $who AND status = 'Submitted') USING (document_id)
+WHERE kind = 'review' AND actor = $who AND value IS NOT NULL
 """
 
 
-def select(source: AnnotationSource, prefix: str, *, raters: int) -> tuple[str, dict[str, Any]]:
-    """Return SQL for the (document_id, item, value) rows of a source, and its parameters, named with ``prefix``.
+def gold_table(connection: Connection) -> str:
+    """Return the table of gold with one value per item: a single rater needs no majority vote."""
+    return "gold" if connection.value("SELECT count(DISTINCT rater) FROM gold") == 1 else "gold_labels"
 
-    ``raters`` is the number of gold raters. A single rater needs no majority vote.
-    """
+
+def select(connection: Connection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
+    """Return SQL for the (document_id, item, value) rows of a source, and its parameters: ``who`` and ``annotator``."""
+    rows, who = "SELECT document_id, item, value FROM", {"who": source.who}
     match source.kind:
         case "gold" if source.who:
-            rows = f"SELECT document_id, item, value FROM gold WHERE rater = ${prefix}_who"
-            return rows, {f"{prefix}_who": source.who}
+            return f"{rows} gold WHERE rater = $who", who
         case "gold":
-            return f"SELECT document_id, item, value FROM {'gold' if raters == 1 else 'gold_labels'}", {}
+            return f"{rows} {gold_table(connection)}", {}
         case "reviewed" if source.who:
-            return _PERSON.format(who=f"${prefix}_who"), {f"{prefix}_who": source.who}
+            return _PERSON, who
         case "reviewed":
-            return "SELECT document_id, item, value FROM reviewed_labels", {}
+            return f"{rows} reviewed_labels", {}
         case "latent":
-            return "SELECT document_id, item, value FROM latent_labels", {}
+            return f"{rows} latent_labels", {}
         case "run":
-            rows = (
-                "SELECT document_id, item, value FROM run_values "
-                f"WHERE run_id = ${prefix}_who AND annotator = ${prefix}_role"
-            )
-            return rows, {f"{prefix}_who": source.who, f"{prefix}_role": source.role}
+            return f"{rows} run_values WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}
 
 
 _ANSWERS = """

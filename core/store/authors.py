@@ -11,8 +11,7 @@ from core.store.annotators import AUTHOR
 from core.store.connection import Cursor
 from core.store.conversion import add_row, clean, value_text
 from core.store.documents import insert_documents
-from core.store.events import COLUMNS as EVENT_COLUMNS
-from core.store.events import NewEvent, event_of, record
+from core.store.events import SELECT_EVENTS, NewEvent, event_of, record
 from core.store.writer import Repository
 
 PREFIX = "author_"
@@ -24,9 +23,7 @@ class AuthorLog(Repository):
 
     def entries(self) -> list[Entry]:
         """Return all entries, oldest first."""
-        rows = self._connection.rows(
-            f"SELECT {', '.join(EVENT_COLUMNS)} FROM events WHERE starts_with(kind, '{PREFIX}') ORDER BY seq"
-        )
+        rows = self._connection.rows(f"{SELECT_EVENTS} WHERE starts_with(kind, '{PREFIX}') ORDER BY seq")
         return [ENTRY.validate_python(event_of(row).payload) for row in rows]
 
     def append(

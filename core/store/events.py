@@ -16,6 +16,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
+SELECT_EVENTS = f"SELECT {', '.join(COLUMNS)} FROM events"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """One event: actor, time, kind, and the value before and after.
@@ -84,8 +87,7 @@ class Events(Reader):
     def all(self, *, kinds: Sequence[str] | None = None, limit: int | None = None) -> list[Event]:
         """Return events of these kinds (all when None), newest first, at most ``limit``."""
         rows = self._connection.rows(
-            f"SELECT {', '.join(COLUMNS)} FROM events WHERE ($kinds IS NULL OR list_contains($kinds, kind)) "
-            "ORDER BY seq DESC LIMIT $limit",
+            f"{SELECT_EVENTS} WHERE ($kinds IS NULL OR list_contains($kinds, kind)) ORDER BY seq DESC LIMIT $limit",
             {"kinds": kinds and list(kinds), "limit": limit},
         )
         return [event_of(row) for row in rows]

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from core.documents import Value
 from core.store.connection import Connection, Cursor
 from core.store.conversion import clean, load, value_of
-from core.store.events import COLUMNS, Event, NewEvent, event_of, record
+from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
 from core.store.writer import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
@@ -150,7 +150,7 @@ class Reviews(Repository):
         rows = self._connection.rows(
             f"WITH own AS (SELECT * FROM events WHERE document_id = $document AND ($item IS NULL OR item = $item)) "
             f"SELECT {', '.join(COLUMNS)} FROM own UNION ALL BY NAME "
-            f"SELECT {', '.join(COLUMNS)} FROM events WHERE target IN (SELECT act FROM own) ORDER BY seq",
+            f"{SELECT_EVENTS} WHERE target IN (SELECT act FROM own) ORDER BY seq",
             {"document": document_id, "item": item},
         )
         return [event_of(row) for row in rows]
@@ -224,13 +224,13 @@ class Reviews(Repository):
 
 
 def _act(cursor: Cursor, act: int) -> list[Event]:
-    rows = cursor.execute(f"SELECT {', '.join(COLUMNS)} FROM events WHERE act = ? ORDER BY seq", [act]).fetchall()
+    rows = cursor.execute(f"{SELECT_EVENTS} WHERE act = ? ORDER BY seq", [act]).fetchall()
     return [event_of(row) for row in rows]
 
 
 def _recorded_before(cursor: Cursor, actor: str, once: str) -> list[Event]:
     rows = cursor.execute(
-        f"SELECT {', '.join(COLUMNS)} FROM events WHERE seq > (SELECT max(seq) FROM events) - {_RECENT} "
+        f"{SELECT_EVENTS} WHERE seq > (SELECT max(seq) FROM events) - {_RECENT} "
         "AND actor = ? AND json_extract_string(payload, '$.once') = ? ORDER BY seq",
         [clean(actor), once],
     ).fetchall()

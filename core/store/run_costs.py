@@ -106,8 +106,7 @@ class RunCosts(Reader):
         params: dict[str, Any] = {"run": run_id, "superseded": superseded}
         only = ""
         if reference is not None:
-            raters = self._connection.value("SELECT count(DISTINCT rater) FROM gold")
-            rows, more = select(source_of(reference), "reference", raters=raters)
+            rows, more = select(self._connection, source_of(reference))
             only, params = f"SEMI JOIN (SELECT document_id FROM ({rows})) USING (document_id)", params | more
         found = self._connection.rows(
             f"""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from functools import lru_cache
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from core.annotations import VERDICT
 from core.debate.events import VerdictReached
@@ -32,6 +32,7 @@ _ATTEMPT = (
 _VERDICT = ("run_id", "document_id", "status", "verdict", "values", "unix_time")
 _ANNOTATION = ("run_id", "document_id", "annotator", "turn", "item", "value", "reason")
 _TEXT = ("hash", "text")
+K = TypeVar("K", bound=tuple[Any, ...])
 _TurnKey: TypeAlias = tuple[str, int, str]
 """A turn in its run: document, number, key of the reply."""
 _UNFINISHED = """
@@ -111,13 +112,9 @@ def _insert_attempts(cursor: Cursor, attempts: Sequence[FailedAttempt], _careful
 def _insert_turns(cursor: Cursor, turns: Sequence[Turn], careful: bool) -> None:
     """Add turns, with the annotations of those that are new or come back after being superseded."""
     by_key = {(turn.run_id, turn.document_id, turn.turn, turn.reply.key): turn for turn in reversed(turns)}
-    rows = [_turn_row(turn) for turn in by_key.values()]
-    if careful:
-        conflict = "(run_id, document_id, turn, key) DO UPDATE SET superseded = false WHERE turns.superseded"
-        added = [by_key[key] for key in _added(cursor, "turns", _TURN, rows, conflict, 4)]
-    else:
-        append(cursor, "turns", _TURN, rows)
-        added = list(by_key.values())
+    rows = {key: _turn_row(turn) for key, turn in by_key.items()}
+    conflict = "(run_id, document_id, turn, key) DO UPDATE SET superseded = false WHERE turns.superseded"
+    added = [by_key[key] for key in _added(cursor, "turns", _TURN, rows, conflict, careful)]
     append(
         cursor,
         "annotations",
@@ -152,12 +149,8 @@ def _turn_row(turn: Turn) -> tuple[Any, ...]:
 
 def _insert_verdicts(cursor: Cursor, verdicts: Sequence[VerdictReached], careful: bool) -> None:
     by_key = {(row.run_id, row.document_id): row for row in reversed(verdicts)}
-    rows = [_verdict_row(row) for row in by_key.values()]
-    if careful:
-        ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", 2)]
-    else:
-        append(cursor, "verdicts", _VERDICT, rows)
-        ended = list(by_key.values())
+    rows = {key: _verdict_row(row) for key, row in by_key.items()}
+    ended = [by_key[key] for key in _added(cursor, "verdicts", _VERDICT, rows, "DO NOTHING", careful)]
     append(
         cursor,
         "annotations",
@@ -179,12 +172,15 @@ def _verdict_row(reached: VerdictReached) -> tuple[Any, ...]:
 
 
 def _added(
-    cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]], conflict: str, key: int
-) -> list[tuple[Any, ...]]:
-    """Add rows that may exist; return the keys (the first ``key`` cells) of those that were added or changed."""
-    names = ", ".join(columns)
-    with incoming(cursor, table_of(columns, rows)):
-        return cursor.execute(
-            f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} "
-            f"RETURNING {', '.join(columns[:key])}"
+    cursor: Cursor, table: str, columns: Sequence[str], rows: Mapping[K, tuple[Any, ...]], conflict: str, careful: bool
+) -> list[K]:
+    """Add rows by their first cells, the key; return the keys of those added or changed. See ``Insert`` for careful."""
+    if not careful:
+        append(cursor, table, columns, rows.values())
+        return list(rows)
+    names, key = ", ".join(columns), ", ".join(columns[: len(next(iter(rows)))])
+    with incoming(cursor, table_of(columns, rows.values())):
+        found: list[Any] = cursor.execute(
+            f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} RETURNING {key}"
         ).fetchall()
+        return found
