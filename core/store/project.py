@@ -14,13 +14,13 @@ from core.store import dump
 from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
+from core.store.batch_jobs import BatchJobStore
 from core.store.classifiers import ClassifierStore
 from core.store.connection import Connection, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
 from core.store.dump import Dump
 from core.store.events import Events
-from core.store.jobs import BatchJobStore
 from core.store.lab import Lab
 from core.store.replies import Replies
 from core.store.review_pages import ReviewPages
