@@ -128,18 +128,9 @@ class Plan:
             role_models={role: role_model for role, role_model in self.role_models.items() if role in known},
         )
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data for the project's settings."""
-        data: dict[str, Any] = _PLAN.dump_python(self, mode="json")
-        return data
 
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Plan:
-        """Return the plan that ``to_json`` wrote. Raises ValueError for data that does not fit."""
-        return _PLAN.validate_python(data)
-
-
-_PLAN = TypeAdapter(Plan)
+PLAN = TypeAdapter(Plan)
+"""Conversion of a plan from and to plain data."""
 
 
 def split_params(params: Mapping[str, str], seed: int | None) -> tuple[Sampling, dict[str, str]]:
@@ -393,7 +384,7 @@ def create_runs(
 
 def save_plan(session: ProjectSession, plan: Plan) -> None:
     """Store the plan for the next visit."""
-    session.store.settings.set(PLAN_SETTING, plan.to_json())
+    session.store.settings.set(PLAN_SETTING, PLAN.dump_python(plan, mode="json"))
 
 
 def load_plan(session: ProjectSession) -> Plan:
@@ -405,7 +396,7 @@ def load_plan(session: ProjectSession) -> Plan:
     default = Plan(pace=FIRST_PACE if pace is None else pace)
     data = session.store.settings.get(PLAN_SETTING)
     try:
-        plan = Plan.from_json(data) if data else default
+        plan = PLAN.validate_python(data) if data else default
         protocols.find(plan.protocol, plan.params)
     except (TypeError, ValueError, KeyError, UsageError):
         return default
@@ -542,7 +533,7 @@ def compared_plans(session: ProjectSession) -> tuple[Plan, ...]:
     plans = []
     for data in session.store.settings.get(MEMBERS_SETTING) or []:
         try:
-            plans.append(Plan.from_json(data))
+            plans.append(PLAN.validate_python(data))
         except (TypeError, ValueError, KeyError):
             continue
     return tuple(plans)
@@ -551,7 +542,7 @@ def compared_plans(session: ProjectSession) -> tuple[Plan, ...]:
 def add_to_comparison(session: ProjectSession, plan: Plan) -> None:
     """Add a plan to the comparison. Raises UsageError if it is already there or the comparison is full."""
     plans = compared_plans(session)
-    if plan.for_protocol().to_json() in [one.to_json() for one in plans]:
+    if plan.for_protocol() in plans:
         raise UsageError("This protocol with these models is already in the comparison.", "Change a setting first.")
     if len(plans) >= MAX_MEMBERS:
         raise UsageError(
@@ -632,4 +623,4 @@ def _count_shared_calls(session: ProjectSession, settings: Sequence[RunSettings]
 
 
 def _save_plans(session: ProjectSession, members: Sequence[Plan]) -> None:
-    session.store.settings.set(MEMBERS_SETTING, [plan.to_json() for plan in members])
+    session.store.settings.set(MEMBERS_SETTING, [PLAN.dump_python(plan, mode="json") for plan in members])
