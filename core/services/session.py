@@ -61,21 +61,16 @@ class Prefetcher:
         self._gate = threading.Lock()
         self._workers = ThreadPoolExecutor(1, thread_name_prefix="moot-prefetch")
         self._next: Future[None] | None = None
-        self._closed = False
 
     def submit_latest(self, compute: Callable[[], object]) -> None:
         """Run a function after the current one, replacing a waiting one. Ignored after ``close``."""
-        with self._gate:
-            if self._closed:
-                return
+        with self._gate, suppress(RuntimeError):  # closed
             if self._next is not None:
                 self._next.cancel()
             self._next = self._workers.submit(_run, compute)
 
     def close(self) -> None:
         """Drop the waiting function and wait for the current one."""
-        with self._gate:
-            self._closed = True
         self._workers.shutdown(cancel_futures=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self
@@ -76,20 +76,18 @@ class Project:
 
     def __init__(self, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> None:
         self._connection = open_file(path, url=url, create=create)
-        self._writer: Writer | None = None
-        self._replies: Replies | None = None
         self.copy: Path | None = None
         """The copy that ``save_copy`` wrote."""
-        try:
+        with ExitStack() as undo:
+            undo.callback(self._connection.close)
             self._writer = Writer(self._connection)
+            undo.callback(self._writer.close)
             self.store = Store(self._connection, self._writer)
             self.store.runs.recover()
-            self.turn_store = self._replies = Replies(self._connection, self._writer)
+            self.turn_store = Replies(self._connection, self._writer)
             self.sink = RunWriter(self._connection, self._writer)
             self.jobs = BatchJobStore(self._connection, self._writer)
-        except BaseException:
-            self.close()
-            raise
+            undo.pop_all()
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, url: str | None = None, create: bool = True) -> Self:
@@ -107,7 +105,7 @@ class Project:
     @property
     def saved_at(self) -> float | None:
         """Time of the last commit in this process (Unix seconds), None before the first."""
-        return self._writer.committed_at if self._writer is not None else None
+        return self._writer.committed_at
 
     def note_url(self, url: str | None) -> None:
         """Record the address of the project, for a second process that finds it locked."""
@@ -120,8 +118,7 @@ class Project:
         The file was deleted, moved or replaced since it was opened, its disk became read-only, or the disk refused the
         last transaction.
         """
-        problem = self._connection.file_problem() or self._connection.read_only_problem()
-        return problem or (self._writer.refusal if self._writer is not None else None)
+        return self._connection.file_problem() or self._connection.read_only_problem() or self._writer.refusal
 
     def save_copy(self) -> Path:
         """Write a copy of the whole project beside the file, or if that fails into the home folder; return its path."""
@@ -146,12 +143,10 @@ class Project:
         try:
             if self._connection.is_open and (problem := self._connection.read_only_problem()):
                 self._raise_rescued(problem)
-            if self._writer is not None:
-                self._writer.close()
+            self._writer.close()
             if self._connection.is_open and (problem := self._connection.file_problem()):
                 self._raise_rescued(problem)
-            if self._replies is not None:
-                self._replies.close()
+            self.turn_store.close()
         finally:
             self._connection.close()
 
@@ -163,11 +158,9 @@ class Project:
         Raises ProjectError if no copy can be saved.
         """
         is_in_place = self._connection.file_problem() is None
-        if self._writer is not None:
-            self._writer.close()
+        self._writer.close()
         copy = self.copy if is_in_place else self.copy or self.save_copy()
-        if self._replies is not None:
-            self._replies.close()
+        self.turn_store.close()
         with suppress(ProjectError):
             self._connection.close()
         return copy or self._copy_files()
