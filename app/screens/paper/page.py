@@ -91,7 +91,7 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
     left, right = st.columns(2)
     outcome = left.selectbox("Outcome", names, key="regression-outcome")
     family = right.segmented_control(
-        "Family", list(FAMILIES), default="linear", format_func=lambda name: FAMILIES[name].capitalize(),
+        "Family", FAMILIES, default="linear", format_func=str.capitalize,
         required=True, key="regression-family",
         help="Linear for differences in means or shares, logistic for log odds of a label",
     )  # fmt: skip

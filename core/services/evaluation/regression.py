@@ -22,7 +22,7 @@ from core.stats.arrays import Numbers
 from core.stats.intervals import ends, format_interval
 from core.stats.regression import Coefficient, Family, Regression, Rows, regression
 
-FAMILIES: Mapping[Family, str] = {"linear": "linear", "logistic": "logistic"}
+FAMILIES: tuple[Family, ...] = ("linear", "logistic")
 MAX_CATEGORIES = 20
 """Most different texts of a column that become categories."""
 INTERCEPT = "intercept"

@@ -23,7 +23,7 @@ from core.stats.estimation import Design
 from core.stats.sampling import Sample
 from core.store.annotations import Grid as Grid
 from core.store.annotations import is_own
-from core.store.annotators import GOLD, REVIEWED, AnnotationSource, source_of
+from core.store.annotators import GOLD, REVIEWED, source_of
 from core.store.project import Store
 from core.store.sampling_frames import Selection
 
@@ -91,25 +91,6 @@ def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
     return np.array([document not in examples for document in documents], dtype=np.bool_)
 
 
-def rater_arrays(store: Store, run_id: str, codebook: Codebook, documents: Sequence[str]) -> dict[str, Grid]:
-    """Load the gold of each rater on the run's ``documents``, by name; NaN on documents used as examples."""
-    return {
-        name: load_reference(store, run_id, codebook, documents, str(AnnotationSource(GOLD, name)))
-        for name in store.evaluations.raters()
-    }
-
-
-def median(grids: Sequence[Grid], documents: Sequence[str], codebook: Codebook) -> Grid:
-    """Return the median of the given values, cell by cell; NaN where none is given."""
-    if not grids:
-        return np.full((len(documents), len(codebook.items)), np.nan)
-    stack = np.stack(grids)
-    known = ~np.isnan(stack).all(axis=0)
-    middle = np.full(stack.shape[1:], np.nan)
-    middle[known] = np.nanmedian(stack[:, known], axis=0)
-    return middle
-
-
 @cached_scores
 def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = GOLD) -> AnnotationArrays:
     """Return the reference and the verdicts of a run. Cached: do not change these arrays."""
@@ -118,18 +99,6 @@ def verdict_arrays(session: ProjectSession, run: RunRow, reference: Reference = 
         return load_arrays(store, run_id, codebook)
     known = verdict_arrays(session, run)  # verdicts stay while references change
     return replace(known, reference=load_reference(store, run_id, codebook, known.documents, reference))
-
-
-@cached_while(lambda _, run: run.documents)
-def _places(session: ProjectSession, run: RunRow) -> Mapping[str, int]:
-    """Return the row of each document of the run."""
-    return {document: row for row, document in enumerate(verdict_arrays(session, run).documents)}
-
-
-def _rows_of(session: ProjectSession, run: RunRow, documents: Iterable[str]) -> Codes:
-    """Return the rows of documents in the run, without those that it does not have."""
-    known = _places(session, run)
-    return np.array([known[document] for document in documents if document in known], dtype=np.int64)
 
 
 @cached_until_commit
@@ -178,20 +147,19 @@ def sampling_design(
     of them; those that the review queue drew carry their probabilities. Other references represent a larger population
     of independent documents or groups.
     """
-    all_rows = verdict_arrays(session, run).documents
-    rows = np.arange(len(all_rows)) if len(documents) == len(all_rows) else _rows_of(session, run, documents)
+    places = {document: row for row, document in enumerate(verdict_arrays(session, run).documents)}
+    rows = np.array([places[document] for document in documents], dtype=np.int64)
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
         return Design() if groups is None else Design(groups=groups[rows])
     left_out = [
         *session.store.evaluations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
     ]  # fmt: skip
-    able = np.zeros(len(all_rows), dtype=np.bool_)
+    able = np.zeros(len(places), dtype=np.bool_)
     able[rows] = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
-    able[_rows_of(session, run, left_out)] = False
+    able[[places[document] for document in left_out if document in places]] = False
     counted = able.copy()
     counted[rows] &= ~np.isnan(judged).any(axis=1)  # a codebook with further items leaves gaps
-    places = _places(session, run)
     submitted = session.store.sampling_frames.selections()
     chosen = [one for one in submitted if one.document_id in places and counted[places[one.document_id]]]
     population = int(able.sum())

@@ -30,7 +30,7 @@ from core.stats.estimation import Design
 from core.stats.intervals import Interval
 from core.stats.metrics import Scores
 from core.stats.similarity import kendall, pearson, rouge_l, spearman
-from core.store.annotators import LATENT
+from core.store.annotators import LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
     "tp": (True, True),
@@ -231,11 +231,15 @@ def plain(value: Any) -> Any:
 
 def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dict[str, Any]:
     """Return the fields of a report on gold by several raters; empty for one rater."""
-    if len(session.store.evaluations.raters()) < 2:
+    raters = session.store.evaluations.raters()
+    if len(raters) < 2:
         return {}
-    codebook = run.settings.codebook
-    documents = run_data.verdict_arrays(session, run).documents
-    golds = run_data.rater_arrays(session.store, run.run_id, codebook, documents)
+    codebook, documents = run.settings.codebook, run_data.verdict_arrays(session, run).documents
+    sources = {name: str(AnnotationSource("gold", name)) for name in raters}
+    golds = {
+        name: run_data.load_reference(session.store, run.run_id, codebook, documents, source)
+        for name, source in sources.items()
+    }
 
     def against(gold: Grid) -> Scores:
         return score(codebook, *run_data.paired_with(session, run, annotator, gold), intervals=False)
@@ -243,13 +247,14 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
     level: Literal["ordinal", "nominal"] = "ordinal" if codebook.kind == "rating" else "nominal"
     stack = np.stack(list(golds.values()), axis=-1)
     names = codebook.names if len(codebook.names) == stack.shape[1] else codebook.items
-    rating = codebook.kind == "rating"
+    known, median = ~np.isnan(stack).all(axis=-1), np.full(stack.shape[:2], np.nan)
+    median[known] = np.nanmedian(stack[known], axis=-1)
     return {
         "raters": {name: against(gold) for name, gold in golds.items()},
         "agreement": {
             name: krippendorff_alpha(stack[:, column, :], level).value for column, name in enumerate(names)
         },
-        "median": against(run_data.median(list(golds.values()), documents, codebook)) if rating else None,
+        "median": against(median) if codebook.kind == "rating" else None,
     }  # fmt: skip
 
 
