@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services import sample_world
 from tests.core.services.sessions import copy_project
@@ -24,6 +25,14 @@ def project(tmp_path, request):
         copy_project(request.getfixturevalue("built")[0], path)
     with Project.open(path) as project:
         yield project
+
+
+@pytest.fixture
+def workspace():
+    """Yield a workspace and close it afterwards."""
+    workspace = Workspace()
+    yield workspace
+    workspace.close()
 
 
 @pytest.fixture

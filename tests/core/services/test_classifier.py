@@ -44,13 +44,6 @@ def _reference(text: str) -> dict[str, bool]:
 
 
 @pytest.fixture
-def workspace(tmp_path: Path):
-    made = Workspace()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
     session = workspace.open(tmp_path / "hotel.duckdb")
     texts = [f"{TEXTS[number % 4]}, night {number}" for number in range(60)]

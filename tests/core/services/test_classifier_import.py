@@ -35,13 +35,6 @@ def filled(workspace: Workspace, path: Path, book: Codebook | None) -> ProjectSe
     return session
 
 
-@pytest.fixture
-def workspace() -> Iterator[Workspace]:
-    made = Workspace()
-    yield made
-    made.close()
-
-
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Iterator[bytes]:
     """Return a classifier file trained in a project where cobwebs mean dirt."""

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import NOT_STOPPED, RoleModel, StopReason
@@ -17,13 +13,6 @@ from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.core.services import sample_world
 from tests.core.store.helpers import make_settings
-
-
-@pytest.fixture
-def workspace() -> Iterator[Workspace]:
-    running = Workspace()
-    yield running
-    running.close()
 
 
 def next_of(session: ProjectSession) -> guided_path.Step:

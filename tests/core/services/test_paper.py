@@ -16,9 +16,9 @@ from core.services import paper
 from core.services.review import plan, queue, review
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
-from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services.sessions import annotate
 
 BOOK = Codebook(
     labels=(
@@ -36,11 +36,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     session = workspace.open(tmp_path_factory.mktemp("paper") / "p.duckdb")
     texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
     session.store.documents.add([Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(80)])
-    version = session.store.codebooks.save(BOOK)
-    settings = planning.build_settings(planning.Plan(protocol="ecj"), BOOK, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
-    run = session.run(made.run_id)
+    session.store.codebooks.save(BOOK)
+    run = annotate(session, "ecj")
     plan.save_plan(session, run, Plan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
     for document, draw in listed.draws.items():

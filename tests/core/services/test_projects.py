@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,15 +14,6 @@ from core.services import preferences, projects
 from core.services.data import sample_projects
 from core.services.workspace import Workspace
 from core.store.project import Project
-
-
-@pytest.fixture
-def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    running = Workspace()
-    yield running
-    running.close()
 
 
 def test_sample_project_is_created_once_with_gold_and_version_1(workspace: Workspace) -> None:

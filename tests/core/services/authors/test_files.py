@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,10 @@ Import: Any = Callable[..., int]
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[ProjectSession]:
-    workspace = Workspace()
+def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
     opened = workspace.open(tmp_path / "p.duckdb")
     opened.store.codebooks.save(read_codebook(SAMPLES / "author_chats.yaml"))
-    yield opened
-    workspace.close()
+    return opened
 
 
 def import_one(session: ProjectSession, **changes: object) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +34,10 @@ TEXT = "I have to hand in the report tomorrow and it is not done."
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    workspace = Workspace()
+def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
     opened = workspace.open(tmp_path / "notes.duckdb")
     opened.store.codebooks.save(BOOK)
-    yield opened
-    workspace.close()
+    return opened
 
 
 def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:

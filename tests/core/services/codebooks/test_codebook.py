@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from core import baseline
@@ -32,12 +29,8 @@ PRICE, FOOD = (label.id for label in BOOK.labels)
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    workspace = Workspace()
-    yield projects.create_project(workspace, "p")
-    workspace.close()
+def session(workspace: Workspace) -> ProjectSession:
+    return projects.create_project(workspace, "p")
 
 
 # -- edits

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -36,12 +35,8 @@ f,too,few
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProjectSession]:
-    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME"):
-        monkeypatch.setenv(name, str(tmp_path / name))
-    workspace = Workspace()
-    yield projects.create_project(workspace, "p")
-    workspace.close()
+def session(workspace: Workspace) -> ProjectSession:
+    return projects.create_project(workspace, "p")
 
 
 def with_id(draft: importing.ImportDraft, column: str = "id") -> importing.ImportDraft:

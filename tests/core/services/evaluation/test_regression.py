@@ -25,9 +25,9 @@ from core.services.evaluation import regression
 from core.services.evaluation.regression import Formula
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter
-from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services.sessions import annotate
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN = BOOK.labels[0].id
@@ -49,11 +49,8 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
         )
         for n in range(COUNT)
     )  # fmt: skip
-    version = session.store.codebooks.save(BOOK)
-    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
-    run = session.run(made.run_id).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
+    session.store.codebooks.save(BOOK)
+    run = annotate(session).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=90), actor="ada")
     for document, draw in listed.draws.items():
         n = int(document[1:])

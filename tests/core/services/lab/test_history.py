@@ -9,18 +9,12 @@ from core.services import projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import history, samples, trials
 from core.services.runs import planning
-from core.services.workspace import Workspace
 from tests.core.services.sessions import until
 
 
 @pytest.fixture
-def session(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # folder of the sample project
-    workspace = Workspace()
-    try:
-        yield workspace.open(projects.ensure_sample(workspace), create=False)
-    finally:
-        workspace.close()
+def session(workspace):
+    return workspace.open(projects.ensure_sample(workspace), create=False)
 
 
 def slot_of(key, protocol="ecj"):

@@ -11,7 +11,6 @@ from core.runs import RoleModel
 from core.services import models, projects, prompt_templates
 from core.services.lab import sweeps
 from core.services.lab.sweeps import MAX_CELLS, SPEC, SweepSpec, count_debates, grid_cells, rung_sizes, survivors
-from core.services.workspace import Workspace
 from tests.core.services.sessions import until
 from tests.servers.scripted import Scripted, debating
 
@@ -50,15 +49,6 @@ def test_rungs_grow_to_the_whole_sample_for_the_last_two_cells(count: int, size:
 def test_better_half_of_cells_is_kept_and_ties_favour_the_earlier_cell():
     assert survivors({0: 0.1, 1: 0.9, 2: None, 3: 0.5, 4: 0.5}) == (1, 3, 4)
     assert survivors({0: 0.5, 1: 0.5}) == (0,)
-
-
-@pytest.fixture
-def workspace(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # folder of the sample project
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # folder of the prices
-    made = Workspace()
-    yield made
-    made.close()
 
 
 @pytest.fixture

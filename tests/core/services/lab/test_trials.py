@@ -14,7 +14,6 @@ from core.services.lab import samples as draws
 from core.services.lab import trials
 from core.services.lab.trials import forecast_trial
 from core.services.runs import planning
-from core.services.workspace import Workspace
 from tests.core.services.sessions import studio, until
 from tests.servers.scripted import Scripted, debating, role_of
 
@@ -93,13 +92,8 @@ def test_hostile_template_is_refused_before_the_trial_starts(tmp_path):
 
 
 @pytest.fixture
-def session(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))  # folder of the sample project
-    workspace = Workspace()
-    try:
-        yield workspace.open(sample_projects.ensure_sample(workspace), create=False)
-    finally:
-        workspace.close()
+def session(workspace):
+    return workspace.open(sample_projects.ensure_sample(workspace), create=False)
 
 
 def test_trial_of_a_definition_compares_twenty_documents(session):

@@ -13,9 +13,9 @@ from core.runs import RunRow
 from core.services.evaluation.scores import evaluate
 from core.services.review import accuracy_estimate, queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
-from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services.sessions import annotate
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
@@ -29,13 +29,8 @@ def world(tmp_path_factory: pytest.TempPathFactory):
     texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
     documents = [Document(f"d{n:02}", {"text": f"{texts[n % 4]} {n}"}) for n in range(48)]
     session.store.documents.add(documents)
-    version = session.store.codebooks.save(BOOK)
-    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
-    row = session.store.runs.get(made.run_id)
-    assert row is not None
-    yield session, row.model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
+    session.store.codebooks.save(BOOK)
+    yield session, annotate(session).model_copy(update={"created_at": 1_763_000_000.0})  # makes the draws reproducible
     workspace.close()
 
 
@@ -89,24 +84,16 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert complete.labels[0].powered.value == pytest.approx(0.5)
 
 
-def test_documents_chosen_by_hand_are_excluded_from_the_estimate(tmp_path: Path) -> None:
-    workspace = Workspace()
-    try:
-        session = workspace.open(tmp_path / "p.duckdb")
-        session.store.documents.add([Document(f"d{n:02}", {"text": "clean"}) for n in range(20)])
-        version = session.store.codebooks.save(BOOK)
-        settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
-        (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-        session.start_or_resume(made.run_id).result(60)
-        run = session.store.runs.get(made.run_id)
-        assert run is not None
-        review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
-        found = accuracy_estimate.estimate_accuracy(session, run)
-        assert (found.reviewed, found.drawn, found.right.value) == (10, 0, None)
-        scored = evaluate(session, run, "reviewed")
-        assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
-    finally:
-        workspace.close()
+def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Workspace, tmp_path: Path) -> None:
+    session = workspace.open(tmp_path / "p.duckdb")
+    session.store.documents.add([Document(f"d{n:02}", {"text": "clean"}) for n in range(20)])
+    session.store.codebooks.save(BOOK)
+    run = annotate(session)
+    review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
+    found = accuracy_estimate.estimate_accuracy(session, run)
+    assert (found.reviewed, found.drawn, found.right.value) == (10, 0, None)
+    scored = evaluate(session, run, "reviewed")
+    assert (scored.n, scored.basis.design, scored.scores["accuracy"].interval) == (10, "by_hand", None)
 
 
 def test_accuracy_of_choices_is_per_label_and_of_ratings_by_scale() -> None:

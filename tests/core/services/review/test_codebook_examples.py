@@ -13,10 +13,10 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.review import accuracy_estimate, codebook_examples, review
 from core.services.review.codebook_examples import CodebookExample
-from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
+from tests.core.services.sessions import annotate
 
 BOOK = Codebook(labels=(Label(name="Price", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
 PRICE, STAFF = (label.id for label in BOOK.labels)
@@ -29,32 +29,12 @@ TEXTS = (
 
 
 @pytest.fixture
-def workspace(tmp_path: Path):
-    made = Workspace()
-    yield made
-    made.close()
-
-
-@pytest.fixture
 def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
     session = workspace.open(tmp_path / "p.duckdb")
     gold = {"gold": {PRICE: False, STAFF: True}}
     session.store.documents.add([Document(f"d{n}", {"text": text}, gold=gold) for n, text in enumerate(TEXTS)])
     session.store.codebooks.save(BOOK)
     return session
-
-
-def _run(session: ProjectSession) -> RunRow:
-    latest = session.store.codebooks.latest()
-    assert latest is not None
-    settings = planning.build_settings(
-        planning.Plan(protocol="single"), latest.codebook, latest.version, session.models
-    )
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
-    row = session.store.runs.get(made.run_id)
-    assert row is not None
-    return row
 
 
 def _correct(session: ProjectSession, run: RunRow, document: str, item: str, value: bool) -> None:
@@ -69,7 +49,7 @@ def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[Cod
 
 
 def test_correction_suggests_the_misleading_words(session: ProjectSession) -> None:
-    run = _run(session)
+    run = annotate(session)
     assert _suggested(session, run, "d0") == ()
     _correct(session, run, "d0", PRICE, False)
     (example,) = _suggested(session, run, "d0")
@@ -81,7 +61,7 @@ def test_correction_suggests_the_misleading_words(session: ProjectSession) -> No
 
 
 def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSession) -> None:
-    run = _run(session)
+    run = annotate(session)
     for document in ("d0", "d1", "d2"):
         review.submit(session, run.run_id, [document])
     example = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
@@ -101,7 +81,7 @@ def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSessio
 
 def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) -> None:
     session.store.documents.add([Document("d9", {"text": "The city tax and a cleaning fee at checkout were high."})])
-    run = _run(session)
+    run = annotate(session)
     _correct(session, run, "d0", PRICE, False)
     found = review.load_record(session, run, "d0")
     assert found is not None
@@ -114,10 +94,10 @@ def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) 
 def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSession) -> None:
     # The run before the example is scored on all four documents, the run after it on three. A run with the restored
     # codebook, which lacks the example, is scored on all four again.
-    before = _run(session)
+    before = annotate(session)
     review.submit(session, before.run_id, ["d0", "d1"])
     codebook_examples.add_example(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
-    after = _run(session)
+    after = annotate(session)
     assert sample_world.report(session, before.run_id)["n"] == 4
     report = sample_world.report(session, after.run_id)
     assert (report["n"], report["excluded"]) == (3, 0)
@@ -126,11 +106,11 @@ def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSes
     estimate = accuracy_estimate.estimate_accuracy(session, after)
     assert (estimate.documents, estimate.examples) == (3, 1)
     codebooks.restore(session, 1)
-    assert sample_world.report(session, _run(session).run_id)["n"] == 4
+    assert sample_world.report(session, annotate(session).run_id)["n"] == 4
 
 
 def test_example_is_added_to_an_unsaved_draft(session: ProjectSession) -> None:
-    run = _run(session)
+    run = annotate(session)
     draft = codebooks.change_label(BOOK, STAFF, description="half written")
     codebooks.save_draft(session, draft)
     codebook_examples.add_example(session, run, CodebookExample("d0", PRICE, "keywords", "city tax"))
@@ -142,7 +122,7 @@ def test_example_is_added_to_an_unsaved_draft(session: ProjectSession) -> None:
 
 
 def test_invalid_example_words_are_rejected(session: ProjectSession) -> None:
-    run = _run(session)
+    run = annotate(session)
     with pytest.raises(UsageError, match="has no words"):
         codebook_examples.preview_example(session, run, CodebookExample("d0", PRICE, "exclude", "  "))
     with pytest.raises(UsageError, match="already in the label"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,10 +14,9 @@ from core.services.evaluation import run_data
 from core.services.review import plan, queue, review
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
-from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from tests.core.services.sessions import copy_project
+from tests.core.services.sessions import annotate, copy_project
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 CLEAN, STAFF = (label.id for label in BOOK.labels)
@@ -36,23 +34,19 @@ def annotated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     session = workspace.open(path)
     texts = ["a clean bath", "the staff sang", "clean rooms and staff", "a clean record, we hear"]
     session.store.documents.add([Document(f"d{n:03}", {"text": f"{texts[n % 4]} {n}"}) for n in range(200)])
-    version = session.store.codebooks.save(BOOK)
-    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
+    session.store.codebooks.save(BOOK)
+    run_id = annotate(session).run_id
     workspace.close()
-    return path, made.run_id
+    return path, run_id
 
 
 @pytest.fixture
-def world(annotated: tuple[Path, str], tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
+def world(annotated: tuple[Path, str], workspace: Workspace, tmp_path: Path) -> tuple[ProjectSession, RunRow]:
     """Return a copy of the annotated project and its run with a fixed date, which makes the draws reproducible."""
     path, run_id = annotated
     copy_project(path, tmp_path / "p.duckdb")
-    workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
-    yield session, session.run(run_id).model_copy(update={"created_at": 1_763_000_000.0})
-    workspace.close()
+    return session, session.run(run_id).model_copy(update={"created_at": 1_763_000_000.0})
 
 
 def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
@@ -140,11 +134,8 @@ def test_accepted_verdicts_are_tested_on_even_draws(world: tuple[ProjectSession,
 def _other_run(session: ProjectSession) -> RunRow:
     """Return a run with worse word lists, in which "record" is a keyword of Staff."""
     worse = Codebook(labels=(BOOK.labels[0], Label(name="Staff", keywords=("staff", "record"))))
-    version = session.store.codebooks.save(worse)
-    settings = planning.build_settings(planning.Plan(protocol="single"), worse, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
-    return session.run(made.run_id)
+    session.store.codebooks.save(worse)
+    return annotate(session)
 
 
 def test_two_runs_are_compared_on_documents_where_they_differ(world: tuple[ProjectSession, RunRow]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,26 +14,21 @@ from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
-from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
+from tests.core.services.sessions import annotate
 
 BOOK = Codebook(labels=(Label(name="Clean", keywords=("clean",)), Label(name="Staff", keywords=("staff",))))
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[tuple[ProjectSession, RunRow]]:
+def world(workspace: Workspace, tmp_path: Path) -> tuple[ProjectSession, RunRow]:
     """Return a run on 60 documents, two of them about Staff."""
-    workspace = Workspace()
     session = workspace.open(tmp_path / "p.duckdb")
     texts = ["a clean bath" if n % 2 else "a bath" for n in range(58)] + ["kind staff", "rude staff"]
     session.store.documents.add([Document(f"d{n:02}", {"text": text}) for n, text in enumerate(texts)])
-    version = session.store.codebooks.save(BOOK)
-    settings = planning.build_settings(planning.Plan(protocol="single"), BOOK, version, session.models)
-    (made,) = planning.create_runs(session, settings, session.store.documents.ids())
-    session.start_or_resume(made.run_id).result(60)
-    yield session, session.run(made.run_id)
-    workspace.close()
+    session.store.codebooks.save(BOOK)
+    return session, annotate(session)
 
 
 def _sizes(session: ProjectSession, run: RunRow, frame: int) -> dict[str, float]:
