@@ -91,8 +91,12 @@ class DrawerView {
     });
     const onKey = (/** @type {KeyboardEvent} */ event) => this.onKey(event);
     window.addEventListener("keydown", onKey, true);
+    // Streamlit may hide the drawer with the page that the user leaves, instead of removing it.
+    const observer = new ResizeObserver(() => noteOpen(this.document !== null && root.checkVisibility()));
+    observer.observe(root);
     this.stopListening = () => {
       stopRequests();
+      observer.disconnect();
       window.removeEventListener("keydown", onKey, true);
     };
   }
@@ -144,7 +148,6 @@ class DrawerView {
   onKey(event) {
     const target = event.composedPath()[0];
     const typing = target instanceof HTMLElement && target.matches("input, textarea, select, [contenteditable=true]");
-    // Streamlit may hide the drawer with the page that the user leaves, instead of removing it.
     if (this.document === null || !this.root.checkVisibility()) return;
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape") this.close();
@@ -479,6 +482,15 @@ export function isWrong(value, reference) {
  */
 function setOpen(root, on) {
   if (root.isConnected && on !== root.matches(":popover-open")) root.togglePopover(on);
+  noteOpen(on);
+}
+
+/**
+ * Make room for the drawer on the page, or take it back.
+ *
+ * @param {boolean} on
+ */
+function noteOpen(on) {
   document.documentElement.classList.toggle("moot-drawer-open", on);
 }
 

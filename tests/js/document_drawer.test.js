@@ -12,6 +12,8 @@ const LABELS = [
 let sent;
 /** @type {HTMLElement} */
 let root;
+/** Report a change of the drawer's size, as the browser does when it is hidden or shown. */
+let resize = () => {};
 
 /** @param {string} id */
 const makeDocument = (id) => ({
@@ -35,6 +37,14 @@ beforeEach(() => {
     Object.defineProperty(globalThis, name, { value: window[name], configurable: true });
   }
   window.HTMLElement.prototype.togglePopover = () => true;
+  globalThis.ResizeObserver = class {
+    /** @param {() => void} notify */
+    constructor(notify) {
+      resize = notify;
+    }
+    observe() {}
+    disconnect() {}
+  };
   window.HTMLElement.prototype.checkVisibility = function () {
     return this.isConnected && !this.closest("[hidden]"); // jsdom has no layout
   };
@@ -77,15 +87,21 @@ test("a click opens a document, arrow keys step through the list, Escape closes,
   assert.equal(address(), null);
 });
 
-test("a drawer that Streamlit hides takes no keys", async () => {
+test("a drawer that Streamlit hides takes no keys and no room", async () => {
+  const takesRoom = () => document.documentElement.classList.contains("moot-drawer-open");
   openDocument("d1", { ids: ["d1", "d2"], title: "x" });
   await settled();
   const component = document.querySelector("#component");
+  assert.ok(takesRoom());
   component.toggleAttribute("hidden", true);
+  resize();
+  assert.ok(!takesRoom());
   press("ArrowDown");
   press("Escape");
   assert.equal(address(), "d1");
   component.toggleAttribute("hidden", false);
+  resize();
+  assert.ok(takesRoom());
   press("ArrowDown");
   assert.equal(address(), "d2");
 });

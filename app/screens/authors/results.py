@@ -71,7 +71,7 @@ def _labels(found: AuthorReport) -> None:
                 for one in found.features
             ],
         )  # fmt: skip
-        line("Abstentions are counted for themselves and are never a value.")
+        line("Abstentions are counted separately. They are not used as answers.")
         learned = [
             (one.name, answer, ", ".join(words)) for one in found.features for answer, words in one.keywords.items()
         ]
@@ -106,7 +106,7 @@ def comparison_panel(session: ProjectSession) -> None:
             with st.expander("By number of agreeing annotators"):
                 table(("Annotators", "Agreement", "Questions", "Accuracy"), strata)
         else:
-            line("No annotator has answered these questions yet. Let a model answer, or a person: Answer for others.")
+            line("No annotator has answered these questions. Let a model answer, or a person under Answer for others.")
         _run(
             session, "Let a model answer", "authors-annotate", "new answer",
             lambda spec, progress: report.annotate(session, spec, progress=progress),

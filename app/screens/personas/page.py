@@ -147,7 +147,7 @@ def _generation(session: ProjectSession) -> None:
     """Draw the form that generates personas: model, number of groups, and the button."""
     codebook = codebooks.current(session)
     plan = planning.load_plan(session)
-    left, right = st.columns(2, wrap=False)
+    left, right = st.columns(2, wrap=False, vertical_alignment="bottom")
     groups = left.number_input("Groups", 1, 12, key=with_default(GROUPS, 4), help="Maximum number of groups.")
     each = right.number_input(
         "Personas per group", 1, 12, key=with_default(PER_GROUP, 3), help="Maximum number of personas in a group."
@@ -281,11 +281,11 @@ def _quote_html(quote: Quote, text: str) -> str:
         return f'<div class="moot-line"><span class="bad">not in {where}</span> "{escape(quote.words)}"</div>'
     if not text:
         return f'<div class="moot-line">{where} (not in this project): "{escape(quote.words)}"</div>'
-    before = text[max(0, quote.start - CONTEXT_CHARACTERS) : quote.start]
-    after = text[quote.end : quote.end + CONTEXT_CHARACTERS]
+    start, end = max(0, quote.start - CONTEXT_CHARACTERS), quote.end + CONTEXT_CHARACTERS
+    before, after = text[start : quote.start], text[quote.end : end]
     return (
-        f'<div class="moot-line q">{where}: … {escape(before)}<b>{escape(text[quote.start : quote.end])}</b>'
-        f"{escape(after)} …</div>"
+        f'<div class="moot-line q">{where}: {"… " if start else ""}{escape(before)}'
+        f"<b>{escape(text[quote.start : quote.end])}</b>{escape(after)}{' …' if end < len(text) else ''}</div>"
     )
 
 

@@ -77,7 +77,7 @@ def debate(context: DebateContext) -> Step[Verdict]:
 
 
 def _group(context: DebateContext, persona_set: PersonaSet, group: Group) -> Step[tuple[_Speaker, ...]]:
-    """Decide alone, debate for at most T turns, and collect the final decisions that are still owed."""
+    """Decide alone, debate for at most T turns, and collect the final decisions that are missing."""
     ask, turns = partial(_persona_request, context, persona_set), int(context.params["turns"])
     members = persona_set.of(group)
     first = yield from context.ask_all(ask(member, "persona") for member in members)
@@ -273,7 +273,7 @@ SPEC = ProtocolSpec(
     roles=_roles,
     request_counts=_request_counts,
     breakdown="in each group every persona's first decision, the turns of debate, the coordinator's choices, and the "
-    "final decisions still owed; one more for the summary",
+    "final decisions that are missing; one more for the summary",
     kinds={
         "multilabel": DecisionRule(
             "each label: a persona whose list differs from most others disagrees",
