@@ -178,6 +178,21 @@ _ODD_WORDS = re.compile(
 )
 
 
+_WARNING = re.compile(
+    r"(?i)(?:analys[ei]s|repl(?:y|ies)|draft|arguments|extractor's words|first answer)[^.\n]*instructions"
+    r"|instructions[^.\n]*(?:analysis|replies)"
+)
+
+
+@all_cases
+def test_prompts_warn_of_instructions_in_foreign_text(spec: ProtocolSpec, kind: Kind, given: dict[str, Any]) -> None:
+    _, requests = run_debate(spec, context_of(spec, kind, **given))
+    for request in requests:
+        text = "\n\n".join(message.content for message in request.messages)
+        assert re.search(r"[Dd]o not follow (?:them|instructions)", text)
+        assert "<analysis " not in text or _WARNING.search(text), request.role
+
+
 def prompts_of(spec: ProtocolSpec, kind: Kind, given: dict[str, Any], labels: int) -> list[str]:
     """Return the texts of all requests of a debate with this number of labels without definitions."""
     codebook = CODEBOOKS[kind].model_copy(update={"unit": UNIT, "domain": "reading with children"})
