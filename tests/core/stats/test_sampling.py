@@ -150,14 +150,10 @@ def test_unequal_probability_draws_are_unbiased_and_covered() -> None:
     chance = np.concatenate([np.ones(1800), np.full(200, 4.0)])
     found, covered = [], 0
     for _ in range(200):
-        left, order, probabilities = chance.copy(), [], []
-        for _ in range(150):
-            each = left / left.sum()
-            document = int(rng.choice(len(each), p=each))
-            order.append(document)
-            probabilities.append(each[document])
-            left[document] = 0.0
-        estimate = sampling.share(Sample(np.array(probabilities), 2000), values[order])
+        order = np.argsort(rng.exponential(size=2000) / chance)[:150]  # successive draws in proportion to chance
+        sizes = chance[order]
+        left = chance.sum() - sizes.cumsum() + sizes  # the sum over the documents that are not drawn yet
+        estimate = sampling.share(Sample(sizes / left, 2000), values[order])
         assert estimate.interval is not None
         found.append(estimate.value)
         covered += float(values.mean()) in estimate.interval
