@@ -44,7 +44,7 @@ from core.debate.reading.multi_label import (
     without_bullet,
 )
 from core.debate.reading.normalise import fold
-from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, sole_rating, unmarked_ratings
+from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
 from core.debate.reading.single_label import check_explanation, read_choice
 from core.debate.reading.tokens import Value, tokenise
 from core.debate.turns import Reading
@@ -187,8 +187,6 @@ class _Reader:
         self.start = 0
         if self.kind == "rating":
             rated, end = unmarked_ratings(self.page, self.codebook, self.names)
-            if end < 0 and len(self.items) == 1:
-                rated, end = sole_rating(self.page, self.codebook, self.names)
             return None if end < 0 or (self.cut and end >= len(self.page.text)) else self._all_rated(rated, end)
         return self._unmarked_choice() if self.kind == "choice" else self._unmarked_labels()
 

@@ -47,9 +47,10 @@ _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
     r"(?:(?:/|out of|von|sur|de|di|из|满分)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
 )
-_SCORE = re.compile(r"[\s#>_-]*(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)[\s_]*(?:[:=]|is )\s?")
-_POINT = re.compile(r"\s*(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?\.?$)")
-"""Before the number of the only dimension: "Score: 3", or nothing."""
+_SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
+"""Words in place of the name of the only dimension."""
+_POINT = re.compile(rf"\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:/\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
+"""A line that is the rating of the only dimension."""
 _CELL = re.compile(r"\|\s*[-+−]?\d")
 """A number in a table; two of them in a row may be those of two roles."""
 _WIDE = 10
@@ -67,16 +68,12 @@ def ratings_of(
     following = next((m.start for m in page.markers if m.start >= marker.end), len(page.text))
     collected = _Collected(codebook, names, bare=True)
     last, ended = marker.end, False
-    for position, end in page.spans(marker.end, following):
+    for start, end in page.spans(marker.end, following):
         before = len(collected.seen)
-        collected.line(page.text[position:end])
+        collected.line(page.text[start:end])
         if len(collected.seen) > before:
             last, ended = end, end < len(page.text)
-    sole = fold(page.text[marker.end : marker.limit])
-    if not collected.seen and len(codebook.items) == 1 and (alone := _POINT.match(sole.text)):
-        collected.said(codebook.items[0], sole.text, sole, alone.end())
-        last, ended = marker.limit, marker.limit < len(page.text)
-    rated = all(label.id in collected.seen or label.id in open_items for label in codebook.labels)
+    rated = all(item in collected.seen or item in open_items for item in codebook.items)
     return collected.reading(), last, following < len(page.text) or (rated and ended)
 
 
@@ -86,35 +83,19 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
     A line counts only if nothing but a remark follows its number; none counts if one of them is reported.
     """
     collected = _Collected(codebook, names)
-    end = -1
-    for start, stop in page.spans():
-        line, plain = page.text[start:stop], page.lines[start:stop]
-        before = len(collected.seen), sum(map(len, collected.seen.values()))
-        if not _PLAIN.fullmatch(plain) or len(_CELL.findall(plain)) > 1:
-            continue
-        collected.line(line)
-        if before != (len(collected.seen), sum(map(len, collected.seen.values()))):
+    last = -1
+    for start, end in page.spans():
+        plain = page.lines[start:end]
+        alone = plain.strip() == page.lines.strip() and _POINT.match(plain.strip())
+        if (
+            (alone or _PLAIN.fullmatch(plain))
+            and len(_CELL.findall(plain)) < 2
+            and collected.line(page.text[start:end])
+        ):
             if is_reported(page, start) or is_inside(start, page.quoted):
                 return Reading(), -1
-            end = stop
-    return collected.reading(), end
-
-
-def sole_rating(page: MarkedReply, codebook: Codebook, names: Names) -> tuple[Reading, int]:
-    """Return the rating of the only dimension and its end (-1 if none): "Score: 3", or a reply that is a number."""
-    collected, end = _Collected(codebook, names), -1
-    for start, stop in page.spans():
-        plain = page.lines[start:stop]
-        folded = fold(plain)
-        heading = _SCORE.match(folded.text) if _PLAIN.fullmatch(plain) else None
-        if heading is None and plain.strip() == page.lines.strip():
-            heading = _POINT.match(folded.text)
-        if heading is not None:
-            if is_reported(page, start) or is_inside(start, page.quoted):
-                return Reading(), -1
-            collected.said(codebook.items[0], plain, folded, heading.end())
-            end = stop
-    return collected.reading(), end
+            last = end
+    return collected.reading(), last
 
 
 def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
@@ -128,6 +109,7 @@ def ratings_in(value: Any, codebook: Codebook, names: Names) -> Reading:
 class _Collected:
     def __init__(self, codebook: Codebook, names: Names, *, bare: bool = False) -> None:
         self.scale_of = codebook.scale_of
+        self.sole = codebook.items[0] if len(codebook.items) == 1 else None
         self.names = names
         self.between = (_BETWEEN, _BARE) if bare else (_BETWEEN,)
         self.seen: dict[str, list[Value]] = {}
@@ -135,29 +117,39 @@ class _Collected:
         self.unknown: dict[str, None] = {}
         """Names outside the codebook."""
 
-    def line(self, text: str) -> None:
-        """Take what a line says, from its start on, as long as it is ratings."""
+    def line(self, text: str) -> bool:
+        """Take what a line says, from its start on, as long as it is ratings; return True if any was taken."""
         folded = fold(text)
+        before = sum(map(len, self.seen.values()))
         position = 0
-        while True:
-            if ordinal := _ORDINAL.match(folded.text, position):
-                position = ordinal.end()
+        while following := self._entry(text, folded, position):
+            position = following
+        return before < sum(map(len, self.seen.values()))
+
+    def _entry(self, text: str, folded: Folded, position: int) -> int:
+        """Take the rating at a position of a line and return the start of the next one, 0 after the last."""
+        if ordinal := _ORDINAL.match(folded.text, position):
+            position = ordinal.end()
+        entry = self.names.at(folded, position)
+        while entry is None and position < len(folded.text) and folded.text[position] in _DECORATION:
+            position += 1
             entry = self.names.at(folded, position)
-            while entry is None and position < len(folded.text) and folded.text[position] in _DECORATION:
-                position += 1
-                entry = self.names.at(folded, position)
-            found = (pattern.match(folded.text, entry[1]) for pattern in self.between) if entry else ()
-            between = next(filter(None, found), None)
-            if entry is None or between is None:
-                if other := _OTHER.match(folded.text, position):
-                    start, end = folded.source(*other.span("name"))
-                    self.unknown.setdefault(text[start:end].strip(" *_#\"'"))
-                return
-            self.said(entry[0], text, folded, between.end())
-            following = _NEXT.search(folded.text, between.end())
-            if following is None:
-                return
-            position = following.end()
+        if entry is None and self.sole is not None:
+            if _POINT.match(folded.text, position):
+                self.said(self.sole, text, folded, position)
+                return 0
+            score = _SCORE.match(folded.text, position)
+            entry = (self.sole, score.end()) if score else None
+        found = (pattern.match(folded.text, entry[1]) for pattern in self.between) if entry else ()
+        between = next(filter(None, found), None)
+        if entry is None or between is None:
+            if other := _OTHER.match(folded.text, position):
+                start, end = folded.source(*other.span("name"))
+                self.unknown.setdefault(text[start:end].strip(" *_#\"'"))
+            return 0
+        self.said(entry[0], text, folded, between.end())
+        following = _NEXT.search(folded.text, between.end())
+        return following.end() if following else 0
 
     def json(self, name: Any, said: Any) -> None:
         """Take what a JSON reply says of one dimension."""
