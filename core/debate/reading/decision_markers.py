@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
-from core.debate.reading.tokens import UNITS
+from core.debate.reading.tokens import ANSWERS, UNITS, tokenise
 from core.prompts import TAGS
 
 MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
@@ -270,7 +270,7 @@ WITHDRAWN = re.compile(
     r"|i (?:take (?:that )?back|withdraw|retract|forgot|disagree with myself)|disregard (?:this|that|the above|my)"
     r"|(?:this|that|these|those|the above) (?:is|are|was|were) (?:the )?(?:extractor|critic|opponent)['’]s"
     r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
-    r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right))"
+    r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right)|(?:is|just|only) a (?:wild )?guess)"
     r"|\bthese numbers are an example|^(?:edit|update|p\.? ?s)\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
     r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
@@ -330,6 +330,56 @@ _OBJECTION = re.compile(r"\b(?:objections?|criticisms?|concerns?|challenges?|res
 def is_agreed_objection(sentence: str) -> bool:
     """Return True if a sentence agrees with an objection: "the critic's objection to Food is valid"."""
     return _OBJECTION.search(sentence) is not None and is_agreed(sentence)
+
+
+_SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out"})
+_AGAINST = re.compile(
+    r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
+    r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
+    r"|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
+)
+_FOR = re.compile(
+    r"\W{0,3}(?:, too\b| too[.!]?$| as well\b"
+    r"| (?:is|was|are|seems|applies|fits|counts)(?: (?:also|too|as well|equally))+\b"
+    r"| (?:is|was|may be|could be|might be|seems)(?: (?:also|still|equally))* (?:possible|plausible|defensible|present"
+    r"|mentioned|hinted at|implied|overlooked|missed|forgotten|not (?:absent|excluded|ruled out)|likely[.!]?$)"
+    r"| (?:cannot|can['’]t|can not) be (?:ruled out|excluded|dismissed|denied))"
+)
+_ADDS = re.compile(
+    r"(?:\b(?:not|n['’]t) (?:exclude|rule out)|\bi (?:have )?(?:overlooked|missed|forgot)|\bi(?:['’]d| would) also \w+"
+    r"|^\W*(?:no|nope)\s*[,:;–—-]) ?$"
+)
+"""Words after a label that speak against it, words after one that speak for it, and words before one that add it."""
+
+
+def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
+    """Return True if a sentence after a decision speaks for another label, or against one of the decision.
+
+    That is a sentence of nothing but names and small words ("Also A.", "Not B."), or one that judges a label.
+    """
+    tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
+    named = [token for token in tokens if token.kind == "name"]
+    if named and all(token.kind != "why" and (token.kind != "word" or token.text in _SMALL) for token in tokens):
+        answers = {token.value for token in tokens if token.kind in ANSWERS}
+        value, stated = answers != {False}, set()
+        for token in tokens:
+            if token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
+                value = False
+            elif token.text in ("but", "rather", "instead"):
+                value = True
+            elif token.kind == "name":
+                stated.add((token.item, value))
+        if len(answers) < 2 and any((item in decided) != value for item, value in stated):
+            return True
+    for mention in named:
+        before, after = sentence[: mention.start].casefold(), sentence[mention.end :].casefold()
+        if mention.item in decided:
+            judged = _AGAINST.match(after)
+        else:
+            judged = _ADDS.search(before) or (_FOR.match(after) and not _DENIED.search(before))
+        if judged and not any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED)):
+            return True
+    return False
 
 
 def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:

@@ -22,6 +22,7 @@ from core.debate.reading.decision_markers import (
     MarkedReply,
     Marker,
     MarkerKind,
+    disagrees,
     is_agreed,
     is_agreed_objection,
     is_anothers,
@@ -385,7 +386,8 @@ class _Reader:
                     raise residue(line.text)
         self._check_corrected(position)
         for sentence in SENTENCE.split(self.page.lines[position:]):
-            if is_agreed_objection(sentence) and decided.intersection(self._mentioned(sentence)):
+            objection = is_agreed_objection(sentence) and decided.intersection(self._mentioned(sentence))
+            if objection or disagrees(sentence, decided, self.names):
                 raise residue(sentence)
 
     def _check_corrected(self, position: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, is_agreed_objection, is_anothers
+from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, disagrees, is_agreed_objection, is_anothers
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Unreadable, quoted_names, residue, sole_answer
 from core.debate.reading.normalise import fold
@@ -45,8 +45,6 @@ _IT_IS = re.compile(
     r" (?:an? )?[\W_]*$"
 )
 """Words before another label that choose it: "But it is Dovish", "and I find it Dovish"."""
-_NO = re.compile(r"\W*(?:no|nope)\s*[,:;–—-]", re.IGNORECASE)
-"""The start of a sentence that corrects a decision: "No, Dovish"."""
 _REFUTED = re.compile(
     r"['\"”’*_)]*(?: (?:label|category|class|option|reading|answer))? (?:does not|doesn['’]t|cannot|fails|is rejected"
     r"|(?:is|would) not(?! (?:wrong|incorrect|excluded|impossible|unreasonable)))\b"
@@ -123,6 +121,8 @@ def check_explanation(text: str, item: str, names: Names) -> None:
         named = list(names.mentions(fold(sentence)))
         if is_agreed_objection(sentence) and any(mention.item == item for mention in named):
             raise residue(sentence)
+        if disagrees(sentence, {item}, names):
+            raise residue(sentence)
         mentioned = [
             mention
             for mention in named
@@ -134,12 +134,7 @@ def check_explanation(text: str, item: str, names: Names) -> None:
         taken_back = _OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")
         alone = names.find(sentence.strip(" .:!*_`\"'()")) is not None
         refuted = len(mentioned) == 1 and _REFUTED.match(sentence, mentioned[0].end)
-        if (
-            alone
-            or _IT_IS.search(before)
-            or _NO.match(sentence)
-            or (taken_back and not refuted and not _DENYING.search(before))
-        ):
+        if alone or _IT_IS.search(before) or (taken_back and not refuted and not _DENYING.search(before)):
             raise residue(sentence)
 
 
