@@ -347,6 +347,7 @@ _FOR = re.compile(
 )
 _ADDS = re.compile(
     r"(?:\b(?:not|n['’]t) (?:exclude|rule out)|\bi (?:have )?(?:overlooked|missed|forgot)|\bi(?:['’]d| would) also \w+"
+    r"|\brightly (?:adds|names|says|includes|points (?:out|to))(?: that)?"
     r"|^\W*(?:no|nope)\s*[,:;–—-]) ?$"
 )
 """Words after a label that speak against it, words after one that speak for it, and words before one that add it."""
@@ -371,13 +372,19 @@ def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
                 stated.add((token.item, value))
         if len(answers) < 2 and any((item in decided) != value for item, value in stated):
             return True
-    for mention in named:
-        before, after = sentence[: mention.start].casefold(), sentence[mention.end :].casefold()
-        if mention.item in decided:
-            judged = _AGAINST.match(after)
+    agreed = is_agreed(sentence)
+    for at, token in enumerate(tokens):
+        if token.kind != "name":
+            continue
+        before = sentence[max(token.start - _LOOK_BACK, 0) : token.start].casefold()
+        after = sentence[token.end : token.end + _LOOK_BACK].casefold()
+        predicate = tuple(following.kind for following in tokens[at + 1 : at + 3])
+        if token.item in decided:
+            contrary = predicate in (("verb", "absent"), ("verb", "hedge")) or _AGAINST.match(after) is not None
         else:
-            judged = _ADDS.search(before) or (_FOR.match(after) and not _DENIED.search(before))
-        if judged and not any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED)):
+            spoken_for = predicate == ("verb", "present") or _FOR.match(after) is not None
+            contrary = _ADDS.search(before) is not None or (spoken_for and not _DENIED.search(before))
+        if contrary and (agreed or not any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED))):
             return True
     return False
 

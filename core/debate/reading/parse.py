@@ -369,14 +369,6 @@ class _Reader:
             footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
             if footnote and not is_comment(line.text, self.names):
                 raise residue(line.text)
-            agreed = is_agreed(line.text)
-            tokens = tokenise(line.text, self.names)
-            for named, verb, answer in zip(tokens, tokens[1:], tokens[2:], strict=False):
-                kinds = (named.kind, verb.kind, answer.kind)
-                denied = named.item in decided and kinds in (("name", "verb", "absent"), ("name", "verb", "hedge"))
-                added = named.item not in decided and kinds == ("name", "verb", "present")
-                if (denied or added) and (agreed or not is_reported(self.page, line.start + named.start)):
-                    raise residue(line.text)
             try:
                 after.read(line.text)
             except Unreadable:

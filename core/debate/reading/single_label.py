@@ -119,9 +119,8 @@ def check_explanation(text: str, item: str, names: Names) -> None:
         raise residue(text)
     for sentence in SENTENCE.split(text):
         named = list(names.mentions(fold(sentence)))
-        if is_agreed_objection(sentence) and any(mention.item == item for mention in named):
-            raise residue(sentence)
-        if disagrees(sentence, {item}, names):
+        objection = is_agreed_objection(sentence) and any(mention.item == item for mention in named)
+        if objection or disagrees(sentence, {item}, names):
             raise residue(sentence)
         mentioned = [
             mention
@@ -132,9 +131,8 @@ def check_explanation(text: str, item: str, names: Names) -> None:
             continue
         before = sentence[: mentioned[0].start].casefold()
         taken_back = _OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")
-        alone = names.find(sentence.strip(" .:!*_`\"'()")) is not None
         refuted = len(mentioned) == 1 and _REFUTED.match(sentence, mentioned[0].end)
-        if alone or _IT_IS.search(before) or (taken_back and not refuted and not _DENYING.search(before)):
+        if _IT_IS.search(before) or (taken_back and not refuted and not _DENYING.search(before)):
             raise residue(sentence)
 
 
