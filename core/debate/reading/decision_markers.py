@@ -301,7 +301,8 @@ _ANOTHERS = re.compile(
 _THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
 _ANOTHERS_VIEW = re.compile(
     rf"\b(?:(?:in|to|from|is) {_ROLE}['’]s (?:view|opinion|eyes|reading|label)"
-    rf"|(?:for|per|says?|claims?|according to|is what) {_ROLE}(?!['’]))",
+    rf"|(?:for|per|says?|claims?|according to|is what) {_ROLE}(?!['’])"
+    rf"|(?:says?|claims?|according to) the (?:author|guest|{UNITS}))",
     re.IGNORECASE,
 )
 """Words after a decision that make it another role's."""
@@ -336,8 +337,9 @@ _SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike"
 _AGAINST = re.compile(
     r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
     r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
-    r"|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
+    r"|should go\b|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
 )
+_DOUBTS = re.compile(r"\b(?:doubts? (?:about|on|over)|perhaps|maybe|remove|drop|strike|withdraw|leave out)(?: the)? $")
 _FOR = re.compile(
     r"\W{0,3}(?:, too\b| too[.!]?$| as well\b"
     r"| (?:is|was|are|seems|applies|fits|counts)(?: (?:also|too|as well|equally))+\b"
@@ -350,7 +352,7 @@ _ADDS = re.compile(
     r"|\brightly (?:adds|names|says|includes|points (?:out|to))(?: that)?"
     r"|^\W*(?:no|nope)\s*[,:;–—-]) ?$"
 )
-"""Words after a label that speak against it, words after one that speak for it, and words before one that add it."""
+"""Words after a label that speak against it or for it, and words before one that doubt or add it."""
 
 
 def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
@@ -380,13 +382,19 @@ def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
         after = sentence[token.end : token.end + _LOOK_BACK].casefold()
         predicate = tuple(following.kind for following in tokens[at + 1 : at + 3])
         if token.item in decided:
-            contrary = predicate in (("verb", "absent"), ("verb", "hedge")) or _AGAINST.match(after) is not None
+            denied = predicate in (("verb", "absent"), ("verb", "hedge"))
+            contrary = denied or bool(_AGAINST.match(after) or _DOUBTS.search(before))
         else:
             spoken_for = predicate == ("verb", "present") or _FOR.match(after) is not None
             contrary = _ADDS.search(before) is not None or (spoken_for and not _DENIED.search(before))
-        if contrary and (agreed or not any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED))):
+        if contrary and (agreed or not is_reporting(before)):
             return True
     return False
+
+
+def is_reporting(before: str) -> bool:
+    """Return True if casefolded words mark what follows as another role's or as supposed."""
+    return any(sign.search(before) for sign in (_ANOTHERS, _REPORTED, _SUPPOSED))
 
 
 def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
@@ -403,8 +411,7 @@ def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
         if not before.endswith(":") and not before.lstrip().startswith("#"):
             return False
     before = before.casefold().rstrip(" :")
-    signs = (_ANOTHERS, _REPORTED, _SUPPOSED, *((_DENIED, _OTHERWISE) if denied else ()))
-    return any(sign.search(before) for sign in signs)
+    return is_reporting(before) or (denied and bool(_DENIED.search(before) or _OTHERWISE.search(before)))
 
 
 def without_reasoning(text: str) -> str:

@@ -42,6 +42,10 @@ _NEUTRAL_COLUMN = re.compile(
 _NOTE_COLUMN = re.compile(r"\W*(?:reason|evidence|quot|explanation|comment|note|justification|rationale|why)")
 _TITLE = re.compile(r"\s*(?:#{1,6}\s|[*_]{2})")
 _ROLE = re.compile(r"\W*(?:the )?(?:extractor|critic|opponent|annotator(?: \w)?)\W*", re.IGNORECASE)
+UNLIKELY = re.compile(
+    r"\W*(?:(?:confidence|probability)\W*)?(?:(?:[0-4]?\d|50)(?:\.\d+)? ?%|0?\.[0-4]\d*)"
+    r"\W*(?:(?:confident|confidence|sure)\W*)?"
+)
 _TICK = re.compile(r"\s*[xX×•]\s*")
 _LONGEST_WORDS, _LONGEST_NAME = 400, 5
 """Most characters of a residue that are kept, and most words of an unknown name."""
@@ -318,8 +322,8 @@ class _Sentence:
         value = _sole_answer(token.inner)
         shade = len(token.inner) == 1 and token.inner[0].text in _SHADES
         words = self.text[token.start : token.end]
-        if token.kind == "bracket" and _ROLE.fullmatch(words):
-            self._fail()  # "Food (critic)"
+        if token.kind == "bracket" and (_ROLE.fullmatch(words) or UNLIKELY.fullmatch(words)):
+            self._fail()  # "Food (critic)", "Food (40%)"
         if token.kind == "bracket" and not any(map(str.isalnum, words)) and value == "none":
             self._fail()  # "Food (+), Price (-)" may be present and absent, or praise and criticism
         if token.kind == "bracket" and value != "none":

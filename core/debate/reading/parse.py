@@ -28,6 +28,7 @@ from core.debate.reading.decision_markers import (
     is_anothers,
     is_inside,
     is_reported,
+    is_reporting,
     parse_markers,
     without_reasoning,
 )
@@ -83,9 +84,9 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 
-_AGREED_NUMBER = re.compile(
-    r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to be|should be|deserves|merits|earns)(?: (?:a|only|just))* *"
-    r"(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
+_STATED_NUMBER = re.compile(
+    r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
+    r"(?: (?:a|only|just))* *(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
@@ -374,7 +375,7 @@ class _Reader:
             except Unreadable:
                 continue
             for item, values in after.values.items():
-                if (True in values) != (item in decided) and None not in values:
+                if (item in decided) if None in values else (True in values) != (item in decided):
                     raise residue(line.text)
         self._check_corrected(position)
         for sentence in SENTENCE.split(self.page.lines[position:]):
@@ -640,15 +641,16 @@ class _Reader:
         return self._rated(rated)
 
     def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
-        """Check the words after the ratings, and from ``start`` on that no sentence agrees with another number."""
+        """Check that no sentence after ``end``, and none from ``start`` on that agrees, states another number."""
         self._check_corrected(end)
-        for sentence in SENTENCE.split(self.page.lines[start:]):
-            if not is_agreed(sentence):
-                continue
+        agreeing = filter(is_agreed, SENTENCE.split(self.page.lines[start:]))
+        for sentence in (*agreeing, *SENTENCE.split(self.page.lines[end:])):
             named = list(self.names.mentions(fold(sentence)))
             for mention, after in zip(named, [*(each.start for each in named[1:]), len(sentence)], strict=False):
-                given = _AGREED_NUMBER.match(sentence, mention.end, after)
-                if given and mention.item in rated.values and float(given[1]) != rated.values[mention.item]:
+                given = _STATED_NUMBER.match(sentence, mention.end, after)
+                if given is None or float(given[1]) == rated.values.get(mention.item, float(given[1])):
+                    continue
+                if is_agreed(sentence) or not is_reporting(sentence[: mention.start].casefold()):
                     raise residue(sentence)
 
     def _rated(self, rated: Reading) -> Reading:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, disagrees, is_agreed_objection, is_anothers
 from core.debate.reading.label_names import Names
-from core.debate.reading.multi_label import Unreadable, quoted_names, residue, sole_answer
+from core.debate.reading.multi_label import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
 from core.debate.reading.normalise import fold
 from core.debate.reading.tokens import Token, every, past, tokenise
 
@@ -144,7 +144,8 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
     """
     kind, said = rest[0].kind, rest[1].text if len(rest) > 1 and rest[1].kind == "word" else ""
     if kind == "bracket":
-        return bool(said) or sole_answer(line[rest[0].start + 1 : rest[0].end - 1], names) is False
+        words = line[rest[0].start : rest[0].end]
+        return bool(said) or UNLIKELY.fullmatch(words) is not None or sole_answer(words[1:-1], names) is False
     return (
         rest[0].text == "the"
         or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"

@@ -42,7 +42,8 @@ _VOCABULARY = {
     r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
-    "absent": rf"{_NOT}(?:{_KEPT})|(?:does|do|did)(?:\ not|n['’]t)\ (?:apply|appear|occur)|absent|missing|excluded?"
+    "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
+    r"|(?:does|do|did)(?:\ not|n['’]t)\ (?:apply|appear|occur)|absent|missing|excluded?"
     r"|reject(?:ed|s)?|ruled\ out|denied|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
     r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
