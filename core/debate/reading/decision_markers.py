@@ -141,12 +141,6 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
 
 
-@lru_cache(maxsize=2)
-def _signs(weak: bool) -> tuple[str, ...]:
-    """Return the words of which every line with a marker contains one, casefolded."""
-    return tuple({word for kind, _, words in _markers("text") if (kind in _WEAK) == weak for word in words})
-
-
 _LOOK_BACK = 200
 _SHORT = 300
 """Length of a line in characters from which its markers are not cached."""
@@ -328,18 +322,15 @@ def is_agreed(sentence: str) -> bool:
 _OBJECTION = re.compile(r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?)\b", re.IGNORECASE)
 
 
-def is_agreed_objection(sentence: str) -> bool:
-    """Return True if a sentence agrees with an objection: "the critic's objection to Food is valid"."""
-    return _OBJECTION.search(sentence) is not None and is_agreed(sentence)
-
-
 _SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out"})
 _AGAINST = re.compile(
     r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
     r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
     r"|should go\b|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
 )
-_DOUBTS = re.compile(r"\b(?:doubts? (?:about|on|over)|perhaps|maybe|remove|drop|strike|withdraw|leave out)(?: the)? $")
+_DOUBTS = re.compile(
+    r"\b(?:doubts? (?:about|on|over)|perhaps|maybe|remove|drop|strike|withdraw|leave out)(?: the)?\W{1,3}$"
+)
 _FOR = re.compile(
     r"\W{0,3}(?:, too\b| too[.!]?$| as well\b"
     r"| (?:is|was|are|seems|applies|fits|counts)(?: (?:also|too|as well|equally))+\b"
@@ -350,7 +341,7 @@ _FOR = re.compile(
 _ADDS = re.compile(
     r"(?:\b(?:not|n['’]t) (?:exclude|rule out)|\bi (?:have )?(?:overlooked|missed|forgot)|\bi(?:['’]d| would) also \w+"
     r"|\brightly (?:adds|names|says|includes|points (?:out|to))(?: that)?"
-    r"|^\W*(?:no|nope)\s*[,:;–—-]) ?$"
+    r"|^\W*(?:no|nope)\s*[,:;–—-])\W{0,3}$"
 )
 """Words after a label that speak against it or for it, and words before one that doubt or add it."""
 
@@ -375,6 +366,8 @@ def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
         if len(answers) < 2 and any((item in decided) != value for item, value in stated):
             return True
     agreed = is_agreed(sentence)
+    if agreed and _OBJECTION.search(sentence) and any(token.item in decided for token in named):
+        return True  # "The critic's objection to A is valid"
     for at, token in enumerate(tokens):
         if token.kind != "name":
             continue
@@ -387,7 +380,7 @@ def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
         else:
             spoken_for = predicate == ("verb", "present") or _FOR.match(after) is not None
             contrary = _ADDS.search(before) is not None or (spoken_for and not _DENIED.search(before))
-        if contrary and (agreed or not is_reporting(before)):
+        if contrary and (agreed or is_agreed(before) or not is_reporting(before)):
             return True
     return False
 
@@ -506,8 +499,6 @@ def _in_line(line: str, unit: str, weak: bool) -> tuple[tuple[MarkerKind, int, i
     """Return kind, start, end and ``plain`` of the markers in a line, before it is known what they mean."""
     found: list[tuple[MarkerKind, int, int, bool]] = []
     folded = line.casefold()
-    if not any(map(folded.__contains__, _signs(weak))):
-        return ()
     for kind, pattern, words in _markers(unit):
         if (kind in _WEAK) == weak and any(map(folded.__contains__, words)):
             for match in pattern.finditer(line):

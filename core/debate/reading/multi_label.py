@@ -82,7 +82,7 @@ class Statements:
     """
 
     def __init__(self, names: Names) -> None:
-        self._names = names
+        self.names = names
         self.values: dict[str, set[Value]] = {}
         self.line_values: dict[str, set[Value]] = {}
         self.explicit: set[str] = set()
@@ -109,10 +109,6 @@ class Statements:
             self.values, self.explicit, self.none, self.heading = before
             raise
 
-    def names_with(self, item: str, words: str) -> bool:
-        """Return True if a label's name and more words are the name of another label."""
-        return self._names.find(f"{self._names.written(item)} {words.strip('()[]{} ')}") is not None
-
     @property
     def contradicted(self) -> list[str]:
         """Labels with more than one value."""
@@ -120,7 +116,7 @@ class Statements:
 
     def _in_table(self, line: str) -> bool:
         bars = line.count("|")
-        return bars > 1 or (bars == 1 and (self._columns is not None or not _name_labels(tokenise(line, self._names))))
+        return bars > 1 or (bars == 1 and (self._columns is not None or not _name_labels(tokenise(line, self.names))))
 
     def _state(self, item: str, value: Value, *, explicit: bool = True) -> None:
         self.values.setdefault(item, set()).add(value)
@@ -134,7 +130,7 @@ class Statements:
             self.unfinished = False
             return False
         bullet, rest = BULLET.match(line), without_bullet(line)
-        tokens = _answered(tokenise(rest, self._names))
+        tokens = _answered(tokenise(rest, self.names))
         if bullet and bullet["mark"] in ("+", "-") and any(token.kind == "name" for token in tokens):
             self._signs.add(bullet["mark"])
             if len(self._signs) > 1:
@@ -159,7 +155,7 @@ class Statements:
         if _RULE.fullmatch(line):
             return False
         texts = line.strip().strip("|").split("|")
-        cells = [tokenise(text, self._names) for text in texts]
+        cells = [tokenise(text, self.names) for text in texts]
         named = next((index for index, cell in enumerate(cells) if _only_names(cell)), None)
         if self._columns is None and named is None:
             self._columns = [_column(text, cell) for text, cell in zip(texts, cells, strict=True)]
@@ -258,7 +254,7 @@ class _Sentence:
                 case "link" | "verb" if self.rest or self._kind(1) in ANSWERS:
                     self.position += 1
                     if token.kind == "verb" and self.pending:
-                        self._answer(plural=token.text.split()[0] not in _SINGULAR)
+                        self._answer(token)
                 case _:
                     self._fail()
         self._flush()
@@ -288,9 +284,9 @@ class _Sentence:
             following = self._kind(1)
             if token.kind in ("bracket", "quote"):
                 self._remark(token, own)
-            elif token.kind == "link" and following in ANSWERS:
+            elif token.kind in ("link", "verb") and following in ANSWERS:
                 self.position += 1
-                self._answer(plural=False)
+                self._answer(token)
             elif token.kind == "link" and following == "none":
                 self.position += 2
                 self._resolve(False, plural=False)
@@ -304,13 +300,10 @@ class _Sentence:
                 self._comment(own, implicit=True)
             elif token.kind == "comma" and following == "why":
                 self.position += 1
-            elif token.kind == "verb" and following in ANSWERS:
-                self.position += 1
-                self._answer(plural=token.text.split()[0] not in _SINGULAR)
             elif token.kind in ("word", "verb", "fill") and self.tokens[self.position - 1].kind == "quote":
                 self._comment(own, implicit=True)
             elif token.kind in ANSWERS and not self._heads() and not (token.kind == "no" and following == "name"):
-                self._answer(plural=False)
+                self._answer()
             else:
                 return
 
@@ -333,16 +326,16 @@ class _Sentence:
             self.out._state(own, value if not isinstance(value, str) else None)
         elif token.kind == "bracket" and not shade and _takes_back(token.inner, "", implicit=True):
             self._fail()
-        elif token.kind == "bracket" and self.out.names_with(own, words):
+        elif token.kind == "bracket" and self.out.names.find(f"{self.out.names.written(own)} {words[1:-1].strip()}"):
             self._fail()  # "Food (quality)", if there is a label "Food quality", too
         self.position += 1
 
-    def _answer(self, *, plural: bool) -> None:
-        """Read an answer and its comment. ``plural`` predicates are about all names before them."""
+    def _answer(self, link: Token = _END) -> None:
+        """Read an answer after ``link`` and its comment. After a plural verb it is about all names before it."""
         token = self._token()
         own = self.pending[-1] if self.pending else ""
         self.position += 1
-        self._resolve(token.value, plural=plural)
+        self._resolve(token.value, plural=link.kind == "verb" and link.text.split()[0] not in _SINGULAR)
         if self._kind() not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
             self._fail()
         if self._kind() == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":

@@ -21,10 +21,8 @@ from core.debate.reading.decision_markers import (
     WITHDRAWN,
     MarkedReply,
     Marker,
-    MarkerKind,
     disagrees,
     is_agreed,
-    is_agreed_objection,
     is_anothers,
     is_inside,
     is_reported,
@@ -59,11 +57,6 @@ NO_CHOICE = "the decision does not choose one label"
 UNKNOWN_NAMES, UNKNOWN_CHARACTERS = 50, 200
 """Most names outside the codebook that a reading keeps, and most characters of each."""
 
-_MARKERS: Mapping[Kind, frozenset[MarkerKind]] = {
-    "multilabel": frozenset({"aspects", "label", "final"}),
-    "choice": frozenset({"aspects", "label", "final"}),
-    "rating": frozenset({"final", "ratings"}),
-}
 _KEYS: Mapping[Kind, tuple[str, ...]] = {
     "multilabel": ("labels", "aspects"),
     "choice": ("label", "aspect", "labels", "aspects"),
@@ -90,13 +83,7 @@ _STATED_NUMBER = re.compile(
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
-_LEFT_OUT = re.compile(
-    r"(?!no\b|.*\b(?:but|though|although|however|yet|also|too|only|just|rather|instead|may|might|could|should|cannot"
-    r"|absent|ruled out|exclude[ds]?|overlook\w*|doubt|wrong)\b)"
-    r".*(?:\b(?:not|neither|nor|never|nothing|(?:leave|left) out|reject)\b|n['’]t\b).*",
-    re.IGNORECASE,
-)
-"""A sentence after a decision that says why other labels are not in it."""
+"""The end of a decision before another sentence on its line."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
@@ -159,7 +146,8 @@ class _Reader:
 
     def announced(self) -> Reading | None:
         """Return the reading of the last announced decision, None if there is none."""
-        kinds, keys = _MARKERS[self.kind], _KEYS[self.kind]
+        kinds = ("final", "ratings") if self.kind == "rating" else ("aspects", "label", "final")
+        keys = _KEYS[self.kind]
         found: list[Marker | Block] = [marker for marker in self.page.markers if marker.kind in kinds]
         found += [block for block in self.page.blocks if block.error or lookup(block.data, *keys) is not None]
         found.sort(key=lambda candidate: candidate.start)
@@ -276,9 +264,10 @@ class _Reader:
             try:
                 stated = out.read(_unwrapped(first))
             except Unreadable:
-                if self.cut:
+                remark = None if self.cut else _REMARK.search(first)
+                if remark is None or not out.read(first[: remark.start()]):
                     raise
-                return start + self._first_sentence(out, first)
+                return start + remark.end()
             for line in self._lines(self.page.line_end(limit) + 1, following):
                 if not out.unfinished or line.blank:
                     break
@@ -320,18 +309,6 @@ class _Reader:
                 return line.start
         open_end = begun and (bullets or out.headed or end >= len(self.page.text))
         return end if following < len(self.page.text) or (begun and not open_end) else None
-
-    def _first_sentence(self, out: Statements, text: str) -> int:
-        """Read the first sentence of a line and return its end; the others may only deny other labels."""
-        sentence = _REMARK.search(text)
-        if sentence is None or not out.read(text[: sentence.start()]):
-            raise self._foreign(text)
-        present = {item for item, values in out.values.items() if values == {True}}
-        for remark in SENTENCE.split(text[sentence.end() :]):
-            named = set(self._mentioned(remark))
-            if named & present if _LEFT_OUT.fullmatch(remark) else named - present:
-                raise residue(text)
-        return sentence.end()
 
     def _leading(self, text: str) -> str | None:
         """Return the label with whose name a line starts."""
@@ -379,8 +356,7 @@ class _Reader:
                     raise residue(line.text)
         self._check_corrected(position)
         for sentence in SENTENCE.split(self.page.lines[position:]):
-            objection = is_agreed_objection(sentence) and decided.intersection(self._mentioned(sentence))
-            if objection or disagrees(sentence, decided, self.names):
+            if disagrees(sentence, decided, self.names):
                 raise residue(sentence)
 
     def _check_corrected(self, position: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, disagrees, is_agreed_objection, is_anothers
+from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, disagrees, is_anothers
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
 from core.debate.reading.normalise import fold
@@ -118,13 +118,11 @@ def check_explanation(text: str, item: str, names: Names) -> None:
     if asked or _HEDGED_AT_ONCE.match(beside) or is_anothers(beside) or WITHDRAWN.search(folded):
         raise residue(text)
     for sentence in SENTENCE.split(text):
-        named = list(names.mentions(fold(sentence)))
-        objection = is_agreed_objection(sentence) and any(mention.item == item for mention in named)
-        if objection or disagrees(sentence, {item}, names):
+        if disagrees(sentence, {item}, names):
             raise residue(sentence)
         mentioned = [
             mention
-            for mention in named
+            for mention in names.mentions(fold(sentence))
             if mention.item != item and not _DENIAL.match(sentence, mention.start, mention.end + 2)
         ]
         if not mentioned:
