@@ -352,7 +352,8 @@ class _Reader:
             except Unreadable:
                 continue
             for item, values in after.values.items():
-                if (item in decided) if None in values else (True in values) != (item in decided):
+                doubted = item in decided and item not in self.open
+                if doubted if None in values else (True in values) != (item in decided):
                     raise residue(line.text)
         self._check_corrected(position)
         for sentence in SENTENCE.split(self.page.lines[position:]):
