@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import subprocess
 import tarfile
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from app.pages import PAGES
 from tests.browser.studios import ROOT, settle, studio
@@ -24,6 +26,7 @@ OPTIONS: dict[str, Any] = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"],
     "resultTypes": ["violations"],
 }
+PASSES = "async options => (await axe.run(document, options)).violations.length === 0"
 NO_ANIMATION = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
 LAST = {
@@ -194,12 +197,11 @@ def check_themes(screen: Page, axe: str) -> None:
     screen.evaluate(axe)
     for scheme in ("light", "dark"):
         screen.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
-        for _ in range(6):  # a theme change redraws the page; elements that are not redrawn yet fail the contrast test
-            settle(screen)
-            found = screen.evaluate("options => axe.run(document, options)", OPTIONS)["violations"]
-            if not found:
-                break
-            screen.wait_for_timeout(500)
+        settle(screen)
+        # a theme change redraws the page; elements that are not redrawn yet fail the contrast test
+        with contextlib.suppress(PlaywrightTimeoutError):
+            screen.wait_for_function(PASSES, arg=OPTIONS, polling=500, timeout=5_000)
+        found = screen.evaluate("options => axe.run(document, options)", OPTIONS)["violations"]
         assert not found, f"{scheme}\n" + "\n".join(
             f"{violation['id']}: {violation['help']}\n    {node['target']} {node['html'][:160]}\n    "
             + node["failureSummary"].replace("\n", " ")[:300]

@@ -282,10 +282,9 @@ def review_as(page: Page, name: str) -> None:
     box = page.get_by_role("textbox", name="Reviewing as")
     box.fill(name)
     box.press("Enter")
-    page.wait_for_timeout(300)
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    settle(page)
     page.keyboard.press("Escape")
-    page.wait_for_timeout(300)
+    expect(box).to_be_hidden()
 
 
 def review_by_keyboard(page: Page) -> None:

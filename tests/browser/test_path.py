@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from app.widgets import palette
+from tests.browser.studios import settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -74,9 +75,9 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
     # replies are streamed
     visit(page, "Run")
     press(page, "Start all 5")
-    page.wait_for_function(f"() => ({REPLY_LENGTH})() > 5")
-    seen = {page.evaluate(REPLY_LENGTH) for _ in range(40) if page.wait_for_timeout(50) is None}
-    assert len(seen) > 5, "the text grows word by word"
+    page.evaluate("window.lengths = new Set()")
+    grows = f"() => window.lengths.add(({REPLY_LENGTH})()).size > 5"  # word by word
+    page.wait_for_function(grows, polling=50)
     page.reload()
     page.get_by_text("All debates have finished.").wait_for(timeout=90_000)
 
@@ -111,7 +112,7 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
             page.locator(".st-key-evaluate-scores-svg button").first.click()
         if dark in Path(download.value.path()).read_text(encoding="utf-8"):
             break
-        page.wait_for_timeout(200)
+        settle(page)
     else:
         pytest.fail("the download kept the light theme")
     page.emulate_media(color_scheme="light")

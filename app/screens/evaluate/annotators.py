@@ -11,7 +11,7 @@ from app.state import state
 from app.widgets import charts, layout
 from app.widgets.common import facts, segments
 from core.annotations import Reference
-from core.formatting import format_count
+from core.formatting import format_count, format_percent
 from core.runs import RunRow
 from core.services.evaluation import alt_test, coverage, drift
 from core.services.evaluation.model_recommendations import (
@@ -80,8 +80,8 @@ def _alternative_test(test: Alternative, on: str) -> None:
             {
                 "person left out": one.person,
                 "n": one.n,
-                "model": _percent(one.model_wins),
-                "person": _percent(one.person_wins),
+                "model": format_percent(one.model_wins),
+                "person": format_percent(one.person_wins),
                 "p": one.p,
                 "replaceable": one.replaceable,
             }
@@ -93,16 +93,12 @@ def _alternative_test(test: Alternative, on: str) -> None:
             hide_index=True,
             key="models-people",
             column_config={
-                "model": st.column_config.NumberColumn(format="%.0f%%", help=as_good.format("model", "person")),
-                "person": st.column_config.NumberColumn(format="%.0f%%", help=as_good.format("person", "model")),
+                "model": st.column_config.TextColumn(alignment="right", help=as_good.format("model", "person")),
+                "person": st.column_config.TextColumn(alignment="right", help=as_good.format("person", "model")),
                 "p": st.column_config.NumberColumn(format="%.3f"),
             },
         )
     st.caption(alt_test.EPSILON_WORDS)
-
-
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
 
 
 def _drift(session: ProjectSession, run: RunRow) -> None:

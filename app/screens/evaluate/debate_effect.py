@@ -163,7 +163,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             {
                 "round": one.name,
                 "agent": agents.get(agent.agent, agent.agent),
-                "accuracy": agent.accuracy,
+                "accuracy": format_percent(agent.accuracy, 1),
                 "kept": agent.kept,
                 "corrected": agent.to_right,
                 "regressed": agent.to_wrong,
@@ -175,7 +175,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
             table,
             hide_index=True,
             key="debate-rounds-table",
-            column_config={"accuracy": st.column_config.NumberColumn(format="percent")},
+            column_config={"accuracy": st.column_config.TextColumn(alignment="right")},
         )
         lines = []
         for text, group in groupby(found, key=partial(_agreement, agents)):

@@ -58,7 +58,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
     n = len(result.runs)
     title = "One iteration" if n == 1 else f"{n} iterations"
-    with layout.panel(title, ", ".join(result.runs), counted=on, key="stability-measures"):
+    with layout.panel(title, ", ".join(result.runs) if n > 1 else "", counted=on, key="stability-measures"):
         rows = [
             _row(metric, metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs], result.runs)
             for metric in metrics(codebook.kind)
@@ -136,8 +136,8 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         known = ambiguity.prepasses(session)
         if not known:
             sentences(
-                "No prepass run has finished. Run the protocol Single annotator with the method Vote to find the "
-                "documents on which a model disagrees with itself."
+                "No run with repeated votes has finished. Run the protocol Single annotator with the method Vote to "
+                "find the documents on which a model disagrees with itself."
             )
             return
         left, right = st.columns(2)
