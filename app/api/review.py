@@ -23,8 +23,8 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
-from core.services.review import focus, queue, review
-from core.services.review.focus import TONES, document_view
+from core.services.review import browser_data, queue, review
+from core.services.review.browser_data import TONES, document_view
 from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
@@ -86,7 +86,7 @@ def _view(session: ProjectSession, message: Json, actor: str) -> Json:
     """Return the document for the drawer and the guideline. The page may show no run, or several."""
     runs = [session.run(run_id) for run_id in map(_text, message["runs"]) if session.has_run(run_id)]
     shown = document_view(session, runs, _text(message["document"]), actor=actor)
-    return {"document": shown, "guideline": focus.guideline(session, runs[0] if runs else None)}
+    return {"document": shown, "guideline": browser_data.guideline(session, runs[0] if runs else None)}
 
 
 def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> list[Json]:
@@ -100,20 +100,20 @@ def _cells(session: ProjectSession, run: RunRow, ids: list[str], actor: str) -> 
 def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) -> Json:
     match message["query"]:
         case "queue":
-            return focus.queue_rows(session, run, QueueFilter(**message["filters"]), actor=actor)
+            return browser_data.queue_rows(session, run, QueueFilter(**message["filters"]), actor=actor)
         case "progress":
-            return focus.progress(session, run, actor=actor)
+            return browser_data.progress(session, run, actor=actor)
         case "document":
-            return {"document": focus.document(session, run, _text(message["document"]), actor=actor)}
+            return {"document": browser_data.document(session, run, _text(message["document"]), actor=actor)}
         case "cells":
             ids = [_text(id) for id in message["documents"][:SHOWN]]
             return {"cells": _cells(session, run, ids, actor)}
         case "transcript":
-            return focus.transcript(session, run, _text(message["document"]), actor=actor)
+            return browser_data.transcript(session, run, _text(message["document"]), actor=actor)
         case "history":
-            return focus.history(session, run, _text(message["document"]), actor=actor)
+            return browser_data.history(session, run, _text(message["document"]), actor=actor)
         case "guideline":
-            return focus.guideline(session, run)
+            return browser_data.guideline(session, run)
         case _:
             raise ValueError("query")
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from app.api import middleware, review
 from app.api.access import Access
 from core.errors import StorageFull
-from core.services.review import focus, queue
+from core.services.review import browser_data, queue
 from core.services.workspace import Workspace
 from core.store.project import Project
 from tests.core.services import sample_world
@@ -286,6 +286,6 @@ def test_query_on_a_full_disk_is_answered_with_a_message(client, monkeypatch):
     def refuse(*_args, **_options):
         raise StorageFull("The disk is full.", "Free some space.")
 
-    monkeypatch.setattr(focus, "queue_rows", refuse)
+    monkeypatch.setattr(browser_data, "queue_rows", refuse)
     answer = client.post(review.REVIEW, json={"run": RUN, "actor": "ann", "query": "queue", "filters": {}})
     assert (answer.status_code, answer.text) == (503, "The disk is full. Free some space.")

@@ -19,7 +19,7 @@ from typing import cast
 
 from core.codebook import Codebook, Label
 from core.documents import Document
-from core.services.review import accuracy_estimate, focus, queue, review
+from core.services.review import accuracy_estimate, browser_data, queue, review
 from core.services.review.queue import QueueFilter
 from core.services.session import ProjectSession
 from core.store.project import Project
@@ -129,9 +129,9 @@ def main() -> None:
         queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
         review.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], review.By("another"))
-        timed("Focus: the queue", lambda: focus.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
-        timed("Focus: a document", lambda: focus.document(session, run, "d000100", actor=ACTOR))
-        timed("Focus: progress", lambda: focus.progress(session, run, actor=ACTOR))
+        timed("Focus: the queue", lambda: browser_data.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
+        timed("Focus: a document", lambda: browser_data.document(session, run, "d000100", actor=ACTOR))
+        timed("Focus: progress", lambda: browser_data.progress(session, run, actor=ACTOR))
         timed("Grid: opening", lambda: queue.review_page(session, run, QueueFilter(), actor=ACTOR))
         pages = options.documents // 50
         timed("Grid: the last page", lambda: queue.review_page(session, run, QueueFilter(number=pages), actor=ACTOR))

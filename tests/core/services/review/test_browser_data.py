@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.services.review import review
-from core.services.review.focus import document_view
+from core.services.review.browser_data import document_view
 from core.services.session import ProjectSession
 from core.store.project import Project
 from tests.core.services import sample_world
