@@ -146,13 +146,12 @@ class ProgressLines:
         self._terminal = sys.stderr.isatty()
         self._last = 0.0
         self._guard = threading.Lock()
-        from core.debate.events import RunStatus
-
-        self._wanted = RunStatus
 
     def __call__(self, event: Event) -> None:
         """Print an event's progress. Called from the engine's thread, some times for each reply."""
-        if not isinstance(event, self._wanted):
+        from core.debate.events import RunStatus
+
+        if not isinstance(event, RunStatus):
             return
         with self._guard:
             now = time.monotonic()

@@ -196,10 +196,6 @@ class Connection:
         """True until the connection is closed."""
         return not self._closed
 
-    def note_url(self, url: str | None) -> None:
-        """Record the address of the project, for a second process that finds it locked."""
-        self._ownership.note_url(url)
-
     def close(self) -> None:
         """Close every cursor, checkpoint and release the file. Harmless if repeated.
 
@@ -389,9 +385,9 @@ class Ownership:
                 f"{path.parent} cannot be written ({error.strerror or error}).",
                 "Copy the project to one of your folders, or correct the permissions.",
             ) from error
-        self.note_url(url)
+        self._write_note(url)
 
-    def note_url(self, url: str | None) -> None:
+    def _write_note(self, url: str | None) -> None:
         """Record the address at which this process shows the project. A note that cannot be written is left out."""
         draft = self._note.with_name(self._note.name + ".new")
         with suppress(OSError):

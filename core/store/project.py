@@ -107,10 +107,6 @@ class Project:
         """Time of the last commit in this process (Unix seconds), None before the first."""
         return self._writer.committed_at
 
-    def note_url(self, url: str | None) -> None:
-        """Record the address of the project, for a second process that finds it locked."""
-        self._connection.note_url(url)
-
     @property
     def file_problem(self) -> ProjectGone | StorageFull | None:
         """An error if nothing can be saved, else None.

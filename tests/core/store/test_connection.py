@@ -99,8 +99,7 @@ def test_killed_owner_leaves_no_lock(path):
 
 def test_same_process_cannot_open_a_project_twice(path, tmp_path):
     (tmp_path / "sub").mkdir()
-    with Project.open(path) as project:
-        project.note_url("http://127.0.0.1:8502")
+    with Project.open(path, url="http://127.0.0.1:8502"):
         with pytest.raises(ProjectLocked) as caught:
             Project.open(tmp_path / "sub" / ".." / path.name)
         assert caught.value.url == "http://127.0.0.1:8502"
