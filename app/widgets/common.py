@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from html import escape
 from typing import Any, TypeVar
 
 import streamlit as st
+from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
 from core.formatting import format_clock
@@ -88,11 +88,12 @@ def heading(text: str) -> None:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Draw a table of texts, all escaped. It scrolls if it is too wide.
+    """Draw a table of texts, escaped unless they are Markup. It scrolls if it is too wide.
 
     Columns with numbers are aligned right, except the first.
     """
-    numeric = [any(any(map(str.isdigit, row[place])) for row in rows) for place in range(len(heads))]
+    texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
+    numeric = [any(any(map(str.isdigit, row[place])) for row in texts) for place in range(len(heads))]
     sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
     head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, heads, strict=True))
     body = "".join(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from app.components import component
-from app.screens.evaluate import debate_effect
+from app.screens.evaluate import flips
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.document_drawer import document_list, excerpt
@@ -40,9 +40,7 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
         left, right = st.columns([1, 1.15], gap="medium") if debate.flip_table is not None else (None, st.container())
         if left is not None and debate.flip_table is not None:
             with left:
-                debate_effect.correction_table(
-                    debate.flip_table, codebook, debate.titles, noun(found.run), key="evaluate-changes"
-                )
+                flips.flip_table(debate.flip_table, codebook, debate.titles, noun(found.run))
         with right:
             _cases(session, found, debate)
 

@@ -13,6 +13,7 @@ from app.screens.evaluate import (
     confusion,
     debate_effect,
     error_analysis,
+    flips,
     panel_ablation,
     score_bars,
     stability,
@@ -244,7 +245,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
         text = summary(debate, noun(found.run))
-        debate_effect.flip_sankey(flip_table, debate.titles, text, height=height, key="evaluate-ribbons")
+        flips.flip_flow(flip_table, debate.titles, text, height=height, key="evaluate-flips")
 
 
 # -- scores of ratings

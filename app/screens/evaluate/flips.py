@@ -1,0 +1,183 @@
+"""Corrections and regressions: their flow from role to role, and their counts by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any, TypeAlias
+
+import streamlit as st
+from markupsafe import Markup
+
+from app.widgets import palette
+from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
+from app.widgets.common import table
+from app.widgets.labels import swatch_html
+from core.codebook import Codebook
+from core.formatting import format_percent, format_signed
+from core.stats.flips import FlipTable, Tally
+
+TOP, GAP, BOTTOM = 42, 14, 20
+"""Pixels above the flows, between correct and incorrect labels, and below them for the word "incorrect"."""
+BAR, MARGIN = 13, 8
+"""Width of a bar, and distance of the middle of the first one from the edge, in pixels."""
+THINNEST = 1.5
+CURVE = 16
+"""Number of straight pieces of the edge of a flow."""
+
+Rows: TypeAlias = list[dict[str, Any]]
+
+
+def flip_flow(
+    flips: FlipTable, titles: Mapping[str, str], sentence: Sequence[tuple[str, bool]], *, height: int, key: str
+) -> None:
+    """Draw a bar for each role (correct above, incorrect below) and the flows between consecutive roles.
+
+    The flows are corrections, regressions and unchanged labels. ``titles`` are the names of the roles. ``sentence`` is
+    the text below the diagram, as pieces with True for bold. ``height`` is the height of the diagram in pixels.
+    """
+    draw(_flow(flips, titles, height), flip_rows(flips, titles), key=key)
+    words = "".join(f"<b>{escape(text)}</b>" if strong else escape(text) for text, strong in sentence)
+    st.html(f'<div class="moot-sentences"><span>{words}</span></div>')
+
+
+def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str | int]]:
+    """Return the numbers of the flow diagram, one row per step and label.
+
+    Rows with an empty ``label`` are totals over all labels.
+    """
+    return [
+        {
+            "from": titles.get(step.against, step.against),
+            "to": titles.get(step.role, step.role),
+            "label": label,
+            "kept_right": tally.kept_right,
+            "corrected": tally.corrected,
+            "regressed": tally.regressed,
+            "kept_wrong": tally.kept_wrong,
+            "net": tally.net,
+        }
+        for step in flips.steps
+        for label, tally in [("", step.total), *step.labels.items()]
+    ]
+
+
+@cached
+def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
+    import altair as alt
+
+    shade = palette.colours()
+    scale = (height - TOP - GAP - BOTTOM) / max(1, flips.cells)
+    flows, changes = _flows(flips, scale)
+    bars = _bars(flips, titles, scale)
+    across = alt.Scale(domain=[0, max(1, len(bars) - 1)], nice=False, range=[MARGIN, alt.ExprRef(f"width - {MARGIN}")])
+    levels = alt.Scale(domain=[0, height], nice=False, range=[0, height])
+    x = alt.X("x:Q", axis=None, scale=across)
+    y, low = (alt.Y(f"{end}:Q", axis=None, scale=levels) for end in ("y", "low"))
+    fill = alt.Color("fill:N", scale=None)
+
+    def text(rows: Rows, **mark: Any) -> Any:
+        own: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "fontSize", "fontWeight")}
+        return alt.Chart(inline_data(rows)).mark_text(**own, **mark).encode(x=x, y=y, text="words:N", color=fill)
+
+    notes = [
+        _word(0, TOP + 14, "correct", shade["tx2"], align="left", dx=BAR / 2 + 8),
+        _word(0, height - 9, "incorrect", shade["tx2"], align="left", dx=-BAR / 2),
+    ]
+    for bar in bars:
+        place = {"align": bar["align"], "dx": bar["dx"]}
+        notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, **place))
+        notes.append(_word(bar["x"], 25, bar["share"], shade["tx2"], fontSize=11.5, **place))
+    tip = tooltip(name="Role", right="Correct", wrong="Incorrect")
+    marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
+    opacity = alt.Opacity("opacity:Q", scale=None)
+    chart = alt.layer(
+        alt.Chart(inline_data(flows))
+        .mark_area()
+        .encode(x=x, y=y, y2="y2:Q", color=fill, detail="flow:N", opacity=opacity),
+        marks.mark_bar(size=BAR, cornerRadius=2).encode(y=y, y2="y2:Q", color=fill),
+        marks.mark_bar(size=BAR - 1.5, cornerRadius=2, fill=shade["bg"], strokeWidth=1.5).encode(
+            y=low, y2="low2:Q", stroke=alt.Stroke("fill:N", scale=None)
+        ),
+        text(changes, stroke=shade["bg"], strokeWidth=4, strokeJoin="round"),
+        text([*changes, *notes]),
+    )
+    return styled(chart, height)
+
+
+def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
+    """Return the edges of the flows between the roles, and the texts on them."""
+    shade = palette.colours()
+    flows: Rows = []
+    texts: Rows = []
+    for place, tally in enumerate(step.total for step in flips.steps):
+        kept = TOP + tally.kept_right * scale
+        before, after = (TOP + right * scale + GAP for right in (tally.right_before, tally.right_after))
+        bottom = TOP + flips.cells * scale + GAP - tally.kept_wrong * scale
+        for start, end, width, colour, opacity in (
+            (TOP, TOP, tally.kept_right * scale, "bg3", 1.0),
+            (bottom, bottom, tally.kept_wrong * scale, "line2", 0.6),
+            (kept, after, tally.regressed and max(tally.regressed * scale, THINNEST), "wrong", 0.62),
+            (before, kept, tally.corrected and max(tally.corrected * scale, THINNEST), "right", 0.62),
+        ):
+            for at in (piece / CURVE for piece in range(CURVE + 1)):
+                edge = start + (end - start) * at * at * (3 - 2 * at)
+                row = {"flow": f"{place} {colour}", "x": place + at, "y": edge, "y2": edge + width}
+                flows.append({**row, "fill": shade[colour], "opacity": opacity})
+        if tally.regressed:
+            words = f"{tally.regressed:,} regressed"
+            texts.append(_word(place + 0.7, after - 25, words, shade["wrong"], fontWeight=600))
+        if tally.corrected:
+            words = f"{tally.corrected:,} corrected"
+            texts.append(_word(place + 0.3, before - 1, words, shade["right"], fontWeight=600))
+        if not tally.regressed and not tally.corrected:
+            texts.append(_word(place + 0.5, TOP + 16, "no changes", shade["tx2"]))
+    return flows, texts
+
+
+def _word(x: float, y: float, words: str, fill: str, **style: Any) -> dict[str, Any]:
+    defaults = {"align": "center", "dx": 0, "fontSize": 12, "fontWeight": 400}
+    return {"x": x, "y": y, "words": words, "fill": fill, **defaults, **style}
+
+
+def _bars(flips: FlipTable, titles: Mapping[str, str], scale: float) -> Rows:
+    """Return the bars with their places; the texts of the outer ones start or end at the edge of the bar."""
+    totals = [step.total for step in flips.steps]
+    rights = [totals[0].right_before, *(total.right_after for total in totals)]
+    colours = palette.colours()
+    rows = []
+    for place, (role, right, share) in enumerate(zip(flips.roles, rights, flips.shares, strict=True)):
+        align, dx = ("left", -BAR / 2) if place == 0 else ("right", BAR / 2) if place == len(totals) else ("center", 0)
+        low, wrong = TOP + right * scale + GAP, flips.cells - right
+        rows.append(
+            {
+                "name": titles.get(role, role), "fill": palette.role_colour(role, colours),
+                "share": f"{format_percent(share, 1)} correct" if share is not None else "",
+                "right": f"{right:,}", "wrong": f"{wrong:,}", "align": align, "dx": dx, "x": place,
+                "y": TOP, "y2": TOP + max(right * scale, 0.5), "low": low, "low2": low + max(wrong * scale, THINNEST),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def flip_table(flips: FlipTable, codebook: Codebook, titles: Mapping[str, str], noun: str) -> None:
+    """Draw the table of corrections and regressions by label, with a total for several labels.
+
+    ``noun`` names the counted unit.
+    """
+    labels = {label.name: label.colour for label in codebook.labels}
+
+    def row(name: str, tallies: Iterable[Tally], net: int) -> list[str]:
+        counts = [
+            Markup('<span class="{}">{:,}</span>').format(tone if count else "q", count)
+            for tally in tallies
+            for tone, count in (("good", tally.corrected), ("bad", tally.regressed))
+        ]
+        title = Markup(swatch_html(labels[name])) + name if name in labels else Markup("<b>{}</b>").format(name)
+        return [title, *counts, Markup("<b>{}</b>").format(format_signed(net, 0))]
+
+    rows = [row(name, (step.labels[name] for step in flips.steps), of.net) for name, of in flips.whole.labels.items()]
+    if len(rows) > 1:
+        rows.append(row(f"All {noun}s", (step.total for step in flips.steps), flips.whole.total.net))
+    heads = [head for role in flips.roles[1:] for head in (f"{titles.get(role, role)} corrected", "regressed")]
+    table(["Label", *heads, "Net"], rows)
