@@ -3,50 +3,65 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import streamlit as st
+from markupsafe import Markup, escape
 
-from app.components import component
 from app.widgets import common, layout
-from core.formatting import MISSING, join_names
-from core.stats.intervals import Estimate, format_interval
+from core.formatting import MISSING, format_number, join_names
+from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metrics import Metric as ScoreMetric
 from core.stats.metrics import Scores, metrics
-
-_METRICS = component("metrics")
-
-
-@dataclass(frozen=True, slots=True)
-class MetricNote:
-    """One line below a metric. ``tone`` is the colour of the ``strong`` part (right, wrong, unres)."""
-
-    text: str
-    strong: str = ""
-    tone: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric: a share from 0 to 1 with its interval on a bar, or plain ``text`` without a bar."""
+    """A metric: a share from 0 to 1 with its interval on a bar, or plain ``text`` without a bar.
+
+    ``notes`` are lines below it, escaped unless they are Markup.
+    """
 
     name: str
-    share: Estimate | None = None
+    share: Estimate = Estimate(None, None)
     text: str | None = None
-    lines: tuple[MetricNote, ...] = ()
-
-    def data(self) -> dict[str, Any]:
-        """Return the data for the component."""
-        row: dict[str, Any] = {"name": self.name, "notes": [asdict(line) for line in self.lines]}
-        if self.text is not None:
-            return row | {"text": self.text}
-        return row | estimate_data(self.share)
+    notes: tuple[str, ...] = ()
 
 
-def metric_strip(metrics: Iterable[Metric], *, key: str = "numbers") -> None:
+def metric_strip(metrics: Iterable[Metric]) -> None:
     """Draw metrics side by side."""
-    _METRICS(key=key, data={"metrics": [metric.data() for metric in metrics]})
+    st.html(f'<div class="moot-metrics" role="list">{"".join(map(_metric_html, metrics))}</div>')
+
+
+def _metric_html(metric: Metric) -> str:
+    value, bar = metric.text, ""
+    if value is None:
+        value = format_number(metric.share.value)
+        bar = bar_html(interval_html(metric.share.interval), mark_html(metric.share.value))
+    notes = "".join(f"<div>{escape(note)}</div>" for note in metric.notes)
+    return f'<div role="listitem"><i>{escape(metric.name)}</i><strong>{escape(value)}</strong>{bar}{notes}</div>'
+
+
+def strong(text: str, tone: str) -> Markup:
+    """Return a text in bold, in the colour of a tone (right, wrong, unres), for the notes of a metric."""
+    return Markup('<b class="{}">{}</b>').format(tone, text)
+
+
+def bar_html(*parts: str) -> str:
+    """Return a bar from 0 to 1 with intervals and marks as HTML."""
+    return f'<div class="moot-bar" aria-hidden="true">{"".join(parts)}</div>'
+
+
+def interval_html(interval: Interval | None, css: str = "") -> str:
+    """Return an interval on a bar, empty for None. ``css`` is a further class."""
+    if interval is None:
+        return ""
+    return f'<b class="{css}" style="left:{interval.low:.2%};width:{interval.high - interval.low:.2%}"></b>'
+
+
+def mark_html(value: float | None, css: str = "") -> str:
+    """Return the mark of a value on a bar, empty for None. ``css`` is a further class."""
+    return "" if value is None else f'<u class="{css}" style="left:{value:.2%}"></u>'
 
 
 def estimate_data(estimate: Estimate | None, value: str = "value", prefix: str = "") -> dict[str, float | None]:
@@ -62,12 +77,12 @@ def estimate_data(estimate: Estimate | None, value: str = "value", prefix: str =
     }
 
 
-def score_metric(metric: ScoreMetric, estimate: Estimate, note: str = "") -> Metric:
+def score_metric(metric: ScoreMetric, estimate: Estimate, note: str) -> Metric:
     """Return a score as a metric: a share on a bar if the score has an interval, else text."""
-    lines = [part for part in (note, format_interval(estimate.interval, named=not note)) if part]
+    notes = tuple(filter(None, (note, format_interval(estimate.interval, named=not note))))
     if metric.interval is None or metric.kinds == ("rating",):
-        return Metric(metric.name, text=metric.format(estimate.value), lines=tuple(map(MetricNote, lines)))
-    return Metric(metric.name, estimate, lines=(MetricNote(", ".join(lines)),))
+        return Metric(metric.name, text=metric.format(estimate.value), notes=notes)
+    return Metric(metric.name, estimate, notes=(", ".join(notes),))
 
 
 AGREEMENT = ("kappa", "ac1", "alpha")

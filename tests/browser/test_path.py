@@ -87,12 +87,12 @@ def test_main_path_from_file_to_export(open_studio: OpenStudio) -> None:
 
     # the flips are downloadable as a standalone SVG and as a table
     with page.expect_download() as download:
-        page.locator(".st-key-evaluate-flips-svg button").click()
+        page.locator(".st-key-evaluate-flips-svg button").first.click()
     picture = ElementTree.parse(download.value.path()).getroot()
     assert {"Extractor", "Critic", "Judge"} <= {"".join(node.itertext()) for node in picture.iter()}
     assert not any("var(" in value for node in picture.iter() for value in node.attrib.values())
     with page.expect_download() as download:
-        page.locator(".st-key-evaluate-flips-csv button").click()
+        page.locator(".st-key-evaluate-flips-csv button").first.click()
     steps = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8-sig"))))
     assert [(row["from"], row["to"]) for row in steps if not row["label"]] == [
         ("Extractor", "Critic"),

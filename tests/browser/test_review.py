@@ -115,7 +115,7 @@ def test_leaving_the_page_at_once_keeps_the_edit(page):
     expect_value(page, "d7", "b", "?")
     cell(page, "d7", "b").click(no_wait_after=True)
     visit(page, "Evaluate")
-    page.locator(".metrics").wait_for()
+    page.locator(".moot-metrics").wait_for()
     open_grid(page)
     expect_value(page, "d7", "b", "present")
 
@@ -181,7 +181,7 @@ def test_submitted_reviews_change_evaluate(page):
     from playwright.sync_api import expect
 
     visit(page, "Evaluate")
-    expect(page.locator(".metrics")).to_contain_text("Macro F1")
+    expect(page.locator(".moot-metrics")).to_contain_text("Macro F1")
     main = page.get_by_test_id("stMain")
     expect(main.get_by_text("Reviewed")).to_have_count(0)  # without reviews, gold is the only reference
     open_grid(page)
@@ -226,7 +226,7 @@ def test_reload_and_back_keep_the_document(page):
     expect(shown).to_have_text(first)
     page.wait_for_url(f"**document={first}**")
     visit(page, "Evaluate")
-    page.locator(".metrics").wait_for()
+    page.locator(".moot-metrics").wait_for()
     debate = page.get_by_role("radio", name="Debate")
     debate.click()
     page.wait_for_url("**tab=debate**")

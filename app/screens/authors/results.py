@@ -11,7 +11,7 @@ from app.state import with_default
 from app.widgets.alerts import error_boxes
 from app.widgets.common import download, line, report_to, table
 from app.widgets.layout import panel
-from app.widgets.metrics import Metric, MetricNote, metric_strip
+from app.widgets.metrics import Metric, metric_strip
 from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, report
@@ -28,21 +28,15 @@ def draw(session: ProjectSession) -> None:
     """Draw the results."""
     found = report.author_report(session)
     made = found.collection
+    seconds = format_duration(made.seconds) if made.seconds is not None else "–"
     metric_strip(
         [
-            Metric("Texts", text=f"{made.texts:,}", lines=(MetricNote(_excluded(found)),)),
-            Metric(
-                "Questions", text=f"{made.asked:,}", lines=(MetricNote(f"by {format_count(made.authors, 'author')}"),)
-            ),
-            Metric("Completion", made.completion, lines=(MetricNote(format_interval(made.completion.interval)),)),
-            Metric("Abstentions", made.abstention, lines=(MetricNote(format_interval(made.abstention.interval)),)),
-            Metric(
-                "Time per answer",
-                text=format_duration(made.seconds) if made.seconds is not None else "–",
-                lines=(MetricNote("median, reading time included"),),
-            ),
-        ],
-        key="authors-numbers",
+            Metric("Texts", text=f"{made.texts:,}", notes=(_excluded(found),)),
+            Metric("Questions", text=f"{made.asked:,}", notes=(f"by {format_count(made.authors, 'author')}",)),
+            Metric("Completion", made.completion, notes=(format_interval(made.completion.interval),)),
+            Metric("Abstentions", made.abstention, notes=(format_interval(made.abstention.interval),)),
+            Metric("Time per answer", text=seconds, notes=("median, reading time included",)),
+        ]
     )
     comparison_panel(session)
     left, right = st.columns(2, gap="small")

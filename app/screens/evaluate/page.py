@@ -24,7 +24,7 @@ from app.widgets.common import line, segments, table
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty, empty_page
 from app.widgets.labels import pick
-from app.widgets.metrics import Metric, MetricNote, agreement, dimension_table, metric_strip, score_metric, score_tables
+from app.widgets.metrics import Metric, agreement, dimension_table, metric_strip, score_metric, score_tables, strong
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
 from core.formatting import MISSING, format_count, format_number, format_percent, join_names, plural
@@ -91,7 +91,7 @@ def main() -> None:
     session.prefetcher.submit_latest(lambda: prefetch_tabs(session, run, reference))
 
 
-def _undefined_dimensions(scores: Scores, key: str) -> list[MetricNote]:
+def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
     """Return a note on the dimensions without this score, which the mean leaves out, if there are any.
 
     A correlation is undefined for a dimension in which all verdicts or all reference ratings are equal.
@@ -99,10 +99,10 @@ def _undefined_dimensions(scores: Scores, key: str) -> list[MetricNote]:
     values = [label[key].value for label in scores.labels.values()]
     defined = sum(value is not None for value in values)
     if defined == len(values):
-        return []
+        return ()
     if not defined:
-        return [MetricNote("undefined: in each dimension, all verdicts or all reference ratings are equal")]
-    return [MetricNote(f"over {defined} of {format_count(len(values), 'dimension')}; the others do not vary")]
+        return ("undefined: in each dimension, all verdicts or all reference ratings are equal",)
+    return (f"over {defined} of {format_count(len(values), 'dimension')}; the others do not vary",)
 
 
 def _no_reference(known: dict[Reference, int]) -> None:
@@ -150,44 +150,40 @@ def _key_numbers(found: EvaluationReport) -> None:
     scores = found.scores
     is_estimate = found.basis.design == "sample"  # weighted, so not a count of these documents
     documents = f"estimated from {found.n:,}" if is_estimate else f"{{right}} of {found.n:,}"
-    notes = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
+    captions = {"subset_accuracy": documents, "accuracy": f"{scores.cells:,} labels"}
     if scores.kind == "choice":
-        notes = {"accuracy": documents}
+        captions = {"accuracy": documents}
     numbers = []
     for metric in metrics(scores.kind):
         if metric.headline:
             right = round((scores[metric.key].value or 0.0) * found.n)
-            note = notes.get(metric.key, "").format(right=f"{right:,}")
+            note = captions.get(metric.key, "").format(right=f"{right:,}")
             number = score_metric(metric, scores[metric.key], note)
             if scores.kind == "rating":
-                number = replace(
-                    number, lines=(*number.lines, *_undefined_dimensions(scores, metric.key.removeprefix("macro_")))
-                )
+                undefined = _undefined_dimensions(scores, metric.key.removeprefix("macro_"))
+                number = replace(number, notes=(*number.notes, *undefined))
             numbers.append(number)
     counted = found.coverage
-    missing = reference_names(found.reference).missing
     reasons: list[tuple[str, coverage.Reason, str, str]] = [
         ("by the debate", "unresolved", "unresolved", "unres"),
         ("by the provider", "failed", "failed", "wrong"),
         ("for their debate", "waiting", "waiting", ""),
         ("as examples", "used_as_example", "used", ""),
     ]
-    lines = [
-        MetricNote(text, f"{counted.left_out[reason]:,} {strong}", tone)
-        for text, reason, strong, tone in reasons
+    notes: list[str] = [
+        strong(f"{counted.left_out[reason]:,} {words}", tone) + f" {text}"
+        for text, reason, words, tone in reasons
         if reason in counted.left_out
     ]
     if without := counted.count("no_reference"):
-        lines.append(MetricNote(f"{format_count(without, 'document')} without {missing}"))
+        notes.append(f"{format_count(without, 'document')} without {reference_names(found.reference).missing}")
     excluded = sum(counted.left_out.values()) - without
     main = main_metric(scores.kind)
     if excluded and (strict := found.strict.get(main.key)) is not None:
-        lines.append(MetricNote(f"{main.name} {main.format(strict)} with these as wrong"))
+        notes.append(f"{main.name} {main.format(strict)} with these as wrong")
     share = f" ({format_percent(excluded / (found.n + excluded))})" if excluded else ""
-    left_out = Metric(
-        "Left out", text=f"{excluded:,}{share}", lines=tuple(lines) or (MetricNote("All documents are scored."),)
-    )
-    metric_strip([*numbers, left_out], key="evaluate-numbers")
+    notes = notes or ["All documents are scored."]
+    metric_strip([*numbers, Metric("Left out", text=f"{excluded:,}{share}", notes=tuple(notes))])
 
 
 def _scores(session: ProjectSession, found: EvaluationReport) -> None:

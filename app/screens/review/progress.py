@@ -15,7 +15,7 @@ from app.widgets.alerts import error_boxes
 from app.widgets.common import download
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons
-from app.widgets.metrics import Metric, MetricNote, metric_strip
+from app.widgets.metrics import Metric, bar_html, interval_html, mark_html, metric_strip, strong
 from core.codebook import Codebook, Kind
 from core.errors import MootError
 from core.formatting import format_count, format_number, format_percent, format_signed, plural
@@ -262,7 +262,7 @@ def accuracy_line(found: AccuracyEstimate) -> None:
 
 def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
     """Draw the estimates over all documents, and those of each label by method."""
-    metric_strip(_figures(found), key="proof-numbers")
+    metric_strip(_figures(found))
     if not found.known:
         st.html(f'<div class="moot-remark">{accuracy_sentence(found)}</div>')
         return
@@ -322,16 +322,15 @@ def _gain(found: ClassifierStatus) -> str:
 
 def _figures(found: AccuracyEstimate) -> list[Metric]:
     drawn = format_count(found.drawn, "random draw")
-    lent = [MetricNote("used as examples", f"{found.examples:,}", "unres")] if found.examples else []
-    figures = [
-        Metric("Labels correct", found.right, lines=(MetricNote(format_interval(found.right.interval, named=True)),))
+    reviewed = [f"of {found.documents:,}, {drawn}"]
+    if found.examples:
+        reviewed.append(strong(f"{found.examples:,}", "unres") + " used as examples")
+    f1 = Metric("Macro F1", found.f1, notes=(format_interval(found.f1.interval),))
+    return [
+        Metric("Labels correct", found.right, notes=(format_interval(found.right.interval, named=True),)),
+        *([f1] if found.f1.value is not None else []),
+        Metric("Reviewed", text=f"{found.reviewed:,}", notes=tuple(reviewed)),
     ]
-    if found.f1.value is not None:
-        figures.append(Metric("Macro F1", found.f1, lines=(MetricNote(format_interval(found.f1.interval)),)))
-    figures.append(
-        Metric("Reviewed", text=f"{found.reviewed:,}", lines=(MetricNote(f"of {found.documents:,}, {drawn}"), *lent))
-    )
-    return figures
 
 
 def _not_yet(found: AccuracyEstimate) -> str:
@@ -361,18 +360,10 @@ def _estimate_row(label: LabelEstimate, kind: Kind) -> str:
 
 def _bar(label: LabelEstimate) -> str:
     """Return the bar of both intervals and the verdicts as HTML, from 0 to 1 (ratings: along the scale)."""
-    parts = [_span(label.sampled, "wide"), _span(label.powered, "")]
-    if label.powered.value is not None:
-        parts.append(f'<u style="left:{label.powered.value:.2%}"></u>')
-    parts.append(f'<u class="naive" style="left:{label.naive:.2%}"></u>')
-    return f'<div class="moot-bar" aria-hidden="true">{"".join(parts)}</div>'
-
-
-def _span(estimate: Estimate, name: str) -> str:
-    interval = estimate.interval
-    if interval is None:
-        return ""
-    return f'<b class="{name}" style="left:{interval.low:.2%};width:{interval.high - interval.low:.2%}"></b>'
+    return bar_html(
+        interval_html(label.sampled.interval, "wide"), interval_html(label.powered.interval),
+        mark_html(label.powered.value), mark_html(label.naive, "naive"),
+    )  # fmt: skip
 
 
 def _one(value: float, low: int, high: int, kind: Kind) -> str:
