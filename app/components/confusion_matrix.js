@@ -1,6 +1,6 @@
 // A confusion matrix per label: rows are the reference, columns the annotator, percentages are of the row.
 
-import { button, el } from "./dom.js";
+import { button, cutText, el } from "./dom.js";
 import { formatCount, formatPercent, formatPlural } from "./format.js";
 import { rootOf } from "./streamlit_bridge.js";
 
@@ -32,9 +32,7 @@ export default function (component) {
   const matrix = (/** @type {LabelCounts} */ label) => {
     const cell = (/** @type {CellKind} */ kind) =>
       cellNode(label, kind, data, () => setTriggerValue("cell", [label.id, kind]));
-    const name = el("span", "ellipsis", label.name);
-    name.title = label.name;
-    const head = el("h3", "", el("span", "swatch"), name, el("span", "note", label.note));
+    const head = el("h3", "", el("span", "swatch"), cutText(label.name), el("span", "note", label.note));
     const columns = [el("span"), el("span", "column-name", "present"), el("span", "column-name", "absent")];
     const present = [el("span", "row-name", `${data.reference} present`), cell("tp"), cell("fn")];
     const absent = [el("span", "row-name", `${data.reference} absent`), cell("fp"), cell("tn")];
@@ -55,17 +53,18 @@ function cellNode(label, kind, { reference, annotator, selected }, onClick) {
   const rowTotal = cell.reference === "present" ? label.tp + label.fn : label.fp + label.tn;
   const share = rowTotal ? count / rowTotal : 0;
   const name = kind.toUpperCase();
+  const meaning = `${reference} ${cell.reference}, ${annotator} ${cell.annotator}`;
   const node = button(
-    `cell ${cell.correct ? "correct" : "incorrect"}`,
+    {
+      className: `cell ${cell.correct ? "correct" : "incorrect"}${count ? "" : " zero"}`,
+      disabled: !count,
+      ariaPressed: String(selected?.[0] === label.id && selected[1] === kind),
+      ariaLabel: `${label.name}: ${meaning}: ${formatPlural(count, "document")}`,
+    },
     onClick,
     el("b", "", formatCount(count)),
     el("span", "", rowTotal ? `${name} ${formatPercent(share)}` : name),
   );
-  node.classList.toggle("zero", !count);
   node.style.setProperty("--share", String(share));
-  node.disabled = !count;
-  node.setAttribute("aria-pressed", String(selected?.[0] === label.id && selected[1] === kind));
-  const meaning = `${reference} ${cell.reference}, ${annotator} ${cell.annotator}`;
-  node.setAttribute("aria-label", `${label.name}: ${meaning}: ${formatPlural(count, "document")}`);
   return node;
 }

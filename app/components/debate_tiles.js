@@ -43,8 +43,7 @@ export class DebateTiles {
     /** Debates whose tiles will be redrawn. @type {Set<string>} */
     this.changed = new Set();
     this.columns = 0;
-    this.node = el("div", "tiles");
-    this.node.setAttribute("aria-label", "Debates in progress");
+    this.node = el("div", { className: "tiles", ariaLabel: "Debates in progress" });
     this.empty = el("div", "empty hidden", "No debate is in progress.");
   }
 
@@ -210,7 +209,7 @@ export class DebateTiles {
     setText(view.text, text.replace(/\*\*|```/g, ""));
     view.text.className = `tile-text ellipsis ${tone}`;
     const state = tile.status ?? (tile.waiting || (role ? `${role.name} speaking` : "waiting"));
-    view.node.setAttribute("aria-label", `Debate ${id}, ${state}`);
+    view.node.ariaLabel = `Debate ${id}, ${state}`;
   }
 
   /**

@@ -83,8 +83,7 @@ class DrawerView {
     });
     this.stopListening = () => {};
     if (data.inline) return;
-    root.popover = "manual";
-    root.setAttribute("role", "complementary");
+    Object.assign(root, { popover: "manual", role: "complementary" });
     const stopRequests = onOpenRequest(({ id, ...listing }) => {
       if (id !== null) this.open(id, listing);
       else if (this.document !== null && listing.ids.includes(this.document)) this.setListing(listing);
@@ -208,11 +207,10 @@ class DrawerView {
    */
   showLoading(id) {
     this.stopLive();
-    const status = el("p", "secondary small", "Loading the document …");
-    status.setAttribute("role", "status");
+    const status = el("p", { className: "secondary small", role: "status" }, "Loading the document …");
     const lines = el("div", "drawer-lines", el("i"), el("i"), el("i"));
     const body = el("div", "drawer-body loading", status, this.state, lines);
-    this.root.setAttribute("aria-busy", "true");
+    this.root.ariaBusy = "true";
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, null)]), body);
   }
 
@@ -228,8 +226,7 @@ class DrawerView {
     body.dataset.id = id;
     if (!document) body.append(el("p", "secondary", "This document does not exist, or another project is open."));
     else body.append(...this.bodyNodes(document, guideline));
-    this.root.removeAttribute("aria-busy");
-    this.root.setAttribute("aria-label", `Document ${id}`);
+    Object.assign(this.root, { ariaBusy: null, ariaLabel: `Document ${id}` });
     this.root.classList.toggle("inline", this.data.inline);
     this.root.classList.toggle("wide", this.wide);
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, document)]), body);
@@ -247,20 +244,17 @@ class DrawerView {
     const place = ids.indexOf(id);
     const where =
       place < 0 ? (document?.note ?? "") : `${formatCount(place + 1)} of ${formatCount(ids.length)} in ${title}`;
-    const arrow = (/** @type {string} */ key, /** @type {string} */ name, /** @type {number} */ by) => {
-      const node = button("button ghost", () => this.step(by), keyHint(key));
-      node.disabled = this.neighbour(by) === undefined;
-      node.setAttribute("aria-label", name);
-      return node;
+    const arrow = (/** @type {string} */ key, /** @type {string} */ ariaLabel, /** @type {number} */ by) => {
+      const disabled = this.neighbour(by) === undefined;
+      return button({ className: "button ghost", disabled, ariaLabel }, () => this.step(by), keyHint(key));
     };
     const wide = button("button ghost", () => this.setWide(!this.wide), this.wide ? "Narrow" : "Wide");
-    const close = button("button ghost close", () => this.close(), icon("close"));
-    close.setAttribute("aria-label", "Close");
-    close.title = "Close (Escape)";
-    const place_ = el("span", "tiny secondary ellipsis", where);
-    place_.title = document?.note ?? "";
+    const closing = { className: "button ghost close", ariaLabel: "Close", title: "Close (Escape)" };
+    const close = button(closing, () => this.close(), icon("close"));
+    const placing = el("span", { className: "tiny secondary ellipsis", title: document?.note ?? "" }, where);
     const steps = place < 0 ? [] : [arrow("↑", "Previous document", -1), arrow("↓", "Next document", 1)];
-    return el("div", "panel-head", el("b", "mono ellipsis", id), place_, el("span", "row push", ...steps, wide, close));
+    const name = el("b", "mono ellipsis", id);
+    return el("div", "panel-head", name, placing, el("span", "row push", ...steps, wide, close));
   }
 
   /** @param {boolean} on */
@@ -303,9 +297,7 @@ class DrawerView {
     const heads = annotations.map(({ title: given, by, run }) => {
       const title = this.runTitle(run) || given;
       const isOnlyVerdict = by === "verdict" && this.data.runs.length === 1;
-      const node = el("th", by, isOnlyVerdict ? "Verdict" : title);
-      node.title = title;
-      return node;
+      return el("th", { className: by, title }, isOnlyVerdict ? "Verdict" : title);
     });
     const head = el("tr", "", el("th", "", "Label"), ...heads, choice ? null : el("th", "", "Quotes"));
     const lines = rows.map(({ id, node }) => {
@@ -339,9 +331,8 @@ class DrawerView {
     const open = names.includes(this.tab) ? this.tab : names[0];
     const buttons = names.map((name) => {
       const several = name === "Debate" && debates.length > 1 ? "Debates" : name;
-      const node = button("", () => this.setTab(name), counts[name] ? `${several} ${counts[name]}` : several);
-      node.setAttribute("aria-pressed", String(name === open));
-      return node;
+      const title = counts[name] ? `${several} ${counts[name]}` : several;
+      return button({ ariaPressed: String(name === open) }, () => this.setTab(name), title);
     });
     const content =
       open === "Debate"
@@ -422,14 +413,12 @@ class DrawerView {
     );
     const nodes = lines.length || hidden ? lines : [el("p", "secondary small", "No notes by others.")];
     if (!this.data.runs.length) return el("div", "drawer-notes", ...nodes);
-    const note = el("textarea");
-    Object.assign(note, {
-      value: own?.note ?? "",
+    const note = el("textarea", {
       defaultValue: own?.note ?? "",
       placeholder: "Reason for these labels",
+      ariaLabel: "Your note",
     });
     note.dataset.id = id;
-    note.setAttribute("aria-label", "Your note");
     const save = button("button", () => this.saveNote(id, note.value), "Save note");
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
   }

@@ -38,11 +38,9 @@ export default function (component) {
   ];
   const listing = { ids: data.rows.map(({ id }) => id), title: data.listing };
   const rows = data.rows.map((row) => {
-    const text = button("excerpt ellipsis", () => {}, ...badges(row), row.excerpt);
-    text.title = row.excerpt;
+    const text = button({ className: "excerpt ellipsis", title: row.excerpt }, () => {}, ...badges(row), row.excerpt);
     text.dataset.id = row.id;
-    const id = el("td", "mono", row.id);
-    id.title = row.id;
+    const id = el("td", { className: "mono", title: row.id }, row.id);
     const line = el("tr", "", id, el("td", "", text), withLast && lastCell(row, roles));
     line.dataset.id = row.id;
     line.onclick = () => openDocument(row.id, listing); // also for the button in it
@@ -79,11 +77,7 @@ function badges({ corrected = [], regressed = [] }) {
  * @param {Roles} roles
  */
 function lastCell({ role, note = "" }, roles) {
-  if (!role) {
-    const cell = el("td", "small secondary", note);
-    cell.title = note;
-    return cell;
-  }
+  if (!role) return el("td", { className: "small secondary", title: note }, note);
   const found = findRole(roles, role);
   return el("td", "", el("span", "role", avatar(found, { small: true }), found.name));
 }

@@ -30,13 +30,13 @@ const ICONS = {
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
- * @param {string} [className]
+ * @param {string | Partial<HTMLElementTagNameMap[Tag]>} [properties] A class name, or properties such as `ariaLabel`.
  * @param {...Child} children
  * @returns {HTMLElementTagNameMap[Tag]}
  */
-export function el(tag, className, ...children) {
+export function el(tag, properties, ...children) {
   const node = document.createElement(tag);
-  if (className) node.className = className;
+  Object.assign(node, typeof properties === "string" ? properties && { className: properties } : properties);
   for (const child of children) if (child !== null && child !== undefined && child !== false) node.append(child);
   return node;
 }
@@ -60,15 +60,22 @@ export function svgEl(tag, attributes, text) {
 /**
  * Create a button.
  *
- * @param {string} className
+ * @param {string | Partial<HTMLButtonElement>} properties
  * @param {() => void} onClick
  * @param {...Child} children
  */
-export function button(className, onClick, ...children) {
-  const node = el("button", className, ...children);
-  node.type = "button";
-  node.onclick = onClick;
-  return node;
+export function button(properties, onClick, ...children) {
+  return Object.assign(el("button", properties, ...children), { type: "button", onclick: onClick });
+}
+
+/**
+ * Create a text that is cut off where there is no room for it. Its tooltip is the whole text.
+ *
+ * @param {string} text
+ * @param {string} [className]
+ */
+export function cutText(text, className = "") {
+  return el("span", { className: `ellipsis ${className}`, title: text }, text);
 }
 
 /**
@@ -78,9 +85,7 @@ export function button(className, onClick, ...children) {
  * @param {string} name
  */
 export function makeScrollable(node, name) {
-  node.tabIndex = 0;
-  node.setAttribute("role", "region");
-  node.setAttribute("aria-label", name);
+  Object.assign(node, { tabIndex: 0, role: "region", ariaLabel: name });
 }
 
 /**

@@ -114,9 +114,10 @@ function fieldNodes(text, evidence, labels, disputed, argued) {
     const main = part.covering.find(({ label }) => label.id === argued) ?? part.covering[0];
     if (!main) return document.createTextNode(part.text);
     const { label } = main;
-    const node = el("span", `evidence l${label.colour}${main.disputed ? " disputed" : ""}`, part.text);
     const names = part.covering.map((span) => span.label.name + (span.disputed ? " (disputed)" : ""));
-    node.title = [...new Set(names)].join(", ");
+    const title = [...new Set(names)].join(", ");
+    const className = `evidence l${label.colour}${main.disputed ? " disputed" : ""}`;
+    const node = el("span", { className, title }, part.text);
     const other = part.covering.find((span) => span.label.id !== label.id);
     if (other) {
       node.classList.add("shared");

@@ -45,10 +45,8 @@ export class FinishedList {
   }
 
   createInput() {
-    const input = el("input");
-    input.type = "search";
-    input.placeholder = "Find a document";
-    input.setAttribute("aria-label", "Find a finished debate");
+    const name = "Find a finished debate";
+    const input = el("input", { type: "search", placeholder: "Find a document", ariaLabel: name });
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
     input.oninput = () => {
@@ -59,13 +57,8 @@ export class FinishedList {
   }
 
   createFilter() {
-    const options = STATUSES.map(([value, name]) => {
-      const option = el("option", "", name);
-      option.value = value;
-      return option;
-    });
-    const select = el("select", "", ...options);
-    select.setAttribute("aria-label", "Status");
+    const options = STATUSES.map(([value, name]) => el("option", { value }, name));
+    const select = el("select", { ariaLabel: "Status" }, ...options);
     select.onchange = () => this.request({ status: select.value, offset: 0 });
     return select;
   }

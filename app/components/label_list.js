@@ -1,7 +1,7 @@
 // The labels of a codebook. Click or use the arrow keys to select one; drag its grip, or use Alt with an arrow key, to
 // move it.
 
-import { button, el, focusedIn } from "./dom.js";
+import { button, cutText, el, focusedIn } from "./dom.js";
 import { isUnchanged, markChanged, rootOf } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
@@ -14,8 +14,7 @@ export default function (component) {
   const { data, setTriggerValue } = component;
   const root = rootOf(component);
   if (isUnchanged(root, data)) return;
-  root.setAttribute("role", "list");
-  root.setAttribute("aria-label", "Labels");
+  Object.assign(root, { role: "list", ariaLabel: "Labels" });
   const focused = focusedPart(root);
   const notifyOrder = () => {
     const order = [...root.children].map((row) => /** @type {HTMLElement} */ (row).dataset.id);
@@ -59,15 +58,12 @@ function focusPart(row, part) {
  * @param {() => void} onMoved
  */
 function labelRow({ id, name, colour, note }, selected, onPick, onMoved) {
-  const grip = button("grip", () => {});
-  grip.setAttribute("aria-label", `Move ${name}: drag, or press Alt with an arrow key`);
-  const title = el("span", "ellipsis", name);
-  title.title = name;
-  const pick = button("pick", onPick, el("span", `swatch l${colour}`), title, note ? el("span", "note", note) : null);
-  const row = el("div", `row${selected ? " selected" : ""}`, grip, pick);
+  const moves = `Move ${name}: drag, or press Alt with an arrow key`;
+  const grip = button({ className: "grip", ariaLabel: moves }, () => {});
+  const parts = [el("span", `swatch l${colour}`), cutText(name), note && el("span", "note", note)];
+  const pick = button({ className: "pick", ariaCurrent: String(selected) }, onPick, ...parts);
+  const row = el("div", { className: `row${selected ? " selected" : ""}`, role: "listitem" }, grip, pick);
   row.dataset.id = id;
-  row.setAttribute("role", "listitem");
-  pick.setAttribute("aria-current", String(selected));
   row.onkeydown = (event) => {
     if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
     event.preventDefault();

@@ -72,9 +72,7 @@ export function valueText(value, labels, open = "undecided") {
  * @param {Label} label
  */
 export function swatch(label) {
-  const node = el("span", `swatch l${label.colour}`);
-  node.title = label.name;
-  return node;
+  return el("span", { className: `swatch l${label.colour}`, title: label.name });
 }
 
 /**

@@ -130,19 +130,22 @@ class LeaderboardView {
    */
   row(run, columns, range) {
     const chosen = this.selected.has(run.id);
-    const box = el("input");
-    box.type = "checkbox";
-    box.checked = chosen;
-    box.tabIndex = -1;
-    box.ariaLabel = `Select ${run.name}`;
-    box.onchange = () => this.toggle(run.id);
-    const pin = button(run.pinned ? "pin on" : "pin", () => this.change(run.id, { pinned: !run.pinned }), icon("pin"));
-    pin.tabIndex = -1;
-    pin.title = run.pinned ? "Unpin" : "Pin to the top";
-    pin.ariaLabel = `${pin.title}: ${run.name}`;
+    const box = el("input", {
+      type: "checkbox",
+      checked: chosen,
+      tabIndex: -1,
+      ariaLabel: `Select ${run.name}`,
+      onchange: () => this.toggle(run.id),
+    });
+    const title = run.pinned ? "Unpin" : "Pin to the top";
+    const pin = button(
+      { className: run.pinned ? "pin on" : "pin", tabIndex: -1, title, ariaLabel: `${title}: ${run.name}` },
+      () => this.change(run.id, { pinned: !run.pinned }),
+      icon("pin"),
+    );
     const line = el(
       "tr",
-      "",
+      { tabIndex: -1, ariaSelected: String(chosen) },
       el("td", "check", box),
       el("td", "pin", pin),
       this.renaming === run.id ? this.nameInput(run) : this.nameCell(run),
@@ -151,8 +154,6 @@ class LeaderboardView {
       ),
     );
     line.dataset.id = run.id;
-    line.tabIndex = -1;
-    line.ariaSelected = String(chosen);
     line.classList.toggle("selected", chosen);
     line.classList.toggle("archived", run.archived);
     return line;
@@ -160,22 +161,19 @@ class LeaderboardView {
 
   /** @param {Run} run */
   nameCell(run) {
-    const name = button("name", () => this.open(run.id), run.name);
-    name.tabIndex = -1;
-    name.title = `${run.name} (${run.id}). Double-click to rename.`;
+    const title = `${run.name} (${run.id}). Double-click to rename.`;
+    const name = button({ className: "name", tabIndex: -1, title }, () => this.open(run.id), run.name);
     name.ondblclick = () => this.rename(run.id);
     return el("td", "name", name, ...run.tags.map((tag) => el("span", "badge", tag)));
   }
 
   /** @param {Run} run */
   nameInput(run) {
-    const input = el("input", "rename");
-    input.value = this.draft ?? run.name;
+    const value = this.draft ?? run.name;
+    const input = el("input", { className: "rename", value, maxLength: 120, ariaLabel: `New name of ${run.name}` });
     input.oninput = () => {
       this.draft = input.value;
     };
-    input.maxLength = 120;
-    input.ariaLabel = `New name of ${run.name}`;
     const end = (/** @type {boolean} */ keep) => {
       if (this.renaming !== run.id) return;
       this.renaming = "";

@@ -99,8 +99,7 @@ class LiveRunView {
       onQuery: (query) => this.requestFinished(query),
       onPick: (id) => this.pick(id),
     });
-    this.announcer = el("div", "visually-hidden");
-    this.announcer.setAttribute("role", "status");
+    this.announcer = el("div", { className: "visually-hidden", role: "status" });
     // The document
     this.documentId = el("span", "mono bold ellipsis");
     this.documentNote = el("span", "secondary small ellipsis grow");
@@ -116,7 +115,7 @@ class LiveRunView {
     this.popover = el("div", "popover", this.rolesButton);
     /** @type {HTMLElement | null} */
     this.menu = null;
-    this.diagram = el("div", "diagram hidden");
+    this.diagram = el("div", { className: "diagram hidden", ariaLabel: "Structure of the debate" });
     this.turns = el("div", "turns");
     // All debates
     this.overviewTitle = el("h2");
@@ -190,9 +189,7 @@ class LiveRunView {
   build() {
     const columns = el("div", "columns", this.documentPanel(), this.debatePanel(), this.overviewPanel());
     this.root.replaceChildren(this.announcer, this.counters.node, this.counters.notice, columns);
-    this.root.tabIndex = 0;
-    this.root.setAttribute("role", "region");
-    this.root.setAttribute("aria-label", "Live run");
+    makeScrollable(this.root, "Live run");
   }
 
   documentPanel() {
@@ -211,7 +208,6 @@ class LiveRunView {
     this.rolesButton.setAttribute("aria-haspopup", "true");
     const buttons = el("div", "row push", this.replayButton, this.pinButton, this.popover);
     const head = el("div", "panel-head", el("h2", "", "Debate"), order, this.connection, buttons);
-    this.diagram.setAttribute("aria-label", "Structure of the debate");
     makeScrollable(this.turns, "Turns");
     this.turns.onscroll = () => {
       this.followsEnd = this.isAtEnd();
@@ -528,8 +524,8 @@ class LiveRunView {
   setMode(mode) {
     this.mode = mode;
     this.turnedToFinished = false;
-    this.liveButton.setAttribute("aria-pressed", String(mode === "live"));
-    this.finishedButton.setAttribute("aria-pressed", String(mode === "finished"));
+    this.liveButton.ariaPressed = String(mode === "live");
+    this.finishedButton.ariaPressed = String(mode === "finished");
     this.finished.node.classList.toggle("hidden", mode === "live");
     setText(this.overviewTitle, mode === "live" ? "In progress" : "Finished");
     this.scheduler.show("counters", "tiles");
@@ -676,7 +672,7 @@ class LiveRunView {
     const id = this.shownId ?? "";
     const short = id.length > 11 ? `${id.slice(0, 10)}…` : id;
     this.pinButton.classList.toggle("active", this.pinned);
-    this.pinButton.setAttribute("aria-pressed", String(this.pinned));
+    this.pinButton.ariaPressed = String(this.pinned);
     this.pinButton.replaceChildren(icon("pin"), el("span", "ellipsis", `${this.pinned ? "Pinned" : "Pin"} ${short}`));
   }
 }
@@ -686,9 +682,7 @@ class LiveRunView {
  * @param {...Node} children
  */
 function panel(label, ...children) {
-  const section = el("section", "panel", ...children);
-  section.setAttribute("aria-label", label);
-  return section;
+  return el("section", { className: "panel", ariaLabel: label }, ...children);
 }
 
 /** @param {Component<LiveRunData>} component */

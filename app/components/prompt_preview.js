@@ -37,14 +37,13 @@ export default function (component) {
   states.set(root, state);
 
   const { scrollTop } = root.querySelector(".prompt") ?? { scrollTop: 0 };
-  const body = el("div", "prompt");
-  body.tabIndex = 0;
+  const body = el("div", { className: "prompt", tabIndex: 0 });
   body.style.setProperty("--max-height", `${data.height}px`);
   const length = el("span", "push");
   const draw = () => {
     const shown = roles.find(({ title }) => title === state.tab);
     for (const [index, { title }] of roles.entries()) {
-      tabs[index].setAttribute("aria-selected", String(title === state.tab));
+      tabs[index].ariaSelected = String(title === state.tab);
     }
     const change = shown?.token_change ? `, ${formatChange(shown.token_change)}` : "";
     setText(length, `about ${formatCount(shown?.tokens ?? 0)} tokens${change}`);
@@ -56,13 +55,9 @@ export default function (component) {
       body.scrollTop = 0;
       draw();
     };
-    const node = button("", pick, role.role && roleTile(role.role), role.title);
-    node.setAttribute("role", "tab");
-    return node;
+    return button({ role: "tab" }, pick, role.role && roleTile(role.role), role.title);
   });
-  const bar = el("div", "tabs", ...tabs);
-  bar.setAttribute("role", "tablist");
-  root.replaceChildren(bar, body);
+  root.replaceChildren(el("div", { className: "tabs", role: "tablist" }, ...tabs), body);
   draw();
   const changed = body.querySelector(".added, .removed");
   const edited = changed instanceof HTMLElement && changes !== before?.changes;

@@ -141,9 +141,8 @@ function turnNode(turn, run) {
   const speaking = !turn.done && !turn.waiting;
   const tile = avatar(role, { small: true, filled: role.colour === "judge" });
   const detail = speaking ? el("span", "tiny", "speaking") : turn.done ? voteNode(turn, run) : null;
-  const node = el("span", `diagram-node ${role.colour}${speaking ? " active" : ""}`, tile, detail);
-  node.title = role.name + (speaking ? ": speaking" : turn.waiting ? `: ${turn.waiting}` : "");
-  return node;
+  const title = role.name + (speaking ? ": speaking" : turn.waiting ? `: ${turn.waiting}` : "");
+  return el("span", { className: `diagram-node ${role.colour}${speaking ? " active" : ""}`, title }, tile, detail);
 }
 
 /**

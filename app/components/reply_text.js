@@ -37,9 +37,7 @@ export function replyNodes(text, labels, evidence = [], disputed = new Set()) {
     const label = findLabel(labels, item);
     const found = isSupported(span.evidence);
     const tone = found ? `evidence l${label.colour}${disputed.has(item) ? " disputed" : ""}` : "unsupported";
-    const node = el("span", `${tone} quote`, part);
-    node.title = found ? label.name : "not in the text";
-    return node;
+    return el("span", { className: `${tone} quote`, title: found ? label.name : "not in the text" }, part);
   });
 }
 

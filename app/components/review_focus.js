@@ -178,8 +178,7 @@ class FocusView {
     const parts = [...this.sideParts.values()];
     this.sideButtons = el("div", "side-buttons", this.queueButton, ...parts.map(({ button }) => button));
     this.side = el("section", "panel side", ...parts.map(({ section }) => section));
-    this.saveState = el("span", "save-state");
-    this.saveState.setAttribute("role", "status");
+    this.saveState = el("span", { className: "save-state", role: "status" });
     this.keys = el("div", "keys");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
@@ -745,7 +744,7 @@ class FocusView {
 
   drawBlind() {
     this.blindButton.classList.toggle("active", this.blind);
-    this.blindButton.setAttribute("aria-pressed", String(this.blind));
+    this.blindButton.ariaPressed = String(this.blind);
   }
 
   drawQueue() {
@@ -858,14 +857,14 @@ class FocusView {
     this.root.classList.toggle("with-side", openParts.size > 0);
     this.root.classList.toggle("with-queue", showsQueue === true);
     this.root.classList.toggle("without-queue", showsQueue === false);
-    this.queueButton.setAttribute("aria-expanded", String(this.queue.checkVisibility()));
+    this.queueButton.ariaExpanded = String(this.queue.checkVisibility());
   }
 
   drawSide() {
     const { document } = this;
     for (const [name, { button: toggle, section }] of this.sideParts) {
       const isOpenPart = this.openParts.has(name);
-      toggle.setAttribute("aria-expanded", String(isOpenPart));
+      toggle.ariaExpanded = String(isOpenPart);
       toggle.classList.toggle("active", isOpenPart);
       section.classList.toggle("hidden", !isOpenPart);
       if (isOpenPart) this.fillPart(name);
@@ -957,11 +956,8 @@ class FocusView {
   noteField({ id, comment }) {
     if (this.note?.dataset.id === id) return this.note;
     this.isInNote = false;
-    const note = el("textarea");
+    const note = el("textarea", { value: comment, placeholder: "Reason for your verdict", ariaLabel: "Note" });
     note.dataset.id = id;
-    note.value = comment;
-    note.placeholder = "Reason for your verdict";
-    note.setAttribute("aria-label", "Note");
     note.onfocus = () => {
       this.isInNote = true;
     };
@@ -980,13 +976,8 @@ class FocusView {
   /** @param {ReviewDocument} document */
   tagButtons({ tags }) {
     const pills = this.data.tags.map((name) => {
-      const pill = button(
-        "pill",
-        this.press(() => this.toggleTag(name)),
-        name,
-      );
-      pill.setAttribute("aria-pressed", String(tags.includes(name)));
-      return pill;
+      const toggle = this.press(() => this.toggleTag(name));
+      return button({ className: "pill", ariaPressed: String(tags.includes(name)) }, toggle, name);
     });
     return el("div", "pills", ...pills);
   }

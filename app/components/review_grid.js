@@ -334,9 +334,7 @@ export function drawDecision(node, { api, value, colDef }) {
     const { name, colour } = colDef.headerComponentParams;
     node.className = value === "1" ? "check-box checked" : "check-box";
     node.style.setProperty("--label", colour);
-    node.setAttribute("role", "checkbox");
-    node.setAttribute("aria-checked", String(value === "1"));
-    node.setAttribute("aria-label", name);
+    Object.assign(node, { role: "checkbox", ariaChecked: String(value === "1"), ariaLabel: name });
     node.replaceChildren();
   } else if (value === "?" || value === null || value === undefined) drawUnresolved(node);
   else {
@@ -347,8 +345,7 @@ export function drawDecision(node, { api, value, colDef }) {
 
 /** @param {HTMLElement} node */
 function drawUnresolved(node) {
-  node.className = "unresolved";
-  node.title = "unresolved: please decide";
+  Object.assign(node, { className: "unresolved", title: "unresolved: please decide" });
   setText(node, "?");
 }
 
@@ -365,9 +362,7 @@ export function drawSquares(node, { api, value }) {
   node.replaceChildren();
   if (!text) return;
   if (text.startsWith("=")) {
-    const word = el("span", "word", text.slice(1));
-    word.title = text.slice(1);
-    node.append(word);
+    node.append(el("span", { className: "word", title: text.slice(1) }, text.slice(1)));
     return;
   }
   if (/^\?+$/.test(text)) {
@@ -382,13 +377,12 @@ export function drawSquares(node, { api, value }) {
   [...text].forEach((state, index) => {
     if (!all && state === "0") return;
     const [tone, meaning] = states[state] ?? states["?"];
-    const square = el("span", `square ${tone}`);
+    const square = el("span", { className: `square ${tone}`, title: `${names[index]}: ${meaning}` });
     square.style.setProperty("--label", colours[index]);
-    square.title = `${names[index]}: ${meaning}`;
     node.append(square);
   });
-  node.setAttribute("role", "img");
-  node.setAttribute("aria-label", names.filter((_, index) => text[index] === "1").join(", ") || "none");
+  const present = names.filter((_, index) => text[index] === "1").join(", ");
+  Object.assign(node, { role: "img", ariaLabel: present || "none" });
 }
 
 /**
@@ -407,8 +401,7 @@ export function drawBadge(node, { value, data }) {
  * @param {{ name: string, colour?: string, ink?: string, title?: string }} params
  */
 export function drawHeader(node, { name, colour, ink, title }) {
-  node.className = "head";
-  node.title = title ?? name;
+  Object.assign(node, { className: "head", title: title ?? name });
   const text = el("span", "name", name);
   if (ink) text.style.color = ink;
   const square = el("span", "square present");

@@ -77,7 +77,7 @@ export function queueRow({ id, text_start: text, status, changed_at: changedAt, 
   const badges = reasonBadges(reasons);
   if (skipped && !settled) badges.push(el("span", "badge", "skipped"));
   const node = button(
-    "queue-row",
+    { className: "queue-row", tabIndex: -1, ariaCurrent: selected ? "true" : null },
     onClick,
     el("span", "row", el("span", "id ellipsis", id), el("span", "status", status + time)),
     el("span", "excerpt ellipsis", text),
@@ -86,8 +86,6 @@ export function queueRow({ id, text_start: text, status, changed_at: changedAt, 
   node.classList.toggle("selected", selected);
   node.classList.toggle("settled", settled);
   node.dataset.id = id;
-  node.tabIndex = -1;
-  if (selected) node.setAttribute("aria-current", "true");
   return node;
 }
 
@@ -160,11 +158,9 @@ function choiceRows(labels, document, info, focused, onChange) {
   const remarks = itemRemarks("label", document, info.labels);
   const rows = labels.map((label, index) => {
     const isChosen = chosen === label.id;
-    const radio = button(isChosen ? "radio chosen" : "radio", () => onChange("label", label.id));
-    radio.tabIndex = -1;
-    radio.setAttribute("role", "radio");
-    radio.setAttribute("aria-checked", String(isChosen));
-    radio.setAttribute("aria-label", label.name);
+    const naming = { role: "radio", ariaChecked: String(isChosen), ariaLabel: label.name };
+    const className = isChosen ? "radio chosen" : "radio";
+    const radio = button({ className, tabIndex: -1, ...naming }, () => onChange("label", label.id));
     const votes = voteTiles(label.id, document, info);
     return formRow(label, label.digit, isChosen ? [...votes, ...remarks] : votes, radio, index === focused);
   });
@@ -212,8 +208,7 @@ function presenceSwitch(value, onChange) {
 function ratingControl(value, scale, onChange) {
   const { min, max } = scale ?? { min: 1, max: 5 };
   if (max - min >= MOST_STEPS) {
-    const input = el("input");
-    Object.assign(input, { type: "number", min, max, value: value ?? "" });
+    const input = el("input", { type: "number", min: String(min), max: String(max), value: String(value ?? "") });
     input.onchange = () => {
       if (input.value !== "") onChange(Number(input.value));
     };
@@ -235,10 +230,7 @@ function ratingControl(value, scale, onChange) {
  * @param {() => void} onClick
  */
 function switchButton(text, pressed, tone, onClick) {
-  const node = button(tone, onClick, text);
-  node.tabIndex = -1;
-  node.setAttribute("aria-pressed", String(pressed));
-  return node;
+  return button({ className: tone, tabIndex: -1, ariaPressed: String(pressed) }, onClick, text);
 }
 
 /**
@@ -277,10 +269,7 @@ function voteTiles(label, document, { roles, kind }) {
  * @param {string} title
  */
 function voteTile(className, text, title) {
-  const node = el("span", `vote ${className}`, text);
-  node.classList.toggle("long", text.length > 1);
-  node.title = title;
-  return node;
+  return el("span", { className: `vote ${className}${text.length > 1 ? " long" : ""}`, title }, text);
 }
 
 /**
@@ -373,8 +362,7 @@ export function historyNode(entries) {
   if (!entries.length) return el("div", "guideline", "No changes yet.");
   const nodes = entries.flatMap(({ at, who, item, before, after, version, seconds, undone }) => {
     const when = new Date(1000 * at);
-    const time = el("time", "", formatTime(when, { seconds: true }));
-    time.title = when.toDateString();
+    const time = el("time", { title: when.toDateString() }, formatTime(when, { seconds: true }));
     const unchanged = after ? `${after}, confirmed` : "";
     const change = before === after ? unchanged : `${before} → ${after}`;
     const details = [version ? `v${version}` : "", seconds ? formatDuration(seconds) : ""].filter(Boolean).join(", ");

@@ -78,10 +78,9 @@ export function findRole(roles, id) {
  * @param {{ small?: boolean, filled?: boolean }} [options]
  */
 export function avatar(role, { small = false, filled = false } = {}) {
-  const node = el("span", `avatar ${role.colour}`, role.letter);
+  const node = el("span", { className: `avatar ${role.colour}`, title: role.name }, role.letter);
   node.classList.toggle("small", small);
   node.classList.toggle("filled", filled);
   node.classList.toggle("long", role.letter.length > 1);
-  node.title = role.name;
   return node;
 }

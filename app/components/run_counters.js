@@ -44,9 +44,8 @@ export class RunCounters {
     this.costBar = el("div", "cost-bar", this.projectedBar, this.spentBar);
     this.cost.node.insertBefore(this.costBar, this.cost.detail);
     this.parts = ["verdicts", "unresolved", "failed", "in-flight"].map((name) => el("i", name));
-    this.progress = el("div", "progress-bar", ...this.parts);
-    this.progress.setAttribute("role", "progressbar");
-    this.progress.setAttribute("aria-label", "Documents debated");
+    const naming = { role: "progressbar", ariaLabel: "Documents debated" };
+    this.progress = el("div", { className: "progress-bar", ...naming }, ...this.parts);
     const counters = [this.documents, this.rate, this.time, this.cost, this.verdicts];
     this.node = el("div", "counters", ...counters.map(({ node }) => node), this.progress);
     this.notice = el("div", "notice hidden");
@@ -95,8 +94,7 @@ export class RunCounters {
     counts.forEach((count, index) => {
       this.parts[index].style.width = `${status.documents ? (100 * count) / status.documents : 0}%`;
     });
-    this.progress.setAttribute("aria-valuemax", String(status.documents));
-    this.progress.setAttribute("aria-valuenow", String(ended));
+    Object.assign(this.progress, { ariaValueMax: String(status.documents), ariaValueNow: String(ended) });
   }
 
   /** @param {RunStatusEvent} status */

@@ -14,19 +14,16 @@ import { rootOf } from "./streamlit_bridge.js";
 export default function (component) {
   const { data, setTriggerValue } = component;
   const root = rootOf(component);
-  root.setAttribute("role", "radiogroup");
-  root.setAttribute("aria-label", "Colour");
+  Object.assign(root, { role: "radiogroup", ariaLabel: "Colour" });
   const used = new Map(data.used);
   const swatches = Array.from({ length: data.count }, (_, index) => {
     const colour = index + 1;
     const owner = used.get(colour);
-    const node = button(`l${colour}`, () => setTriggerValue("colour", colour));
-    node.classList.toggle("used", owner !== undefined);
-    node.title = owner === undefined ? `Colour ${colour}` : `Colour ${colour}, used by ${owner}`;
-    node.setAttribute("role", "radio");
-    node.setAttribute("aria-label", node.title);
-    node.setAttribute("aria-checked", String(colour === data.selected));
-    return node;
+    const title = owner === undefined ? `Colour ${colour}` : `Colour ${colour}, used by ${owner}`;
+    const className = `l${colour}${owner === undefined ? "" : " used"}`;
+    const ariaChecked = String(colour === data.selected);
+    const choose = () => setTriggerValue("colour", colour);
+    return button({ className, title, role: "radio", ariaLabel: title, ariaChecked }, choose);
   });
   root.replaceChildren(...swatches);
 }

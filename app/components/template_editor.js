@@ -33,11 +33,8 @@ class TemplateEditor {
     this.problems = [];
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
-    this.area = el("textarea");
-    this.area.spellcheck = false;
-    this.area.autocapitalize = "off";
-    this.coloured = el("div", "coloured");
-    this.coloured.setAttribute("aria-hidden", "true");
+    this.area = el("textarea", { spellcheck: false, autocapitalize: "off" });
+    this.coloured = el("div", { className: "coloured", ariaHidden: "true" });
     this.area.addEventListener("input", () => this.handleInput());
     this.area.addEventListener("blur", () => this.send());
     this.area.addEventListener("keydown", (event) => this.handleKey(event));
@@ -54,7 +51,7 @@ class TemplateEditor {
       this.area.value = data.text;
       this.sentText = this.area.value;
     }
-    this.area.setAttribute("aria-label", data.name);
+    this.area.ariaLabel = data.name;
     this.problems = data.problems;
     this.draw();
   }

@@ -1,6 +1,6 @@
 // The results of a trial: counts, a cell per document, a list of documents, and the change of the score.
 
-import { button, el, icon } from "./dom.js";
+import { button, cutText, el, icon } from "./dom.js";
 import { formatCount, formatPoints } from "./format.js";
 import { createLabels, findLabel, labelName, valueText } from "./labels.js";
 import { announceListing, markShownRow, openDocument } from "./open_document.js";
@@ -92,10 +92,9 @@ function summary({ counts, sentence, note }) {
  */
 function cells({ rows }, onPick) {
   const nodes = rows.map(({ document_id: id, effect }) => {
-    const cell = button(effect, () => onPick(id));
+    const title = `${id}: ${TITLES[effect].toLowerCase()}`;
+    const cell = button({ className: effect, title, ariaLabel: title }, () => onPick(id));
     cell.dataset.id = id;
-    cell.title = `${id}: ${TITLES[effect].toLowerCase()}`;
-    cell.setAttribute("aria-label", cell.title);
     return cell;
   });
   return el("div", "cells", ...nodes);
@@ -109,8 +108,7 @@ function cells({ rows }, onPick) {
  */
 function documentList(data, onPick) {
   const labels = createLabels(data.labels);
-  const list = el("div", "documents");
-  list.tabIndex = 0;
+  const list = el("div", { className: "documents", tabIndex: 0 });
   const longest = Math.max(0, ...data.rows.map((row) => row.document_id.length));
   list.style.setProperty("--id-width", `${Math.min(140, Math.max(44, Math.ceil(CHARACTER_WIDTH * longest)))}px`);
   for (const effect of LISTED) {
@@ -132,10 +130,8 @@ function documentList(data, onPick) {
 function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, labels, onClick) {
   const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
-  const text = el("span", "excerpt ellipsis", excerpt);
-  text.title = excerpt;
-  const moves = el("span", "changes", ...shown, more > 0 ? el("span", "muted tiny", `and ${more} more`) : null);
-  const row = button("document-row", onClick, el("span", "mono ellipsis", id), text, moves);
+  const moves = el("span", "changes", ...shown, more > 0 && el("span", "muted tiny", `and ${more} more`));
+  const row = button("document-row", onClick, el("span", "mono ellipsis", id), cutText(excerpt, "excerpt"), moves);
   row.dataset.id = id;
   return row;
 }

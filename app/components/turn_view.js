@@ -26,8 +26,7 @@ export class TurnView {
     this.side = el("div");
     this.head = el("div", "turn-head");
     this.caret = el("span", "caret hidden");
-    this.reply = el("div", "reply", this.caret);
-    this.reply.setAttribute("aria-live", "off");
+    this.reply = el("div", { className: "reply", ariaLive: "off" }, this.caret);
     this.details = el("div");
     this.reasoning = el("div", "reasoning-preview hidden");
     this.startLine();
@@ -92,8 +91,7 @@ export class TurnView {
     if (this.role === id) return;
     this.role = id;
     const role = findRole(this.debate.run.roles, id);
-    this.node.className = `turn ${role.colour}`;
-    this.node.setAttribute("aria-label", role.name);
+    Object.assign(this.node, { className: `turn ${role.colour}`, ariaLabel: role.name });
     this.side.replaceChildren(avatar(role, { filled: role.colour === "judge" }));
   }
 

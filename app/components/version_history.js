@@ -45,10 +45,7 @@ export default function (component) {
     el("th"),
   ];
   const rows = data.rows.toReversed().map((version) => {
-    const note = el("td", "note", version.note);
-    note.title = version.note;
-    const runs = el("td", "muted runs", version.runs);
-    runs.title = version.runs;
+    const { note, runs } = version;
     return el(
       "tr",
       version.is_open ? "open" : "",
@@ -57,8 +54,8 @@ export default function (component) {
       withHeldOut && heldOutCell(version),
       el("td", "number", version.n ? formatCount(version.n) : ""),
       el("td", "number", version.n ? formatMoney(version.cost) : ""),
-      note,
-      withRuns && runs,
+      el("td", { className: "note ellipsis", title: note }, note),
+      withRuns && el("td", { className: "muted runs ellipsis", title: runs }, runs),
       actionsCell(version, setTriggerValue),
     );
   });
@@ -79,17 +76,12 @@ function nameCell({ label, parent, depth, is_draft }) {
  * @param {(name: string, value: string) => void} notify
  */
 function actionsCell({ name, label, is_default, is_draft, is_open }, notify) {
-  const action = (/** @type {string} */ text, /** @type {string} */ trigger) => {
-    const node = button("button ghost", () => notify(trigger, name), text);
-    node.setAttribute("aria-label", `${text}: ${label}`);
-    return node;
-  };
+  const action = (/** @type {string} */ text, /** @type {string} */ trigger) =>
+    button({ className: "button ghost", ariaLabel: `${text}: ${label}` }, () => notify(trigger, name), text);
   const cell = el("td", "number");
-  if (is_default) {
-    const badge = el("span", "badge", "default");
-    badge.title = "The runs of this project use it";
-    cell.append(badge);
-  } else if (is_draft) cell.append(el("span", "badge run", "draft"));
+  const uses = "The runs of this project use it";
+  if (is_default) cell.append(el("span", { className: "badge", title: uses }, "default"));
+  else if (is_draft) cell.append(el("span", "badge run", "draft"));
   else cell.append(action("Promote", "promote"));
   if (!is_draft && !is_open) cell.append(" ", action("Edit", "open"));
   return cell;
