@@ -43,7 +43,7 @@ export class DebateTiles {
     /** Debates whose tiles will be redrawn. @type {Set<string>} */
     this.changed = new Set();
     this.columns = 0;
-    this.node = el("div", { className: "tiles", ariaLabel: "Debates in progress" });
+    this.node = el("div", { className: "tiles scroll", ariaLabel: "Debates in progress" });
     this.empty = el("div", "empty hidden", "No debate is in progress.");
   }
 
@@ -170,7 +170,7 @@ export class DebateTiles {
     const pick = () => {
       if (view.shown !== null) this.onPick(view.shown);
     };
-    const node = button("tile", pick, head, progress, text);
+    const node = button("tile choice", pick, head, progress, text);
     /** @type {TileView} */
     const view = { node, id, head, progress, text, shown: null, shownHead: "" };
     this.views.push(view);

@@ -34,13 +34,13 @@ export class FinishedList {
     this.page = [];
     /** @type {string | null} */
     this.selected = null;
-    this.rows = el("div", "rows");
+    this.rows = el("div", "rows scroll");
     this.range = el("span");
     const { rows, range } = this;
     this.newer = button("button", () => this.request({ offset: Math.max(0, this.query.offset - PAGE_SIZE) }), "Newer");
     this.older = button("button", () => this.request({ offset: this.query.offset + this.page.length }), "Older");
-    const search = el("div", "search", icon("search"), this.createInput(), this.createFilter());
-    const pagination = el("div", "pagination", range, el("span", "row push", this.newer, this.older));
+    const search = el("div", "search row muted", icon("search"), this.createInput(), this.createFilter());
+    const pagination = el("div", "pagination row tiny muted", range, el("span", "row push", this.newer, this.older));
     this.node = el("div", "finished hidden", search, rows, pagination);
   }
 
@@ -114,7 +114,7 @@ export class FinishedList {
     const { labels, kind } = this.run;
     const compact = compactValues(presentLabels(values, kind), values, labels, kind);
     const head = el("div", "finished-head", el("span", "id ellipsis", id), ...compact, statusIcon(status));
-    const node = button("finished-row", () => this.onPick(id), head, el("div", "finished-text ellipsis", text));
+    const node = button("finished-row choice", () => this.onPick(id), head, el("div", "finished-text ellipsis", text));
     node.dataset.id = id;
     return node;
   }

@@ -104,7 +104,7 @@ class LiveRunView {
     this.documentId = el("span", "mono bold ellipsis");
     this.documentNote = el("span", "secondary small ellipsis grow");
     this.documentLength = el("span", "muted tiny");
-    this.document = el("div", "document-scroll");
+    this.document = el("div", "document-scroll scroll");
     this.labelTable = el("div", "label-table");
     makeScrollable(this.labelTable, "Current labels");
     // The debate
@@ -116,7 +116,7 @@ class LiveRunView {
     /** @type {HTMLElement | null} */
     this.menu = null;
     this.diagram = el("div", { className: "diagram hidden", ariaLabel: "Structure of the debate" });
-    this.turns = el("div", "turns");
+    this.turns = el("div", "turns scroll");
     // All debates
     this.overviewTitle = el("h2");
     this.overviewCount = el("span", "badge", "0");
@@ -213,7 +213,7 @@ class LiveRunView {
       this.followsEnd = this.isAtEnd();
     };
     const keys = [keyHint("←"), keyHint("→"), el("span", "", "debates"), keyHint("Space"), el("span", "", "pin")];
-    return panel("Debate", head, this.diagram, this.turns, el("div", "legend", ...keys));
+    return panel("Debate", head, this.diagram, this.turns, el("div", "legend row tiny muted", ...keys));
   }
 
   overviewPanel() {

@@ -110,7 +110,7 @@ function votingRow(name, turns, run) {
  * @param {string} [tone]
  */
 function row(name, nodes, note = "", tone = "secondary") {
-  const title = el("span", "diagram-name ellipsis", name);
+  const title = el("span", "diagram-name tiny muted ellipsis", name);
   const end = note ? el("span", `tiny push ${tone}`, note) : null;
   return el("div", "diagram-row", title, el("div", "diagram-nodes", ...nodes), end);
 }

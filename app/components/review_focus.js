@@ -161,7 +161,7 @@ class FocusView {
     this.queueCount = el("span", "badge");
     this.blindButton = this.keyButton("push", "Blind", "B", () => this.toggleBlind());
     this.blindButton.title = "Decide first, then see the verdict";
-    this.queueRows = el("div", "queue-rows");
+    this.queueRows = el("div", "queue-rows scroll");
     this.queueRows.onscroll = () => this.loadOnScroll();
     const queueHead = el("div", "panel-head", el("h2", "", "Queue"), this.queueCount, this.blindButton);
     this.queue = el("section", "panel queue", queueHead, this.queueRows);
@@ -178,8 +178,8 @@ class FocusView {
     const parts = [...this.sideParts.values()];
     this.sideButtons = el("div", "side-buttons", this.queueButton, ...parts.map(({ button }) => button));
     this.side = el("section", "panel side", ...parts.map(({ section }) => section));
-    this.saveState = el("span", { className: "save-state", role: "status" });
-    this.keys = el("div", "keys");
+    this.saveState = el("span", { className: "save-state push tiny muted", role: "status" });
+    this.keys = el("div", "keys row small secondary");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
     root.replaceChildren(el("div", "columns", this.queue, this.middle, this.side, this.form), this.keys);
@@ -935,8 +935,13 @@ class FocusView {
       "scroll",
       ...rows,
       this.problem ? el("div", "problem", this.problem) : null,
-      el("div", "part", el("h3", "", "Error type", el("span", "muted tiny", "optional")), this.tagButtons(document)),
-      el("div", "part", el("h3", "", "Note", keyHint("N")), note),
+      el(
+        "div",
+        "part",
+        el("h3", "row small secondary", "Error type", el("span", "muted tiny", "optional")),
+        this.tagButtons(document),
+      ),
+      el("div", "part", el("h3", "row small secondary", "Note", keyHint("N")), note),
     );
     this.form.replaceChildren(
       el("div", "panel-head", title, el("span", "badge", document.status), this.saveState),
@@ -1011,7 +1016,7 @@ class FocusView {
       el("span", "", keyHint(first), "to ", keyHint(last), action),
       part(["Enter"], this.blind ? "show verdict, submit" : "submit"),
       more,
-      el("span", "push", ...this.progressNodes()),
+      el("span", "row push", ...this.progressNodes()),
     );
   }
 
@@ -1042,7 +1047,8 @@ class FocusView {
    */
   showSaveState(state, text) {
     const failed = state === "lost" || state === "refused";
-    this.saveState.className = `save-state ${failed ? "failed" : state}`;
+    const tone = failed ? "wrong" : state === "saved" ? "right" : "muted";
+    this.saveState.className = `save-state push tiny ${tone} ${state}`;
     const texts = { saved: `✓ ${text}`, saving: "Saving…", refused: "Not saved", idle: text, lost: text };
     setText(this.saveState, texts[state]);
     if (state !== "refused") return;

@@ -77,9 +77,9 @@ export function queueRow({ id, text_start: text, status, changed_at: changedAt, 
   const badges = reasonBadges(reasons);
   if (skipped && !settled) badges.push(el("span", "badge", "skipped"));
   const node = button(
-    { className: "queue-row", tabIndex: -1, ariaCurrent: selected ? "true" : null },
+    { className: "queue-row choice", tabIndex: -1, ariaCurrent: selected ? "true" : null },
     onClick,
-    el("span", "row", el("span", "id ellipsis", id), el("span", "status", status + time)),
+    el("span", "row", el("span", "id ellipsis", id), el("span", "status push tiny muted", status + time)),
     el("span", "excerpt ellipsis", text),
     badges.length ? el("span", "badges", ...badges) : null,
   );

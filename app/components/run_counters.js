@@ -159,7 +159,7 @@ export class RunCounters {
     const key = JSON.stringify(notice);
     if (this.shownNotice === key) return;
     this.shownNotice = key;
-    this.notice.className = notice ? `notice ${notice.tone}` : "notice hidden";
+    this.notice.className = notice ? `notice row ${notice.tone}` : "notice hidden";
     if (!notice) return;
     const text = el("span", "secondary", notice.text);
     this.notice.replaceChildren(icon(notice.icon), el("span", "bold", notice.title), text);
@@ -204,7 +204,7 @@ export function describeState(status, settings) {
 function createCounter(name) {
   const value = el("div", "counter-value");
   const detail = el("div", "counter-detail");
-  return { node: el("div", "", el("div", "counter-name", name), value, detail), value, detail, shown: "" };
+  return { node: el("div", "", el("div", "counter-name tiny muted", name), value, detail), value, detail, shown: "" };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { button, cutText, el, icon } from "./dom.js";
 import { formatCount, formatPoints } from "./format.js";
+import { intervalBar } from "./interval_bar.js";
 import { createLabels, findLabel, labelName, valueText } from "./labels.js";
 import { announceListing, markShownRow, openDocument } from "./open_document.js";
 import { isUnchanged, rootOf } from "./streamlit_bridge.js";
@@ -131,7 +132,13 @@ function documentRow({ document_id: id, excerpt, cells: changes }, { kind }, lab
   const shown = changes.slice(0, MOST_CHANGES).map((change) => changeNode(change, kind, labels));
   const more = changes.length - shown.length;
   const moves = el("span", "changes", ...shown, more > 0 && el("span", "muted tiny", `and ${more} more`));
-  const row = button("document-row", onClick, el("span", "mono ellipsis", id), cutText(excerpt, "excerpt"), moves);
+  const row = button(
+    "document-row choice",
+    onClick,
+    el("span", "mono ellipsis", id),
+    cutText(excerpt, "excerpt"),
+    moves,
+  );
   row.dataset.id = id;
   return row;
 }
@@ -164,32 +171,16 @@ function scorePlot({ score_changes: changes, metric }) {
   const known = changes.flatMap((row) => (row.value === null ? [] : [{ ...row, value: row.value }]));
   if (!known.length) return null;
   const ends = known.flatMap(({ low, high, value }) => [low ?? 0, high ?? 0, value]);
-  const furthest = Math.max(0.05, ...ends.map(Math.abs));
-  const position = (/** @type {number} */ change) => 50 + (change / furthest) * 48;
+  const end = 1.04 * Math.max(0.05, ...ends.map(Math.abs)); // with room for half a mark
   const rows = known.map(({ name, colour, clear, value, low, high }) => {
-    const bar = el("span", "bar");
-    const mark = el("u");
-    mark.style.left = `${position(value)}%`;
-    let interval = "";
-    if (low !== null && high !== null) {
-      const range = el("i");
-      range.style.left = `${position(low)}%`;
-      range.style.width = `${position(high) - position(low)}%`;
-      bar.append(range);
-      const constant = low === high && value === 0;
-      if (!constant) interval = `${formatPoints(low, { signed: false })} to ${formatPoints(high, { signed: false })}`;
-    }
-    bar.append(mark);
+    const isConstant = low === high && value === 0;
+    const points = low === null || high === null || isConstant ? [] : [low, high];
+    const interval = points.map((at) => formatPoints(at, { signed: false })).join(" to ");
     const tone = clear ? (value > 0 ? " better" : " worse") : "";
     const title = colour ? labelName({ name, colour }) : el("span", "bold", name);
-    return el(
-      "div",
-      `score-change${tone}`,
-      title,
-      bar,
-      el("span", "numbers", el("b", "", formatPoints(value)), interval),
-    );
+    const numbers = el("span", "numbers", el("b", "", formatPoints(value)), interval);
+    return el("div", `score-change${tone}`, title, intervalBar(value, low, high, [-end, end]), numbers);
   });
   const head = el("h3", "", metric, el("small", "", "paired bootstrap, 95% intervals"));
-  return el("div", "score-plot", head, ...rows, el("div", "axis", el("i"), el("div", "", el("span", "", "no change"))));
+  return el("div", "score-plot", head, ...rows, el("div", "score-change axis", el("span", "", "no change")));
 }

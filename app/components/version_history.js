@@ -2,6 +2,7 @@
 
 import { button, el } from "./dom.js";
 import { formatCount, formatMoney, formatPoints, formatScore } from "./format.js";
+import { intervalBar } from "./interval_bar.js";
 import { isUnchanged, rootOf } from "./streamlit_bridge.js";
 
 /** @import { Component } from "./streamlit_bridge.js" */
@@ -93,24 +94,14 @@ function actionsCell({ name, label, is_default, is_draft, is_open }, notify) {
  * @param {Version} version
  */
 function heldOutCell({ score, held_out }) {
-  if (held_out === null) return el("td", "held-out");
-  const percent = (/** @type {number} */ share) => `${Math.max(0, Math.min(100, 100 * share))}%`;
-  const mark = (/** @type {number} */ at, /** @type {string} */ className) => {
-    const node = el("u", className);
-    node.style.left = percent(at);
-    return node;
-  };
-  const bar = el("span", "gap-bar");
-  const cell = el("td", "held-out", bar, ` ${formatScore(held_out)}`);
-  if (score === null) cell.title = `held out ${formatScore(held_out)}`;
-  else {
-    const range = el("i");
-    range.style.left = percent(Math.min(score, held_out));
-    range.style.width = `${100 * Math.abs(score - held_out)}%`;
-    bar.append(range, mark(score, ""));
-    const gap = formatPoints(score - held_out, { signed: false });
-    cell.title = `development ${formatScore(score)}, held out ${formatScore(held_out)}: a gap of ${gap} points`;
+  if (held_out === null) return el("td");
+  if (score === null) {
+    const bar = intervalBar(held_out, null, null);
+    return el("td", { title: `held out ${formatScore(held_out)}` }, bar, ` ${formatScore(held_out)}`);
   }
-  bar.append(mark(held_out, "held-out"));
-  return cell;
+  const bar = intervalBar(score, Math.min(score, held_out), Math.max(score, held_out));
+  bar.append(...intervalBar(held_out, null, null).children);
+  const gap = formatPoints(score - held_out, { signed: false });
+  const title = `development ${formatScore(score)}, held out ${formatScore(held_out)}: a gap of ${gap} points`;
+  return el("td", { title }, bar, ` ${formatScore(held_out)}`);
 }
