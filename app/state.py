@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from app.pages import PageName
     from core.authors.questions import Message
     from core.errors import MootError
+    from core.runs import RunRow
     from core.services import personas
     from core.services.data.importing import ImportDraft
     from core.services.jobs import Job
     from core.services.lab.suggestions import Proposal
+    from core.services.lab.trials import Trial
     from core.services.models import Probe
     from core.services.review.codebook_examples import CodebookExample
 
@@ -218,9 +220,12 @@ class ReviewState:
     edited_example: Value[CodebookExample | None] = Value(None)
     """Codebook example that the user edits before adding it, read once."""
 
-    def actor(self, default: str) -> str:
-        """Return the name under which review actions are recorded."""
-        return self.reviewer.strip() or default
+    @property
+    def actor(self) -> str:
+        """Name under which review actions are recorded."""
+        from core.services.review.review import default_reviewer
+
+        return self.reviewer.strip() or default_reviewer()
 
     def note_view(self, view: str) -> None:
         """Store the view that is drawn. A new view starts at the document of the previous view."""
@@ -312,8 +317,6 @@ class LabState:
     """Widget: id of the label whose definition is edited."""
     editor_version: Value[int] = Value(0)
     """Number of times the page replaced the text of the editor."""
-    draft_saved_at: Value[float | None] = Value(None)
-    """Unix time at which this tab last saved a draft of a prompt."""
     problem: Value[MootError | None] = Value(None)
     """Error of the last change that could not be tested, else None."""
     errors_run: Value[str | None] = Value(None)
@@ -328,9 +331,9 @@ class LabState:
                 value.reset()
         self.subject = subject
 
-    def show_trial(self, subject: str, number: int) -> None:
+    def show_trial(self, trial: Trial) -> None:
         """Show a trial."""
-        self.trials = {**self.trials, subject: number}
+        self.trials = {**self.trials, trial.subject: trial.trial}
 
     def is_new_trial(self, trial: str) -> bool:
         """Return True if a trial differs from the last trial of this tab, and store the trial."""
@@ -338,20 +341,16 @@ class LabState:
         self.last_trial = trial
         return new
 
-    def open_run(self, run_id: str, protocol: str) -> None:
+    def open_run(self, run: RunRow) -> None:
         """Show the prompts of a run, which are in the editor now, and its errors."""
         self.replace_editor_text()
         LabState.protocol.reset()
-        self.errors_run = run_id
-        self.run_protocol = protocol
+        self.errors_run = run.run_id
+        self.run_protocol = run.settings.protocol
 
     def replace_editor_text(self) -> None:
         """Replace the text of the editor by the text of the page."""
         self.editor_version += 1
-
-    def note_draft_saved(self) -> None:
-        """Set the time of the last saved draft to now."""
-        self.draft_saved_at = time.time()
 
 
 class AuthorsState:
@@ -436,10 +435,6 @@ class SessionState:
                 if key not in kept:
                     del st.session_state[key]
         self.project = path
-
-    def select_run(self, run_id: str | None) -> None:
-        """Show a run on all pages."""
-        self.run_id = run_id
 
     def set_notice(self, kind: Literal["error", "warn", "ok", "info"], head: str, text: str = "") -> None:
         """Set a message that the next complete run of a page shows at the top.

@@ -169,11 +169,11 @@ WORDS = 240
 """Maximum number of characters of a text in a grid row."""
 
 
-def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float | None = None) -> dict[str, Any]:
+def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read: float) -> dict[str, Any]:
     """Return the grid cells of one document.
 
     ``v_ITEM`` is the value of an item, ``m_ITEM`` its marks, and ``r_ROLE`` the labels of a role. ``read`` is the time
-    of reading in Unix seconds (default: now).
+    of reading in Unix seconds.
     """
     cells: dict[str, Any] = {
         "_id": row.document_id,
@@ -184,7 +184,7 @@ def cells_of(row: ReviewRow, codebook: Codebook, roles: Mapping[str, str], read:
         "_why": ", ".join(REASON_NAMES[reason] for reason in row.reasons),
         "_status": row.status,
         "_revision": "",
-        "_read_at": time.time() if read is None else read,
+        "_read_at": read,
         "gold": _squares(row.gold, codebook) if row.gold else "",
     }
     for role in roles:

@@ -63,11 +63,6 @@ def badge_html(text: str, tone: Tone = "", *, dot: bool = False) -> str:
     return f'<span class="moot-badge {tone}">{"<span class=dot></span>" if dot else ""}{escape(text)}</span>'
 
 
-def raw_text(text: str) -> None:
-    """Draw the raw reply of a model in a grey box: escaped and wrapped. Long replies scroll."""
-    st.html(f'<div class="moot-raw">{escape(text)}</div>')
-
-
 def probe_notice(probe: Probe, who: str = "") -> None:
     """Draw the result of a test request as a message box.
 

@@ -248,16 +248,12 @@ def _forest(rows: Rows, unit: str) -> Spec:
     return styled(alt.layer(zero, spans, dots, text_layer(base, room, y=y)), ROW * len(rows) + 46)
 
 
-def lines(rows: Rows, series: Mapping[str, str], *, key: str) -> None:
-    """Draw shares over ordered steps as lines.
+@cached
+def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
+    """Return shares over ordered steps as lines.
 
     Rows are ``{step, series, value}``. ``series`` maps each name to its colour token.
     """
-    draw(_lines(rows, series), rows, key=key)
-
-
-@cached
-def _lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     import altair as alt
 
     shade = palette.colours()
@@ -276,17 +272,13 @@ def _lines(rows: Rows, series: Mapping[str, str]) -> Spec:
     return styled(chart, 240)
 
 
-def reliability(rows: Rows, *, key: str, certainty: str) -> None:
-    """Draw a reliability diagram: certainty against the share of correct cases.
+@cached
+def reliability(rows: Rows, certainty: str) -> Spec:
+    """Return a reliability diagram: certainty against the share of correct cases.
 
     Rows are ``{certainty, right, low, high, n}``. The diagonal is perfect calibration. ``certainty`` is the title of
     the x-axis.
     """
-    draw(_reliability(rows, certainty), rows, key=key)
-
-
-@cached
-def _reliability(rows: Rows, certainty: str) -> Spec:
     import altair as alt
 
     shade = palette.colours()
@@ -349,16 +341,12 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     return styled(alt.layer(*layers, text_layer(base, room, y=y)), ROW * max(1, len(rows)) + 46)
 
 
-def consistency_bars(rows: Rows, *, key: str) -> None:
-    """Draw the share of documents by their status over all iterations, one bar per label.
+@cached
+def consistency_bars(rows: Rows) -> Spec:
+    """Return the share of documents by their status over all iterations, one bar per label.
 
     Rows are ``{name, consistency, count}``.
     """
-    draw(_consistency_bars(rows), rows, key=key)
-
-
-@cached
-def _consistency_bars(rows: Rows) -> Spec:
     import altair as alt
 
     shade = palette.colours()
@@ -533,16 +521,12 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
     return _named(chart, known, "cost", "quality", across, up)
 
 
-def scatter(rows: Rows, *, key: str) -> None:
-    """Draw precision against recall of models by role.
+@cached
+def scatter(rows: Rows) -> Spec:
+    """Return precision against recall of models by role.
 
     Rows are ``{name, role, precision, recall, n}``.
     """
-    draw(_scatter(rows), rows, key=key)
-
-
-@cached
-def _scatter(rows: Rows) -> Spec:
     import altair as alt
 
     shade = palette.colours()

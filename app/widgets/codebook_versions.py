@@ -8,6 +8,7 @@ from html import escape
 
 import streamlit as st
 
+from app.widgets.common import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.services.codebooks.codebook import CodebookVersion
@@ -43,7 +44,7 @@ def when(at: float) -> str:
 def changes(found: Sequence[LabelChange]) -> None:
     """Draw the changes of each label word by word. All values are escaped."""
     if not found:
-        st.html('<div class="moot-line q">No difference.</div>')
+        line("No difference.", "q")
         return
     st.html(f'<div class="moot-diff">{"".join(map(_change, found))}</div>')
 

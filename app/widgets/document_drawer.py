@@ -13,7 +13,6 @@ from app.state import state
 from app.widgets.labels import label_data, role_data
 from core.codebook import Codebook
 from core.runs import RunRow
-from core.services.review import review
 from core.services.runs.configuration import role_titles
 from core.services.session import ProjectSession
 
@@ -53,7 +52,7 @@ def document_drawer(
                 }
                 for run in runs
             ],
-            "actor": state.review.actor(review.default_reviewer()),
+            "actor": state.review.actor,
             "labels": label_data(codebook),
             "kind": codebook.kind,
             "inline": inline,
@@ -72,7 +71,7 @@ def _act(key: str, runs: Sequence[RunRow]) -> None:
         return
     state.next_page = pressed["act"]
     if pressed["act"] == "review":
-        state.select_run(runs[-1].run_id)
+        state.run_id = runs[-1].run_id
         state.review.requested_document = str(pressed["document"])
     else:
         state.lab.requested_document = str(pressed["document"])

@@ -14,7 +14,7 @@ import streamlit as st
 from app.components import component
 from app.pages import PageName
 from app.state import state, with_value
-from app.widgets.common import literal
+from app.widgets.common import line, literal
 from app.widgets.lessons import accepted_lessons
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -298,7 +298,7 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
         words = "Your texts suggest no further keyword."
         if label.name in found.without:
             words = "This label has no keywords, and no word of your texts stands out for it. Type some of its words."
-        st.html(f'<div class="moot-line q">{escape(words)}</div>')
+        line(words, "q")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if len(own) > 1:
             st.button(f"Add these {len(own)}", key="propose-all", on_click=add, args=(own,))

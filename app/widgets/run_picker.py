@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import streamlit as st
 
 from app.state import state
 from app.widgets import layout
-from app.widgets.common import literal, segments
+from app.widgets.common import facts, line, literal, segments
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation.reference import default_reference, reference_names
+from core.services.runs.configuration import differences
 
 MOST_SIDE_BY_SIDE = 3  # references; more are in a list
 
@@ -34,6 +35,14 @@ def run_date(run: RunRow) -> str:
     ended = time.localtime(run.finished_at)
     same_day = ended[:3] == time.localtime()[:3]
     return "finished " + time.strftime("%H:%M" if same_day else "%d %b %H:%M", ended)
+
+
+def run_differences(runs: Sequence[RunRow], results: Iterable[tuple[str, str]] = ()) -> None:
+    """Draw the settings in which runs differ, and below them further rows."""
+    differs = differences(runs)
+    facts([*((heading, " → ".join(values)) for heading, values in differs.items()), *results])
+    if not differs:
+        line("These runs have the same configuration.")
 
 
 def selected_run(runs: Sequence[RunRow], *, key: str) -> RunRow:
@@ -61,7 +70,7 @@ def run_picker(runs: Sequence[RunRow], *, key: str) -> RunRow:
         width=360,
     )
     if chosen != state.run_id:
-        state.select_run(chosen)
+        state.run_id = chosen
     layout.write_url(run=chosen)
     return by_id[chosen]
 

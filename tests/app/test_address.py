@@ -17,7 +17,7 @@ def screen():
     st.text(f"looks at {state.run_id}")
     st.text(f"{state.review.document} {','.join(state.compare.runs)} {state.evaluate.reference}")
     if st.button("another"):
-        state.select_run("r0009")
+        state.run_id = "r0009"
     if st.button("project"):
         state.select_project(Path("other.duckdb"))
     layout.write_url("review", run="r</script>1", document=None)

@@ -9,7 +9,7 @@ from fake_run import CODEBOOK, ROLES, RUN, FakeSession
 from app import context
 from app.components import component
 from app.widgets import frame
-from app.widgets.alerts import notice, raw_text
+from app.widgets.alerts import notice
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, role_data, tags
 from app.widgets.layout import header
@@ -63,7 +63,6 @@ def other() -> None:
         )
         notice("warn", "Run 14 was interrupted at 412 of 1,000", "Every reply is kept, <b>none</b> is paid again.")
         notice("ok", "Extractor and judge are ready")
-        raw_text("…on balance both have a point <img src=x onerror=window.__owned=1>")
 
 
 st.set_page_config(

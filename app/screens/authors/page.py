@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import Any
@@ -249,26 +249,9 @@ TICK = 0.5
 def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTHOR) -> None:
     """Draw a question. The buttons wake when the reading time is over; the service checks the time as well."""
     shown_at = state.authors.note_shown(f"{question.id} {by}")
-    reading = desks.load_settings(session).reading_seconds
-    if time.time() - shown_at < reading:
-        _count_down(session, question, by, group, shown_at, reading)
-    else:
-        _draw_question(session, question, by, group, shown_at, 0.0)
+    reads_until = shown_at + desks.load_settings(session).reading_seconds
+    is_waiting = time.time() < reads_until
 
-
-@st.fragment(run_every=TICK)
-def _count_down(
-    session: ProjectSession, question: Question, by: str, group: str, shown_at: float, reading: float
-) -> None:
-    left = reading - (time.time() - shown_at)
-    if left <= 0:
-        st.rerun()
-    _draw_question(session, question, by, group, shown_at, left)
-
-
-def _draw_question(
-    session: ProjectSession, question: Question, by: str, group: str, shown_at: float, left: float
-) -> None:
     def give(choice: str | None = None, abstention: Abstention | None = None, declined: bool = False) -> None:
         with error_notices():
             desks.answer(
@@ -276,6 +259,17 @@ def _draw_question(
                 seconds=time.time() - shown_at, group=group,
             )  # fmt: skip
 
+    def draw() -> None:
+        left = reads_until - time.time()
+        if is_waiting and left <= 0:
+            st.rerun()
+        _draw_question(question, give, left)
+
+    (st.fragment(draw, run_every=TICK) if is_waiting else draw)()
+
+
+def _draw_question(question: Question, give: Callable[..., None], left: float) -> None:
+    """Draw the question with its buttons, which are disabled for the ``left`` seconds."""
     key = f"authors-{question.id}"
     st.text(question.text)
     waiting = left > 0

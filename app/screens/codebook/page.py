@@ -14,7 +14,7 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.common import download, saved
+from app.widgets.common import download, line, saved
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
@@ -56,7 +56,7 @@ def main() -> None:
             editor(session, fields, status, label)
         else:
             with panel("No labels yet", key="editor"):
-                st.html('<div class="moot-line">Add the first label on the left.</div>')
+                line("Add the first label on the left.")
     with right:
         prompts(session, status)
 
@@ -265,7 +265,7 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             st.button("", icon=":material/arrow_downward:", key="label-down", type="tertiary",
                       disabled=place == len(book.labels) - 1, help="Move down", on_click=move, args=(1,))  # fmt: skip
             with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label"):
-                st.html('<div class="moot-line">Existing runs and reviews keep the label.</div>')
+                line("Existing runs and reviews keep the label.")
                 st.button(
                     "Delete the label", key="label-delete", type="primary",
                     on_click=lambda: fields.do(lambda now: codebooks.delete_label(now, label.id)),
@@ -317,7 +317,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
             _, found = overview.document_page(session, offset=state.codebook.document - 1, limit=1)
             document = found[0] if found else None
         if not book.labels:
-            st.html('<div class="moot-line">Add a label to see the prompt.</div>')
+            line("Add a label to see the prompt.")
             return
         try:
             protocol = planning.load_plan(session).protocol
@@ -329,7 +329,7 @@ def prompts(session: ProjectSession, status: CodebookStatus) -> None:
         prompt_preview(shown, height=680)
         if document is not None:
             words = f"Document {document.id}. Tokens are estimated by length.{marked}"
-            st.html(f'<div class="moot-why">{escape(words)}</div>')
+            line(words, "q xs")
 
 
 # -- a new codebook

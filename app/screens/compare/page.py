@@ -12,10 +12,10 @@ import streamlit as st
 from app import context
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import download, facts, line, literal, sentences, table
+from app.widgets.common import download, facts, literal, sentences, table
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.empty_state import empty_page
-from app.widgets.run_picker import reference_picker, run_words
+from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
 from core.annotations import Reference
 from core.formatting import (
@@ -31,7 +31,6 @@ from core.runs import RunRow
 from core.services.evaluation import compare, coverage, latent, run_data
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
-from core.services.runs.configuration import differences
 from core.services.session import ProjectSession
 from core.stats.metrics import main_metric, metrics
 from core.stats.significance import McNemar
@@ -92,7 +91,8 @@ def main() -> None:
     with left:
         _score_table(found)
     with right:
-        _settings(chosen)
+        with layout.panel("Settings that differ", key="compare-settings"):
+            run_differences(chosen)
         _cost(found, _each(session, chosen, reference))
         _significance(pair)
     _outcomes(session, chosen[0], pair, reference)
@@ -308,15 +308,6 @@ def _cost(found: Comparison, on: str) -> None:
             cost="$ per document" if unit == "usd" else "tokens per document",
             quality=main_metric(found.columns[0].scores.kind).name,
         )
-
-
-def _settings(runs: Sequence[RunRow]) -> None:
-    """Draw the settings in which the runs differ."""
-    with layout.panel("Settings that differ", key="compare-settings"):
-        differs = differences(runs)
-        facts([(heading, " → ".join(values)) for heading, values in differs.items()])
-        if not differs:
-            line("These runs have the same configuration.")
 
 
 def _label_differences(pair: Pair, kind: str, on: str, title: str) -> str:

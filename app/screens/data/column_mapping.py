@@ -11,6 +11,7 @@ from typing import Any
 import streamlit as st
 
 from app.state import DataState, bound, reset_widgets
+from app.widgets.common import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER
@@ -240,7 +241,7 @@ def _short(text: str) -> str:
 def reasons(sentences: Sequence[str]) -> None:
     """Draw the reasons of the suggested mapping."""
     if sentences:
-        st.html(f'<div class="moot-why">{escape(" ".join(sentences))}</div>')
+        line(" ".join(sentences), "q xs")
 
 
 def reset() -> None:

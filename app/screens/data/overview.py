@@ -25,7 +25,7 @@ from app.widgets.charts import (
     text_width,
     tooltip,
 )
-from app.widgets.common import download
+from app.widgets.common import download, line
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.labels import colour
 from app.widgets.layout import panel
@@ -103,7 +103,7 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
         reset_widgets(PAGE_NUMBER)
         st.rerun()
     if not total:
-        st.html('<div class="moot-line q">No document matches the search.</div>')
+        line("No document matches the search.", "q")
         return
     words = f"“{search}”" if search else "all documents"
     document_list(
@@ -200,7 +200,8 @@ def distribution_charts(gold: Sequence[GoldCount], words: LengthSummary, with_go
     if words.bins:
         caption = f"{words.minimum:,} to {words.maximum:,} words, median {words.median:,.0f}"
         with panel("Text length", caption, key="length-panel"):
-            length_chart(words, key="length-chart")
+            rows = [{"from": each.start, "to": each.stop, "count": each.count} for each in words.bins]
+            draw(_lengths(rows), rows, key="length-chart")
 
 
 def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
@@ -225,7 +226,6 @@ def gold_chart(bars: Sequence[GoldCount], *, key: str) -> None:
 
 @cached
 def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
-
     most = max((row["count"] for row in rows), default=1) or 1
     data = [{**row, "end": row["count"], "words": f"{row['count']:,}, {format_percent(row['share'])}"} for row in rows]
     across = scale_beside_text(text_width(data), (0, most))
@@ -297,14 +297,9 @@ def _row(names: Mapping[str, str]) -> int:
     return ROW if len(names) <= MAX_WIDE_BARS else 18
 
 
-def length_chart(words: LengthSummary, *, key: str) -> None:
-    """Draw a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
-    rows = [{"from": each.start, "to": each.stop, "count": each.count} for each in words.bins]
-    draw(_lengths(rows), rows, key=key)
-
-
 @cached
 def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
+    """Return a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
     import altair as alt
 
     shade = palette.colours()

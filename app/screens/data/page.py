@@ -18,7 +18,7 @@ from app.screens.data.overview import distribution_charts, document_table
 from app.state import DataState, bound, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.common import download, job_progress, segments
+from app.widgets.common import download, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError
@@ -243,7 +243,7 @@ class ImportPage:
                 st.html(f'<div class="moot-rows">{lines}{more}</div>')
             self.read_options()
             if table.notes:
-                st.html(f'<div class="moot-why">{escape(" ".join(table.notes[:6]))}</div>')
+                line(" ".join(table.notes[:6]), "q xs")
             if preview is None:
                 return
             self.row_options(preview.built.duplicate_texts, preview.built.empty_texts)
@@ -322,7 +322,7 @@ class ImportPage:
         )
         tags(codebook.labels)
         if preview.keyword_note:
-            st.html(f'<div class="moot-why">{escape(preview.keyword_note)}</div>')
+            line(preview.keyword_note, "q xs")
 
     def destination(self) -> None:
         """Ask where to import the documents, if there is a choice."""

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import facts, segments
+from app.widgets.common import facts, line, segments
 from core.annotations import Reference
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
@@ -67,13 +67,13 @@ def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendat
             if one.counts.precision is not None and one.counts.recall is not None
         ]
         if rows:
-            charts.scatter(rows, key="models-profiles")
+            charts.draw(charts.scatter(rows), rows, key="models-profiles")
         lines = "".join(f"<span><b>{escape(one.title)}:</b> {escape(one.sentence)}</span>" for one in advised)
         st.html(f'<div class="moot-sentences">{lines}</div>')
 
 
 def _alternative_test(test: Alternative, on: str) -> None:
-    st.html(f'<div class="moot-line">{escape(test.sentence)}</div>')
+    line(test.sentence)
     if test.people:
         layout.counted(on)
         rows = [

@@ -153,7 +153,7 @@ def _rounds(found: tuple[Round, ...], agents: Mapping[str, str], on: str) -> Non
         for name, value in zip(SERIES, (one.vote, one.mean, one.upper_bound, one.unanimous), strict=True):
             rows.append({"step": one.name, "series": name, "value": value})
     with layout.panel("Rounds", "agreement and accuracy, round by round", counted=on, key="debate-rounds"):
-        charts.lines(rows, SERIES, key="debate-rounds-chart")
+        charts.draw(charts.lines(rows, SERIES), rows, key="debate-rounds-chart")
         table = [
             {
                 "round": one.name,

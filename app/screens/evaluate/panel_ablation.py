@@ -51,7 +51,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         layout.counted(coverage.describe(result.counted, reference))
         rows = [_row(one, result, measure) for one in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
-            _chart(rows, measure)
+            draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
         else:
             st.caption(f"{NAMES[measure]} is undefined here: the ratings do not vary, or there are too few raters.")
         sentences(result.sentence)
@@ -76,16 +76,12 @@ def _words(before: Estimate, after: Estimate) -> str:
     return f"{format_number(before.value, 2)} → {format_number(after.value, 2)}{span}"
 
 
-def _chart(rows: list[dict[str, Any]], measure: str) -> None:
-    """Draw a lane for each group and style.
+@cached
+def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
+    """Return a lane for each group and style.
 
     The hollow mark is the score before the debate. The filled mark is the score after the debate, with its interval.
     """
-    draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")
-
-
-@cached
-def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
     import altair as alt
 
     shade = palette.colours()

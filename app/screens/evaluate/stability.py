@@ -102,7 +102,7 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
     on = coverage.describe(result.counted, reference)
     with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
-        charts.consistency_bars(rows, key="stability-consistency")
+        charts.draw(charts.consistency_bars(rows), rows, key="stability-consistency")
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
@@ -112,15 +112,8 @@ def _certainty(result: Certainty, reference: Reference) -> None:
         if found is None or not found.n:
             st.caption(result.why_not)
             return
-        rows = [
-            {
-                "certainty": one.certainty,
-                **estimate_data(one.right, "right"),
-                "n": one.n,
-            }
-            for one in found.bins
-        ]
-        charts.reliability(rows, key="stability-reliability", certainty=AXES[result.kind])
+        rows = [{"certainty": one.certainty, **estimate_data(one.right, "right"), "n": one.n} for one in found.bins]
+        charts.draw(charts.reliability(rows, AXES[result.kind]), rows, key="stability-reliability")
         st.caption(
             f"Expected calibration error {found.ece:.3f}, Brier score {found.brier:.3f} on {found.n:,} cases. "
             f"On the dashed line, {HONEST[result.kind]} equals the share of correct values."

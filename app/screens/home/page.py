@@ -6,12 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 import streamlit as st
 
 from app import context
 from app.pages import open_page
-from app.state import DataState, state
+from app.state import DataState, SessionState, state
 from app.widgets import file_import
 from app.widgets.alerts import Tone, badge_html, error_notices
 from app.widgets.common import heading, line
@@ -87,11 +88,6 @@ def start_with_files(session: ProjectSession | None) -> None:
     open_page("data")
 
 
-def go(step: Step) -> None:
-    """Go to the page of a step; a callback cannot switch pages itself."""
-    state.next_page = step.page
-
-
 def main() -> None:
     """Draw the page."""
     session, workspace = context.current_project(), context.workspace()
@@ -116,7 +112,7 @@ def main() -> None:
                 with panel(
                     f"Next steps in {overview.name}", note=f"{overview.done} of {len(overview.steps)}", key="next"
                 ):
-                    steps(overview, go)
+                    steps(overview)
         with st.container(horizontal=True, vertical_alignment="center", key="projects-head"):
             heading("Projects")
             st.space("stretch")
@@ -169,7 +165,7 @@ def sample_card(card: SampleCard, opened: Callable[[], None]) -> None:
         st.button("Open", key=f"open-{card.sample.key}", on_click=opened)
 
 
-def steps(overview: Overview, go: Callable[[Step], None]) -> None:
+def steps(overview: Overview) -> None:
     """Draw the steps with their status and a button for those that are open."""
     for number, step in enumerate(overview.steps, 1):
         with st.container(horizontal=True, key=f"step-{step.name}", gap="small", vertical_alignment="center"):
@@ -180,13 +176,9 @@ def steps(overview: Overview, go: Callable[[Step], None]) -> None:
                 width="stretch",
             )
             if label := _action(step, overview):
-                st.button(
-                    label,
-                    key=f"go-{step.name}",
-                    on_click=go,
-                    args=(step,),
-                    type="primary" if step.state == "now" else "secondary",
-                )
+                kind: Literal["primary", "secondary"] = "primary" if step.state == "now" else "secondary"
+                go = SessionState.next_page.set  # a callback cannot switch pages itself
+                st.button(label, key=f"go-{step.name}", type=kind, on_click=go, args=(step.page,))
 
 
 def _action(step: Step, overview: Overview) -> str:
@@ -226,12 +218,9 @@ def project_list(workspace: Workspace, shown: Path | None, open_project: Callabl
                 cells[6].html('<div class="moot-cell">shown</div>')
             else:
                 cells[6].button("Open", key=f"open-recent-{number}", on_click=open_project, args=(row.path,))
+            key = f"manage-{number}-{state.data.project_actions}"
             with cells[7].popover(
-                "",
-                icon=":material/more_horiz:",
-                type="tertiary",
-                help=f"Manage {row.name}",
-                key=f"manage-{number}-{state.data.project_actions}",
+                "", icon=":material/more_horiz:", type="tertiary", help=f"Manage {row.name}", key=key
             ):
                 _manage(workspace, row, shown, number)
     _archived(workspace)
@@ -304,13 +293,8 @@ def _archived(workspace: Workspace) -> None:
         return
     with st.expander(f"Archived ({len(rows)})"):
         for number, row in enumerate(rows):
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.html(f'<div class="moot-cell"><b>{escape(row.name)}</b> {format_bytes(row.size)}</div>')
-                st.space("stretch")
-                st.button(
-                    "Restore", key=f"unarchive-{number}", on_click=projects.set_archived,
-                    args=(workspace, row.path, False),
-                )  # fmt: skip
+            restore = partial(projects.set_archived, workspace, row.path, False)
+            _stored_row(row.name, row.size, f"unarchive-{number}", restore)
 
 
 def _bin(open_project: Callable[[Path], None]) -> None:
@@ -324,13 +308,18 @@ def _bin(open_project: Callable[[Path], None]) -> None:
 
     with st.expander(f"Bin ({len(deleted)})"):
         for number, one in enumerate(deleted):
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.html(f'<div class="moot-cell"><b>{escape(one.name)}</b> {format_bytes(one.size)}</div>')
-                st.space("stretch")
-                st.button("Restore", key=f"restore-{number}", on_click=restore, args=(one,))
+            _stored_row(one.name, one.size, f"restore-{number}", partial(restore, one))
         with st.popover("Empty bin", icon=":material/delete_forever:"):
             line(f"{format_count(len(deleted), 'project')} will be deleted for good.")
             st.button("Delete for good", key="empty-bin", type="primary", on_click=projects.empty_bin)
+
+
+def _stored_row(name: str, size: int, key: str, restore: Callable[[], None]) -> None:
+    """Draw a project that is archived or in the bin, with a button that restores it."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {format_bytes(size)}</div>')
+        st.space("stretch")
+        st.button("Restore", key=key, on_click=restore)
 
 
 main()

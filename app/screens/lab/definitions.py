@@ -12,9 +12,9 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import changes, pieces
-from app.widgets.common import heading, literal, saved, segments
+from app.widgets.common import heading, line, literal, saved, segments
 from app.widgets.label_editor import Fields
-from app.widgets.labels import select_label, swatch_html
+from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel
 from app.widgets.lessons import accepted_lessons
 from app.widgets.run_picker import run_words
@@ -61,17 +61,12 @@ def definitions(session: ProjectSession, plan: Plan) -> None:
 def _editor(session: ProjectSession, now: CodebookStatus) -> None:
     fields = Fields(session, "lab")
     book = now.codebook
-    names = {label.id: label.name for label in book.labels}
-    if not names:
-        st.html('<div class="moot-line q">No labels yet. Add one on the Codebook page.</div>')
+    if not book.labels:
+        line("No labels yet. Add one on the Codebook page.", "q")
         return
-    if state.lab.label not in names:
+    if state.lab.label not in {label.id for label in book.labels}:
         LabState.label.reset()
-    label_id = st.pills(
-        "Label", list(names), format_func=lambda id: literal(names[id]), label_visibility="collapsed", required=True,
-        key=with_default(LabState.label.key, next(iter(names))),
-    )  # fmt: skip
-    label_editor.label_fields(fields, book, book.label(label_id or next(iter(names))))
+    label_editor.label_fields(fields, book, book.label(pick(book, key=LabState.label.key)))
     guideline = fields.bind("book-guideline", book.guideline, lambda old, typed: codebooks.change(old, guideline=typed))
     with st.expander("Guideline for all labels"):
         st.text_area("Guideline for all labels", **guideline, height=120, label_visibility="collapsed")
@@ -139,9 +134,10 @@ def _suggestions(session: ProjectSession, plan: Plan, now: CodebookStatus) -> No
     accepted_lessons(session)
     found = suggesting.suggest_changes(session, run_id)
     if not found:
-        st.html(
-            '<div class="moot-line q">No suggestions. Test a change on labelled documents first. Suggestions need '
-            "errors that have something in common.</div>"
+        line(
+            "No suggestions. Test a change on labelled documents first. Suggestions need "
+            "errors that have something in common.",
+            "q",
         )
     for one in found:
         _suggestion(session, now, one)
@@ -191,9 +187,10 @@ def _take(session: ProjectSession, one: Suggestion) -> None:
 def _rewrite(session: ProjectSession, plan: Plan, now: CodebookStatus, run_id: str | None) -> None:
     role_model = suggesting.rewrite_model(plan)
     if role_model is None:
-        st.html(
-            '<div class="moot-line q">Choose a language model on the Models page to propose new definitions. '
-            "The built-in model cannot write them.</div>"
+        line(
+            "Choose a language model on the Models page to propose new definitions. "
+            "The built-in model cannot write them.",
+            "q",
         )
         return
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -221,7 +218,7 @@ def _proposal(session: ProjectSession, proposal: Proposal, run_id: str | None) -
         f'<div class="moot-why">{escape(proposal.why)}</div></div>'
     )
     if not changes:
-        st.html('<div class="moot-line q">All changes are decided.</div>')
+        line("All changes are decided.", "q")
     for part, change in changes.items():
         effect = suggesting.field_effect(session, proposal, part, run_id)
         pays = effect is None or effect.pays

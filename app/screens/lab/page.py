@@ -120,7 +120,7 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
             return  # keep the current view (one document, the held-out score, or an error)
         LabState.problem.reset()
         trial = trials.start_trial(session, change, sample)
-        state.lab.show_trial(change.subject, trial.trial)
+        state.lab.show_trial(trial)
         if instant(plan):
             trials.wait_for_trial(session, trial, seconds=1.5)
     except MootError as error:
@@ -160,10 +160,10 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 
 def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the live test of one document beside its previous result."""
-    st.html('<div class="moot-line">Watch one document live, beside its result before the change.</div>')
+    line("Watch one document live, beside its result before the change.")
     count = samples.count_visible(session)
     if not count:
-        st.html('<div class="moot-line">All documents are held out.</div>')
+        line("All documents are held out.")
         return
     number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
     chosen = samples.visible_document(session, int(number))
@@ -173,7 +173,7 @@ def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
         with error_boxes():
             change = trials.draft_change(session, slot, plan)
             trial = trials.start_trial(session, change, samples.single_document(session, chosen.id), pace=plan.pace)
-            state.lab.show_trial(change.subject, trial.trial)
+            state.lab.show_trial(trial)
             st.rerun()
 
 
@@ -195,7 +195,7 @@ def choose_base(session: ProjectSession, base: RunRow | None) -> None:
     """Draw the form that chooses the run whose models, parameters and prompts the Lab uses."""
     known = {row.run_id: row for row in reversed(session.runs())}
     if not known:
-        st.html('<div class="moot-line q">No runs yet. Tests use the models that are chosen on Models.</div>')
+        line("No runs yet. Tests use the models that are chosen on Models.", "q")
         return
     chosen = st.selectbox(
         "Run", list(known), format_func=lambda id: run_words(known[id]), key="lab-run",
@@ -213,7 +213,7 @@ def use_run(session: ProjectSession, run: RunRow) -> None:
     """Test with models, parameters and prompts of a run from now on."""
     with error_notices():
         changed = rerun.use_run(session, run)
-        state.lab.open_run(run.run_id, run.settings.protocol)
+        state.lab.open_run(run)
         state.set_notice(
             "ok",
             f"Tests use the models, parameters and prompts of {run.title}",

@@ -12,14 +12,13 @@ from app.components import component
 from app.screens.lab.version_history import version_history
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.common import download, saved, segments
+from app.widgets.common import download, line, saved, segments
 from app.widgets.layout import panel
-from app.widgets.prompt_preview import prompt_preview
+from app.widgets.prompt_preview import request_preview
 from core.documents import Document
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
-from core.services.codebooks.keyword_matches import Part, RolePreview
 from core.services.lab import history, samples, trials
 from core.services.prompt_templates import Slot, TemplateStatus
 from core.services.runs.planning import Plan
@@ -76,7 +75,6 @@ def _editor(session: ProjectSession, plan: Plan, now: TemplateStatus, go: Callab
             prompt_templates.save_draft(
                 session, slot, str(sent["text"]), prompt_templates.template_status(session, slot, plan.protocol).base
             )
-            state.lab.note_draft_saved()
             LabState.problem.reset()
 
     def tried() -> None:
@@ -116,7 +114,7 @@ def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> Non
 def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     count = samples.count_visible(session)
     if not count:
-        st.html('<div class="moot-line q">All documents are held out.</div>')
+        line("All documents are held out.", "q")
         return
     key = with_default(LabState.preview_position.key, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
@@ -124,15 +122,9 @@ def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
     with error_boxes():
         requests = prompt_templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
         if not requests:
-            st.html('<div class="moot-line q">No role receives this part for this document.</div>')
+            line("No role receives this part for this document.", "q")
             return
-        role = "" if now.slot.shared else now.slot.key
-        shown = [
-            RolePreview(role, one.title, tuple(Part(each.role, (("same", each.content),)) for each in one.messages),
-                        one.tokens, 0)
-            for one in requests
-        ]  # fmt: skip
-        prompt_preview(shown, height=400, key="lab-rendered")
+        request_preview(requests, height=400, key="lab-rendered")
         st.html(f'<div class="moot-why">Document {escape(document.id)}. Tokens are estimated by length.</div>')
 
 
@@ -151,7 +143,6 @@ def _files(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
         with error_boxes():
             prompt_templates.import_template(session, now.slot, plan.protocol, upload.getvalue(), upload.name)
             state.lab.replace_editor_text()
-            state.lab.note_draft_saved()
             st.rerun()
 
 

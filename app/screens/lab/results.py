@@ -11,6 +11,7 @@ from app.components import component
 from app.screens.lab import definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
+from app.widgets.common import line
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data
@@ -197,9 +198,9 @@ def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="lab-guard"):
         st.html(f'<div class="moot-line"><b>{escape(words)}</b></div>', width="stretch")
         with st.popover("Score held-out", disabled=not count):
-            st.html(
-                '<div class="moot-line">Scores the draft, or the version in the editor, against the version before it, '
-                "on documents not used for tuning. Every score is counted: repeated looks amount to tuning.</div>"
+            line(
+                "Scores the draft, or the version in the editor, against the version before it, "
+                "on documents not used for tuning. Every score is counted: repeated looks amount to tuning.",
             )
             st.button(
                 f"Score ({_nth(split.looks + 1)} time)", type="primary", key="lab-look", on_click=_look,
@@ -218,7 +219,7 @@ def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     try:
         change = trials.held_out_change(session, slot, plan)
         trial = trials.start_trial(session, change, samples.held_out_sample(session))
-        state.lab.show_trial(change.subject, trial.trial)
+        state.lab.show_trial(trial)
     except MootError as error:
         state.lab.problem = error
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.state import LabState, state
 from app.widgets.alerts import Tone, badge_html, error_box, error_boxes, notice
-from app.widgets.common import literal
+from app.widgets.common import line, literal
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, format_price
@@ -38,9 +38,10 @@ def draw(session: ProjectSession, plan: Plan, slots: Sequence[Slot]) -> None:
             if rows:
                 st.fragment(_shown, run_every=1.5 if moving else None)(session, rows[-1].sweep, moving)
             else:
-                st.html(
-                    '<div class="moot-line q">All configurations are tested on a few documents, the better half on '
-                    "twice as many, and so on. Replies are reused, and a sweep can be resumed.</div>"
+                line(
+                    "All configurations are tested on a few documents, the better half on "
+                    "twice as many, and so on. Replies are reused, and a sweep can be resumed.",
+                    "q",
                 )
 
 

@@ -14,10 +14,9 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows, when
-from app.widgets.common import download, job_progress, literal, saved
+from app.widgets.common import download, job_progress, line, literal, saved
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
-from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.runs import RoleModel
 from core.services import personas
@@ -171,11 +170,8 @@ def _generation(session: ProjectSession) -> None:
 def _finish(session: ProjectSession, job: Job[personas.GeneratedPersonas]) -> None:
     """Save the generated personas as the draft, or set an error notice, and rerun the page."""
     state.personas.job = None
-    try:
+    with error_notices():
         made = job.result()
-    except MootError as error:
-        state.set_notice("error", error.message, error.remedy)
-    else:
         personas.save_draft(session, made.made.persona_set)
         state.codebook.note_draft_saved()
         state.set_notice("ok", made.words, " ".join(made.made.notes) or "Check the draft, then save it.")
@@ -216,14 +212,14 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
                     on_click=add, args=(group.name,),
                 )  # fmt: skip
             if group.characteristics:
-                st.html(f'<div class="moot-why">{escape(group.characteristics)}</div>')
+                line(group.characteristics, "q xs")
             for persona in group.personas:
                 st.button(
                     literal(persona.name), key=f"persona-{persona.name}", width="stretch",
                     type="secondary" if persona.name == chosen else "tertiary",
                     on_click=PersonasState.persona.set, args=(persona.name,),
                 )  # fmt: skip
-                st.html(f'<div class="moot-why">{escape(persona.dimension or "No evaluation dimension yet")}</div>')
+                line(persona.dimension or "No evaluation dimension yet", "q xs")
 
     def add_group() -> None:
         name = " ".join(str(st.session_state[NEW_GROUP]).split())
@@ -240,7 +236,7 @@ def _editor(session: ProjectSession, current: PersonaSet, name: str) -> None:
     member = next(member for member in current.members if member.persona.name == name)
     with panel(member.persona.name, member.group.name, key="persona-editor") as head:
         with head, st.popover("", icon=":material/delete:", type="tertiary", help="Delete the persona"):
-            st.html('<div class="moot-line">Existing runs keep the persona.</div>')
+            line("Existing runs keep the persona.")
             st.button(
                 "Delete persona", key="persona-delete", type="primary",
                 on_click=_edit, args=(session, lambda now: personas.change_persona(now, name)),
@@ -267,7 +263,7 @@ def _change(session: ProjectSession, name: str, part: str, value: Any) -> None:
 def _evidence(persona: Persona, sources: dict[str, str]) -> None:
     """Draw the quotations behind a persona, each in its context in the source."""
     if not persona.evidence:
-        st.html('<div class="moot-why">No quotations: the persona was written by hand.</div>')
+        line("No quotations: the persona was written by hand.", "q xs")
         return
     st.html('<div class="moot-fieldname">Evidence <small>quotations from the sources</small></div>')
     for quote in persona.evidence:
@@ -299,7 +295,7 @@ def _history(session: ProjectSession, status: PersonaStatus) -> None:
         if versions:
             version_rows([(f"v{one.version}", one.note or _size(one.personas), when(one.at)) for one in versions])
         else:
-            st.html('<div class="moot-why">No version yet. Panel runs use the default personas.</div>')
+            line("No version yet. Panel runs use the default personas.", "q xs")
         if status.dirty or status.saved is None:
             st.text_input(f"Note for v{status.next_version}", key=NOTE)
     run = personas.last_panel(session)

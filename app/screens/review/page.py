@@ -59,7 +59,7 @@ def main() -> None:
 @st.fragment
 def _page(session: ProjectSession, runs: list[RunRow]) -> None:
     run = selected_run(runs, key="review-run")
-    actor = state.review.actor(review.default_reviewer())
+    actor = state.review.actor
     view = state.review.view or ReviewState.VIEWS[0]
     state.review.note_view(view)
     with layout.header("Review", key="review-head"):
@@ -182,7 +182,7 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
         )  # fmt: skip
         wanted = replace(settings, even=even / 100, blind=blind)
         if wanted != settings:
-            queue.save_review_settings(session, wanted, actor=state.review.actor(review.default_reviewer()))
+            queue.save_review_settings(session, wanted, actor=state.review.actor)
             st.rerun()
         _blind_report(session, run)
 

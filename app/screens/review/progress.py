@@ -169,7 +169,7 @@ def imported_classifier(session: ProjectSession) -> None:
             f"Labels: {escape(known)}.{escape(missing)} The classifier of this project stays unchanged.</div>"
         )
         if st.button("Annotate all documents with it", icon=":material/play_arrow:", key="classifier-import-annotate"):
-            state.select_run(classifier.annotate_with_imported(session, found).run_id)
+            state.run_id = classifier.annotate_with_imported(session, found).run_id
             open_page("run")
 
 
@@ -178,7 +178,7 @@ def _classifier_buttons(session: ProjectSession) -> None:
         if st.button("Annotate all documents", icon=":material/play_arrow:", key="classifier-annotate",
                      help="Starts a free local run. Compare it on Evaluate."):  # fmt: skip
             made = classifier.annotate(session)
-            state.select_run(made.run_id)
+            state.run_id = made.run_id
             open_page("run")
         download(
             "Classifier file", lambda: classifier.body(session), f"{session.name}-classifier{classifier.SUFFIX}",

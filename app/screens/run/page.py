@@ -38,7 +38,7 @@ def _run_picker(runs: Sequence[RunRow], shown: str) -> None:
     by_id = {run.run_id: run for run in reversed(runs)}
 
     def select(run_id: str) -> None:
-        state.select_run(run_id)
+        state.run_id = run_id
         state.run.show_setup(False)
 
     def title(run_id: str) -> str:

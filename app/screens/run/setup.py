@@ -12,10 +12,11 @@ import streamlit as st
 
 from app.pages import open_page, page_link
 from app.state import bound, state
-from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice, raw_text
+from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice
 from app.widgets.common import download, heading, line
 from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
+from app.widgets.prompt_preview import request_preview
 from core import resources
 from core.codebook import Codebook
 from core.debate import protocols
@@ -86,7 +87,9 @@ def draw(session: ProjectSession, *, first: bool) -> None:
         with st.container(border=True, key="estimate"):
             _estimate_table(costs.estimate_run(session, settings, len(ids), iterations=plan.iterations))
         with st.expander("Prompt of each role"):
-            _prompts(*prompt_templates.preview_first_document(session, settings))
+            document, requests = prompt_templates.preview_first_document(session, settings)
+            line(f"Document {document}. Brackets mark replies of other roles.", "q")
+            request_preview(requests, height=400, key="run-prompts")
         with warnings_slot:
             if found := planning.run_warnings(session, settings, ids[: plan.limit]):
                 notice("warn", format_count(len(found), "warning"), "\n".join(found))
@@ -181,7 +184,7 @@ def _start(session: ProjectSession, settings: Sequence[RunSettings], make: Calla
     runs = make()
     control.start_runs(session, runs)
     state.run.show_setup(False)
-    state.select_run(runs[0].run_id)
+    state.run_id = runs[0].run_id
     _report_probes(probes)
     st.rerun()
 
@@ -462,7 +465,7 @@ def _protocol_file(plan: Plan, save: Save) -> None:
     download("Download an example", example.read_bytes(), example.name, "application/yaml", type="tertiary")
 
 
-# -- estimate and prompts
+# -- estimate
 
 
 def _estimate_table(estimate: Estimate) -> None:
@@ -492,13 +495,3 @@ def _estimate_table(estimate: Estimate) -> None:
         f"<th>Tokens out</th><th>Cost</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
     )
     line(f"{estimate.basis} Unreadable replies are asked for once more.", "q xs")
-
-
-def _prompts(document_id: str, shown: Sequence[prompt_templates.RequestPreview]) -> None:
-    """Draw the exact messages that each role gets for a document."""
-    line(f"Document {document_id}. Brackets mark replies of other roles.", "q")
-    for tab, sent in zip(st.tabs([sent.title for sent in shown]), shown, strict=True):
-        with tab:
-            for message in sent.messages:
-                line(message.role, "q xs")
-                raw_text(message.content)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app import context
 from app.components import component
-from app.state import state
+from app.state import SessionState, state
 from app.widgets.alerts import Tone, error_box, error_notices, notice
 from app.widgets.common import literal
 from app.widgets.labels import label_data, role_data
@@ -46,7 +46,7 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
     if ended:
         planning.note_run_watched(session, run)
         if others := [other for other in session.active_runs() if other != run_id]:
-            state.select_run(others[0])
+            state.run_id = others[0]
             st.rerun()
 
     def act(action: Callable[..., None], *args: float, **options: bool) -> None:
@@ -228,7 +228,7 @@ def _queue(session: ProjectSession, overview: RunOverview) -> None:
             st.html('<div class="moot-line q">Active:</div>', width="content")
             st.button(
                 literal(f"Watch {session.run_name(active)}"), icon=":material/visibility:", key="watch",
-                on_click=state.select_run, args=(active,),
+                on_click=SessionState.run_id.set, args=(active,),
             )  # fmt: skip
         if queued:
             st.html('<div class="moot-line q">Queue:</div>', width="content")

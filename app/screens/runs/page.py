@@ -16,7 +16,7 @@ from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
 from app.widgets.common import facts, line, segments
 from app.widgets.empty_state import empty_page
-from app.widgets.run_picker import reference_picker, run_date
+from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunDetails, RunRow
@@ -129,7 +129,7 @@ def _selected() -> None:
 
 def _opened() -> None:
     if run_id := _value("open"):
-        state.select_run(str(run_id))
+        state.run_id = str(run_id)
         state.next_page = "evaluate"
 
 
@@ -213,7 +213,7 @@ def _compare(runs: Sequence[RunRow]) -> None:
 
 
 def _open(run: RunRow, page: Literal["evaluate", "review"]) -> None:
-    state.select_run(run.run_id)
+    state.run_id = run.run_id
     state.next_page = page
 
 
@@ -221,7 +221,7 @@ def _open_in_lab(session: ProjectSession, run: RunRow) -> None:
     """Open the Lab with the models, parameters and prompts of a run."""
     with error_notices():
         rerun.use_run(session, run)
-        state.lab.open_run(run.run_id, run.settings.protocol)
+        state.lab.open_run(run)
         state.next_page = "lab"
 
 
@@ -263,14 +263,8 @@ def _details(session: ProjectSession, chosen: Sequence[LeaderboardRow], referenc
             if _comparable(runs) and all(run.verdicts for run in runs):
                 for pair in compare.comparison(session, [run.run_id for run in runs[:MOST_COMPARED]], reference).pairs:
                     line(pair.sentence)
-            differs = configurations.differences(runs)
             results = [table.results(row) for row in chosen]
-            facts(
-                [(heading, " → ".join(values)) for heading, values in differs.items()]
-                + [(name, " → ".join(one[name] for one in results)) for name in results[0]]
-            )
-            if not differs:
-                line("These runs have the same configuration.")
+            run_differences(runs, [(name, " → ".join(one[name] for one in results)) for name in results[0]])
 
 
 def _one_run(session: ProjectSession, row: LeaderboardRow) -> None:
