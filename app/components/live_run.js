@@ -111,10 +111,6 @@ class LiveRunView {
     this.connection = el("span", "badge unres hidden");
     this.replayButton = button("button ghost hidden", () => (this.replay ? this.stopReplay() : this.startReplay()));
     this.pinButton = button("button ghost pin", () => this.pin(!this.pinned));
-    this.rolesButton = button("button", () => (this.menu ? this.closeMenu() : this.openMenu()), icon("eye"), "Roles");
-    this.popover = el("div", "popover", this.rolesButton);
-    /** @type {HTMLElement | null} */
-    this.menu = null;
     this.diagram = el("div", { className: "diagram hidden", ariaLabel: "Structure of the debate" });
     this.turns = el("div", "turns scroll");
     // All debates
@@ -134,7 +130,6 @@ class LiveRunView {
     this.listeners = new AbortController();
     const { signal } = this.listeners;
     window.addEventListener("resize", () => this.fit(), { signal });
-    document.addEventListener("pointerdown", (event) => this.handlePointer(event), { signal });
     root.addEventListener("keydown", (event) => this.handleKey(event), { signal });
     this.client.connect();
   }
@@ -205,8 +200,9 @@ class LiveRunView {
       const avatars = [...roles.values()].map((role) => avatar(role, { small: true }));
       order.append(...avatars.flatMap((node, index) => (index ? [icon("chevron"), node] : [node])));
     }
-    this.rolesButton.setAttribute("aria-haspopup", "true");
-    const buttons = el("div", "row push", this.replayButton, this.pinButton, this.popover);
+    const menu = this.rolesMenu();
+    const roleButton = button({ className: "button", popoverTargetElement: menu }, () => {}, icon("eye"), "Roles");
+    const buttons = el("div", "row push", this.replayButton, this.pinButton, roleButton, menu);
     const head = el("div", "panel-head", el("h2", "", "Debate"), order, this.connection, buttons);
     makeScrollable(this.turns, "Turns");
     this.turns.onscroll = () => {
@@ -472,19 +468,11 @@ class LiveRunView {
     } else if (this.view?.debate.verdict) this.leaveLater();
   }
 
-  /** @param {PointerEvent} event */
-  handlePointer(event) {
-    if (this.menu && !event.composedPath().includes(this.popover)) this.closeMenu();
-  }
-
   /** @param {KeyboardEvent} event */
   handleKey(event) {
     const target = /** @type {Element} */ (event.composedPath()[0]);
     if (event.altKey || event.ctrlKey || event.metaKey || target.matches("input, select, textarea, summary")) return;
-    if (event.key === "Escape" && this.menu) {
-      this.closeMenu();
-      this.rolesButton.focus();
-    } else if (event.key === " " && !target.matches("button")) {
+    if (event.key === " " && !target.matches("button")) {
       event.preventDefault();
       this.pin(!this.pinned);
     } else {
@@ -540,24 +528,13 @@ class LiveRunView {
 
   // Menu of roles
 
-  openMenu() {
-    const boxes = [...this.run.roles.values()].map((role) => {
-      const box = el("input");
-      box.type = "checkbox";
-      box.checked = !this.hiddenRoles.has(role.role);
+  rolesMenu() {
+    const boxes = [...this.run.roles.values()].map((role, index) => {
+      const box = el("input", { type: "checkbox", checked: !this.hiddenRoles.has(role.role), autofocus: index === 0 });
       box.onchange = () => this.toggleRole(role.role, box.checked);
       return el("label", "", box, avatar(role, { small: true }), role.name);
     });
-    this.menu = el("div", "menu", ...boxes);
-    this.menu.setAttribute("role", "group");
-    this.menu.setAttribute("aria-label", "Roles shown");
-    this.popover.append(this.menu);
-    this.menu.querySelector("input")?.focus();
-  }
-
-  closeMenu() {
-    this.menu?.remove();
-    this.menu = null;
+    return el("div", { className: "menu", popover: "auto", role: "group", ariaLabel: "Roles shown" }, ...boxes);
   }
 
   /**

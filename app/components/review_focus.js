@@ -148,8 +148,7 @@ class FocusView {
     /** @type {HTMLTextAreaElement | null} */
     this.note = null;
     this.isInNote = false; // The user types into the note.
-    /** @type {HTMLElement | null} */
-    this.help = null;
+    this.help = el("div", { className: "help", popover: "auto", ariaLabel: "Keys" });
     this.stopwatch = new Stopwatch();
     this.actions = new ActionQueue();
     this.waitingKeys = 0;
@@ -182,7 +181,7 @@ class FocusView {
     this.keys = el("div", "keys row small secondary");
     const isFirst = !root.hasChildNodes();
     root.tabIndex = -1;
-    root.replaceChildren(el("div", "columns", this.queue, this.middle, this.side, this.form), this.keys);
+    root.replaceChildren(el("div", "columns", this.queue, this.middle, this.side, this.form), this.keys, this.help);
     this.drawColumns();
     this.drawBlind();
 
@@ -634,7 +633,7 @@ class FocusView {
     const isOwnKey = (/** @type {Element} */ node) =>
       OWN_KEYS.some(([selector, keys]) => keys.includes(key) && node.matches(selector));
     if (source instanceof Element && isOwnKey(source)) return null;
-    if (this.help) return key === "Escape" || key === "?" ? () => this.closeHelp() : null;
+    if (this.help.matches(":popover-open")) return key === "?" ? () => this.help.hidePopover() : null;
     if (/^[0-9]$/.test(key)) return () => this.handleDigit(Number(key));
     /** @type {Record<string, () => unknown>} */
     const actions = {
@@ -1056,11 +1055,6 @@ class FocusView {
     this.drawForm();
   }
 
-  closeHelp() {
-    this.help?.remove();
-    this.help = null;
-  }
-
   openHelp() {
     const { kind } = this.info;
     const { first, last } = this.digitKeys();
@@ -1088,16 +1082,10 @@ class FocusView {
     ];
     const unused = { rating: "Space 0", choice: "0", multilabel: "" }[kind].split(" ");
     const shown = lines.filter(([[key]]) => !unused.includes(key));
-    const close = this.keyButton("ghost push", "Close", "Esc", () => this.closeHelp());
+    const close = this.keyButton("ghost push", "Close", "Esc", () => this.help.hidePopover());
     const list = shown.flatMap(([keys, text]) => [el("dt", "", ...keys.map(keyHint)), el("dd", "", text)]);
-    const box = el("div", "", el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...list));
-    this.closeHelp();
-    this.help = el("div", "help", box);
-    this.help.setAttribute("aria-label", "Keys");
-    this.help.onclick = ({ target }) => {
-      if (target === this.help) this.closeHelp();
-    };
-    this.root.append(this.help);
+    this.help.replaceChildren(el("div", "row", el("h2", "", "Keys"), close), el("dl", "", ...list));
+    this.help.showPopover();
   }
 }
 
