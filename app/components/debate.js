@@ -60,10 +60,7 @@ import { disputedItems } from "./labels.js";
  */
 
 export class Debate {
-  /**
-   * @param {string} id
-   * @param {RunInfo} run
-   */
+  /** @param {string} id @param {RunInfo} run */
   constructor(id, run) {
     this.id = id;
     this.run = run;

@@ -27,10 +27,7 @@ const ROWS_TO_STRETCH = 7;
 const TAIL_LENGTH = 42;
 
 export class DebateTiles {
-  /**
-   * @param {RunInfo} run
-   * @param {(id: string) => void} onPick
-   */
+  /** @param {RunInfo} run @param {(id: string) => void} onPick */
   constructor(run, onPick) {
     this.run = run;
     this.onPick = onPick;
@@ -82,10 +79,7 @@ export class DebateTiles {
     else this.replaceEnded(id, kept);
   }
 
-  /**
-   * @param {string} id
-   * @param {string | null} kept
-   */
+  /** @param {string} id @param {string | null} kept */
   replaceEnded(id, kept) {
     const endedAt = (/** @type {string} */ other) => (other === kept ? Infinity : (this.tiles.get(other)?.ended ?? 0));
     const ended = this.ids.filter((other) => this.tiles.get(other)?.status);
@@ -143,10 +137,7 @@ export class DebateTiles {
     return this.columns;
   }
 
-  /**
-   * @param {string | null} selected
-   * @param {boolean} visible
-   */
+  /** @param {string | null} selected @param {boolean} visible */
   draw(selected, visible) {
     while (this.views.length < this.places.length) this.addView();
     for (const view of this.views.splice(this.places.length)) view.node.remove();
@@ -233,10 +224,7 @@ export class DebateTiles {
     return { text: tail.length > TAIL_LENGTH ? `…${tail.slice(-TAIL_LENGTH).replace(/^\S*\s/, "")}` : tail, tone: "" };
   }
 
-  /**
-   * @param {Tile} tile
-   * @param {string[]} present
-   */
+  /** @param {Tile} tile @param {string[]} present */
   describeVerdict({ values }, present) {
     const { labels, kind } = this.run;
     if (kind === "multilabel") return `decided, ${formatPlural(present.length, "label")}`;
@@ -256,10 +244,7 @@ export function statusIcon(status) {
   return status === "unresolved" ? icon("help", "unres") : icon("fail", "wrong");
 }
 
-/**
- * @param {Tile} tile
- * @param {import("./roles.js").Role | null} role
- */
+/** @param {Tile} tile @param {import("./roles.js").Role | null} role */
 function symbolOf({ status, waiting }, role) {
   if (status) return statusIcon(status);
   return waiting || !role ? icon("clock", "muted") : avatar(role, { small: true });

@@ -53,10 +53,7 @@ const TABS = /** @type {const} */ (["Debate", "Guideline", "History", "Notes"]);
 const PARAMETER = "document";
 
 class DrawerView {
-  /**
-   * @param {HTMLElement} root
-   * @param {DrawerData} data
-   */
+  /** @param {HTMLElement} root @param {DrawerData} data */
   constructor(root, data) {
     this.root = root;
     this.data = data;
@@ -116,10 +113,7 @@ class DrawerView {
     if (this.document !== null) this.draw();
   }
 
-  /**
-   * @param {string | null} id
-   * @param {DocumentListing} listing
-   */
+  /** @param {string | null} id @param {DocumentListing} listing */
   open(id, listing) {
     if (id === this.document && !this.data.inline) this.answers.delete(id ?? "");
     this.document = id;
@@ -214,10 +208,7 @@ class DrawerView {
     this.root.replaceChildren(...(this.data.inline ? [] : [this.head(id, null)]), body);
   }
 
-  /**
-   * @param {string} id
-   * @param {Answer} answer
-   */
+  /** @param {string} id @param {Answer} answer */
   show(id, { document, guideline }) {
     this.stopLive();
     const typed = /** @type {HTMLTextAreaElement | null} */ (this.root.querySelector("textarea"));
@@ -235,10 +226,7 @@ class DrawerView {
     if (typed && note && typed.dataset.id === id && typed.value !== typed.defaultValue) note.value = typed.value;
   }
 
-  /**
-   * @param {string} id
-   * @param {DocumentView | null} document
-   */
+  /** @param {string} id @param {DocumentView | null} document */
   head(id, document) {
     const { ids, title } = this.listing;
     const place = ids.indexOf(id);
@@ -320,10 +308,7 @@ class DrawerView {
     return this.data.runs.find((run) => run.id === id)?.title ?? "";
   }
 
-  /**
-   * @param {DocumentView} document
-   * @param {Guideline} guideline
-   */
+  /** @param {DocumentView} document @param {Guideline} guideline */
   tabs(document, guideline) {
     const { debates, history, notes, hidden } = document;
     const counts = { Debate: 0, Guideline: 0, History: history.length, Notes: notes.length };
@@ -399,10 +384,7 @@ class DrawerView {
     for (const client of this.live.splice(0)) client.close();
   }
 
-  /**
-   * @param {DocumentView} document
-   * @param {boolean} hidden
-   */
+  /** @param {DocumentView} document @param {boolean} hidden */
   notesNode({ id, notes }, hidden) {
     const { actor } = this.data;
     const others = notes.filter(({ who }) => who !== actor);
@@ -423,10 +405,7 @@ class DrawerView {
     return el("div", "drawer-notes", ...nodes, note, el("div", "row", save, this.state));
   }
 
-  /**
-   * @param {string} document
-   * @param {string} value
-   */
+  /** @param {string} document @param {string} value */
   async saveNote(document, value) {
     const saved = await this.client.act("note", { document, value: value.trim() || null });
     if (!saved) return;

@@ -72,10 +72,7 @@ function badges({ corrected = [], regressed = [] }) {
   ];
 }
 
-/**
- * @param {Row} row
- * @param {Roles} roles
- */
+/** @param {Row} row @param {Roles} roles */
 function lastCell({ role, note = "" }, roles) {
   if (!role) return el("td", { className: "small secondary", title: note }, note);
   const found = findRole(roles, role);

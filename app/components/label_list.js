@@ -42,10 +42,7 @@ function focusedPart(root) {
   return row instanceof HTMLElement ? { id: row.dataset.id, part: focused?.classList[0] } : null;
 }
 
-/**
- * @param {Element} row
- * @param {string | undefined} part
- */
+/** @param {Element} row @param {string | undefined} part */
 function focusPart(row, part) {
   const node = row.querySelector(`.${part}`);
   if (node instanceof HTMLElement) node.focus();

@@ -23,10 +23,7 @@ const CHOICE_ITEM = "label"; // the item of a codebook of kind "choice"
 const COLOURS = 8;
 const MOST_SWATCHES = 8;
 
-/**
- * @param {LabelData[]} rows
- * @returns {Labels}
- */
+/** @param {LabelData[]} rows @returns {Labels} */
 export function createLabels(rows) {
   return new Map(
     rows.map(({ id, name, colour }, index) => [

@@ -221,10 +221,7 @@ class LeaderboardView {
     action();
   }
 
-  /**
-   * @param {HTMLElement} row
-   * @param {number} step
-   */
+  /** @param {HTMLElement} row @param {number} step */
   move(row, step) {
     const rows = this.rows();
     const next = rows[rows.indexOf(row) + step];
@@ -296,10 +293,7 @@ class LeaderboardView {
   }
 }
 
-/**
- * @param {Cell | undefined} cell
- * @param {Column} column
- */
+/** @param {Cell | undefined} cell @param {Column} column */
 function valueCell(cell, { numeric }) {
   const node = el("td", numeric ? `number ${cell?.tone ?? ""}` : "wide");
   for (const [place, [text, differs]] of (cell?.parts ?? []).entries()) {
@@ -310,10 +304,7 @@ function valueCell(cell, { numeric }) {
   return node;
 }
 
-/**
- * @param {Run} run
- * @param {[number, number]} range
- */
+/** @param {Run} run @param {[number, number]} range */
 function intervalCell({ interval }, range) {
   const cell = el("td", "interval");
   if (!interval) return cell;

@@ -49,10 +49,7 @@ const BELOW = 84; // Height for the button of the next step, which is under the 
 const NARROW_WIDTH = 1160; // Below it, the panel of all debates is under the other two.
 
 class LiveRunView {
-  /**
-   * @param {HTMLElement} root
-   * @param {Component<LiveRunData>} component
-   */
+  /** @param {HTMLElement} root @param {Component<LiveRunData>} component */
   constructor(root, component) {
     this.root = root;
     this.component = component;
@@ -239,10 +236,7 @@ class LiveRunView {
     else this.scheduler.mark();
   }
 
-  /**
-   * @param {ConnectionState} state
-   * @param {number} seconds
-   */
+  /** @param {ConnectionState} state @param {number} seconds */
   showConnection(state, seconds) {
     if (state === "open" && this.mode === "finished") this.finished.request();
     if (state === "lost")
@@ -537,10 +531,7 @@ class LiveRunView {
     return el("div", { className: "menu", popover: "auto", role: "group", ariaLabel: "Roles shown" }, ...boxes);
   }
 
-  /**
-   * @param {string} role
-   * @param {boolean} visible
-   */
+  /** @param {string} role @param {boolean} visible */
   toggleRole(role, visible) {
     if (visible) this.hiddenRoles.delete(role);
     else this.hiddenRoles.add(role);
@@ -654,10 +645,7 @@ class LiveRunView {
   }
 }
 
-/**
- * @param {string} label
- * @param {...Node} children
- */
+/** @param {string} label @param {...Node} children */
 function panel(label, ...children) {
   return el("section", { className: "panel", ariaLabel: label }, ...children);
 }

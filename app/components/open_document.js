@@ -93,10 +93,7 @@ export function markShownRow(root, rows) {
   mark();
 }
 
-/**
- * @param {string} name
- * @param {unknown} detail
- */
+/** @param {string} name @param {unknown} detail */
 function dispatch(name, detail) {
   window.dispatchEvent(new CustomEvent(name, { detail }));
 }

@@ -64,10 +64,7 @@ export default function (component) {
   body.scrollTop = edited ? changed.offsetTop - body.offsetTop - CONTEXT_HEIGHT : scrollTop;
 }
 
-/**
- * @param {RolePrompt | undefined} prompt
- * @param {Node} length
- */
+/** @param {RolePrompt | undefined} prompt @param {Node} length */
 function promptNodes(prompt, length) {
   return (prompt?.parts ?? []).flatMap(({ speaker, pieces }, index) => [
     el("div", "speaker", speaker, index ? null : length),

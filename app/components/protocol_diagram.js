@@ -31,20 +31,14 @@ export function protocolDiagram(layout, turns, run) {
   return chainRows(turns, run);
 }
 
-/**
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- */
+/** @param {TurnEvent[]} turns @param {RunInfo} run */
 function roundRows(turns, run) {
   return [...groupBy(turns, ({ round }) => round)].map(([round, group]) =>
     votingRow(round ? `Round ${round}` : "Alone", group, run),
   );
 }
 
-/**
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- */
+/** @param {TurnEvent[]} turns @param {RunInfo} run */
 function panelRows(turns, run) {
   const groups = groupBy(turns, ({ role }) => findRole(run.roles, role).group);
   return [...groups].map(([name, group]) => {
@@ -53,10 +47,7 @@ function panelRows(turns, run) {
   });
 }
 
-/**
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- */
+/** @param {TurnEvent[]} turns @param {RunInfo} run */
 function courtRows(turns, run) {
   return [...groupBy(turns, ({ item }) => item)].flatMap(([item, group]) => {
     const of = (/** @type {string} */ role) => latestByRole(group.filter((turn) => turn.role === role));
@@ -80,10 +71,7 @@ function courtRows(turns, run) {
   });
 }
 
-/**
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- */
+/** @param {TurnEvent[]} turns @param {RunInfo} run */
 function chainRows(turns, run) {
   return [...groupBy(turns, ({ item }) => item)].map(([item, group]) => {
     const steps = [...groupBy(group, ({ role, round }) => `${role} ${round}`).values()];
@@ -124,18 +112,12 @@ function chain(nodes) {
   return nodes.flatMap((node, index) => (index ? [icon("chevron"), node] : [node]));
 }
 
-/**
- * @param {TurnEvent[]} turns
- * @param {RunInfo} run
- */
+/** @param {TurnEvent[]} turns @param {RunInfo} run */
 function nodesOf(turns, run) {
   return turns.map((turn) => turnNode(turn, run));
 }
 
-/**
- * @param {TurnEvent} turn
- * @param {RunInfo} run
- */
+/** @param {TurnEvent} turn @param {RunInfo} run */
 function turnNode(turn, run) {
   const role = findRole(run.roles, turn.role);
   const speaking = !turn.done && !turn.waiting;

@@ -9,10 +9,7 @@ const WORDS_PER_SECOND = 26;
 const PAUSE_SECONDS = 0.45; // between two turns
 
 export class Replay {
-  /**
-   * @param {DebateView} original
-   * @param {{ onChange: () => void, onEnd: () => void }} callbacks
-   */
+  /** @param {DebateView} original @param {{ onChange: () => void, onEnd: () => void }} callbacks */
   constructor(original, { onChange, onEnd }) {
     const { debate, hiddenRoles, views } = original;
     this.onChange = onChange;

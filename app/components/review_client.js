@@ -116,10 +116,7 @@ export class ReviewClient {
     }
   }
 
-  /**
-   * @param {PendingAction} action
-   * @param {ActionAnswer | null} answer
-   */
+  /** @param {PendingAction} action @param {ActionAnswer | null} answer */
   onAnswer({ resolve }, answer) {
     if (!answer || answer.problem) {
       const text = answer ? `${answer.problem} ${answer.remedy}` : "The studio refused this. Reload the page.";
@@ -145,10 +142,7 @@ export class ReviewClient {
     if (this.pending.length) this.post({ actions: this.pending.map(({ message }) => message) }).catch(() => null);
   }
 
-  /**
-   * @param {Fields} message
-   * @returns {Promise<{ status: number, body: any }>}
-   */
+  /** @param {Fields} message @returns {Promise<{ status: number, body: any }>} */
   async post(message) {
     const body = JSON.stringify({ ...this.head, ...message });
     const response = await fetch(this.address, {

@@ -101,10 +101,7 @@ function hiddenUntil({ hidden, second_reading: isSecond }) {
 }
 
 class FocusView {
-  /**
-   * @param {HTMLElement} root
-   * @param {Component<FocusData>} component
-   */
+  /** @param {HTMLElement} root @param {Component<FocusData>} component */
   constructor(root, component) {
     this.root = root;
     this.component = component;
@@ -408,10 +405,7 @@ class FocusView {
     return answer;
   }
 
-  /**
-   * @param {string} id
-   * @param {ReviewStatus} status
-   */
+  /** @param {string} id @param {ReviewStatus} status */
   setStatus(id, status) {
     const row = this.findRow(id);
     if (row) Object.assign(row, { status, changed_at: Date.now() / 1000 });
@@ -419,10 +413,7 @@ class FocusView {
     this.drawQueue();
   }
 
-  /**
-   * @param {string} item
-   * @param {Value} value
-   */
+  /** @param {string} item @param {Value} value */
   setValue(item, value) {
     const { document } = this;
     if (!document) return;
@@ -884,10 +875,7 @@ class FocusView {
     if (this.document === document) this.sidePartOf(name).content.replaceChildren(...nodes);
   }
 
-  /**
-   * @param {SideName} name
-   * @param {ReviewDocument} document
-   */
+  /** @param {SideName} name @param {ReviewDocument} document */
   async partNodes(name, document) {
     const { info, data } = this;
     if (name === "guideline") {
@@ -1040,10 +1028,7 @@ class FocusView {
     ];
   }
 
-  /**
-   * @param {SaveState} state
-   * @param {string} text
-   */
+  /** @param {SaveState} state @param {string} text */
   showSaveState(state, text) {
     const failed = state === "lost" || state === "refused";
     const tone = failed ? "wrong" : state === "saved" ? "right" : "muted";

@@ -210,10 +210,7 @@ export function handleKey(params) {
   return true;
 }
 
-/**
- * @param {CellParams & { event: KeyboardEvent }} params
- * @returns {(() => void) | null}
- */
+/** @param {CellParams & { event: KeyboardEvent }} params @returns {(() => void) | null} */
 function actionOf({ api, node, column, event }) {
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
   const perform = (/** @type {string} */ name) => act(api, name, { document: node.id });
@@ -259,10 +256,7 @@ export function collectState({ eventData }) {
   return { revision, row: focusedRow, selected: selected.slice(0, MOST_SELECTED) };
 }
 
-/**
- * @param {GridApi} api
- * @param {number | null} [rowIndex]
- */
+/** @param {GridApi} api @param {number | null} [rowIndex] */
 function noteFocus(api, rowIndex = null) {
   const node = rowIndex === null ? undefined : api.getDisplayedRowAtIndex(rowIndex);
   if (!node) return;
@@ -307,10 +301,7 @@ const headObserver = new MutationObserver(() => {
 /** @type {Element | null} */
 let observedHead = null;
 
-/**
- * @param {SaveState} state
- * @param {string} text
- */
+/** @param {SaveState} state @param {string} text */
 function showSaveState(state, text) {
   const place = window.parent.document.querySelector(".moot-saved");
   if (!place) return;
@@ -324,10 +315,7 @@ function showSaveState(state, text) {
 
 // Cells
 
-/**
- * @param {HTMLElement} node
- * @param {CellParams} params
- */
+/** @param {HTMLElement} node @param {CellParams} params */
 export function drawDecision(node, { api, value, colDef }) {
   const { label_names: names, boxes } = contextOf(api);
   if (boxes && (value === "1" || value === "0")) {
@@ -385,10 +373,7 @@ export function drawSquares(node, { api, value }) {
   Object.assign(node, { role: "img", ariaLabel: present || "none" });
 }
 
-/**
- * @param {HTMLElement} node
- * @param {CellParams} params
- */
+/** @param {HTMLElement} node @param {CellParams} params */
 export function drawBadge(node, { value, data }) {
   node.className = value ? `badge ${data._tone ?? ""}` : "";
   setText(node, value ?? "");

@@ -59,9 +59,7 @@ export function isSettled(status) {
   return status === "Submitted" || status === "Discarded";
 }
 
-/**
- * @param {Reason[]} reasons
- */
+/** @param {Reason[]} reasons */
 export function reasonBadges(reasons) {
   return reasons.map(({ text, tone }) => el("span", `badge ${tone}`, text));
 }
@@ -183,10 +181,7 @@ function formRow(label, digit, notes, control, focused) {
   return node;
 }
 
-/**
- * @param {Value | undefined} value
- * @param {(value: Value) => void} onChange
- */
+/** @param {Value | undefined} value @param {(value: Value) => void} onChange */
 function presenceSwitch(value, onChange) {
   const node = el("span", isOpen(value) ? "switch two open" : "switch two");
   for (const [option, text, tone] of /** @type {const} */ ([
@@ -233,10 +228,7 @@ function switchButton(text, pressed, tone, onClick) {
   return button({ className: tone, tabIndex: -1, ariaPressed: String(pressed) }, onClick, text);
 }
 
-/**
- * @param {Value | undefined} value
- * @returns {value is number}
- */
+/** @param {Value | undefined} value @returns {value is number} */
 function isMean(value) {
   return typeof value === "number" && !Number.isInteger(value);
 }

@@ -61,10 +61,7 @@ export class RunCounters {
     while (this.samples.length > 2 && this.samples[0].at < now - WINDOW_MS) this.samples.shift();
   }
 
-  /**
-   * @param {RunStatusEvent | null} status
-   * @param {RunSettings} settings
-   */
+  /** @param {RunStatusEvent | null} status @param {RunSettings} settings */
   draw(status, settings) {
     if (!status) {
       for (const counter of [this.documents, this.rate, this.time, this.cost, this.verdicts])
@@ -133,10 +130,7 @@ export class RunCounters {
     }
   }
 
-  /**
-   * @param {RunStatusEvent} status
-   * @param {number | null} budget
-   */
+  /** @param {RunStatusEvent} status @param {number | null} budget */
   drawCost(status, budget) {
     const { cost_usd: cost, calls, cached_calls: cached } = status;
     const over = isOver(status);
@@ -197,10 +191,7 @@ export function describeState(status, settings) {
   }
 }
 
-/**
- * @param {string} name
- * @returns {Counter}
- */
+/** @param {string} name @returns {Counter} */
 function createCounter(name) {
   const value = el("div", "counter-value");
   const detail = el("div", "counter-detail");
@@ -219,10 +210,7 @@ function setValue(counter, ...parts) {
   counter.value.replaceChildren(...nodes);
 }
 
-/**
- * @param {Counter} counter
- * @param {...(Node | string)} nodes
- */
+/** @param {Counter} counter @param {...(Node | string)} nodes */
 function setDetail({ detail }, ...nodes) {
   if (nodes.length === 1 && typeof nodes[0] === "string") setText(detail, nodes[0]);
   else detail.replaceChildren(...nodes);

@@ -93,10 +93,7 @@ class TemplateEditor {
     this.coloured.replaceChildren(...lines.map((line, index) => this.lineNode(line, index + 1)));
   }
 
-  /**
-   * @param {string} line
-   * @param {number} number
-   */
+  /** @param {string} line @param {number} number */
   lineNode(line, number) {
     const problems = this.problems.filter((problem) => problem.line === number);
     const tone = problems.some(({ severity }) => severity === "error") ? "error" : problems.length ? "warning" : "";

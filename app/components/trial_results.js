@@ -87,10 +87,7 @@ function summary({ counts, sentence, note }) {
   );
 }
 
-/**
- * @param {TrialData} data
- * @param {(id: string) => void} onPick
- */
+/** @param {TrialData} data @param {(id: string) => void} onPick */
 function cells({ rows }, onPick) {
   const nodes = rows.map(({ document_id: id, effect }) => {
     const title = `${id}: ${TITLES[effect].toLowerCase()}`;

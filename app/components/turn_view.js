@@ -146,10 +146,7 @@ export function describeInputs(turn, roles) {
   return `replies to ${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
 }
 
-/**
- * @param {TurnEvent} turn
- * @returns {Node[]}
- */
+/** @param {TurnEvent} turn @returns {Node[]} */
 function progressNodes(turn) {
   if (turn.done) {
     const seconds = turn.seconds ?? 0;
@@ -167,10 +164,7 @@ function progressNodes(turn) {
   return [...count, el("span", "turn-state", "speaking")];
 }
 
-/**
- * @param {TurnEvent} turn
- * @returns {Node[]}
- */
+/** @param {TurnEvent} turn @returns {Node[]} */
 function detailNodes({ reasoning, problem, unknown }) {
   const nodes = [];
   if (reasoning) {

@@ -35,10 +35,7 @@ export function verdictNodes(verdict, { labels, kind }) {
   ];
 }
 
-/**
- * @param {VerdictEvent} verdict
- * @param {RunInfo["labels"]} labels
- */
+/** @param {VerdictEvent} verdict @param {RunInfo["labels"]} labels */
 function reasonTexts({ reasons }, labels) {
   const texts = Object.values(reasons);
   if (texts.length > 1 && new Set(texts).size === 1) return texts.slice(0, 1);

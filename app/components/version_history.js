@@ -72,10 +72,7 @@ function nameCell({ label, parent, depth, is_draft }) {
   return cell;
 }
 
-/**
- * @param {Version} version
- * @param {(name: string, value: string) => void} notify
- */
+/** @param {Version} version @param {(name: string, value: string) => void} notify */
 function actionsCell({ name, label, is_default, is_draft, is_open }, notify) {
   const action = (/** @type {string} */ text, /** @type {string} */ trigger) =>
     button({ className: "button ghost", ariaLabel: `${text}: ${label}` }, () => notify(trigger, name), text);
