@@ -162,9 +162,9 @@ class LeaderboardView {
   /** @param {Run} run */
   nameCell(run) {
     const title = `${run.name} (${run.id}). Double-click to rename.`;
-    const name = button({ className: "name", tabIndex: -1, title }, () => this.open(run.id), run.name);
+    const name = button({ className: "name ellipsis", tabIndex: -1, title }, () => this.open(run.id), run.name);
     name.ondblclick = () => this.rename(run.id);
-    return el("td", "name", name, ...run.tags.map((tag) => el("span", "badge", tag)));
+    return el("td", "name ellipsis", name, ...run.tags.map((tag) => el("span", "badge", tag)));
   }
 
   /** @param {Run} run */
@@ -295,7 +295,7 @@ class LeaderboardView {
 
 /** @param {Cell | undefined} cell @param {Column} column */
 function valueCell(cell, { numeric }) {
-  const node = el("td", numeric ? `number ${cell?.tone ?? ""}` : "wide");
+  const node = el("td", numeric ? `number ${cell?.tone ?? ""}` : "wide ellipsis");
   for (const [place, [text, differs]] of (cell?.parts ?? []).entries()) {
     if (place) node.append(", ");
     node.append(differs ? el("b", "differs", text) : text);

@@ -63,6 +63,25 @@ def segments(label: str, options: Iterable[T], **widget: Any) -> T:
     return chosen
 
 
+def icon_button(
+    icon: str, help: str, key: str, action: Callable[..., None] | None = None, *args: Any, disabled: bool = False
+) -> bool:
+    """Draw a button with only an icon (a Material symbol) and return True if it was pressed.
+
+    A click calls ``action`` with ``args``.
+    """
+    return st.button(
+        "",
+        icon=f":material/{icon}:",
+        help=help,
+        key=key,
+        type="tertiary",
+        on_click=action,
+        args=args,
+        disabled=disabled,
+    )
+
+
 def download(
     label: str, content: Any, file_name: str, media_type: str | None = None, *, icon: str = "download", **widget: Any
 ) -> None:

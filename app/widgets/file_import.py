@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ import streamlit as st
 from app import context
 from app.components import component
 from app.state import state
-from app.widgets.alerts import error_box
+from app.widgets.alerts import error_box, error_boxes
 from app.widgets.common import report_to
 from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
@@ -40,6 +40,19 @@ def dropped_files() -> list[UploadedFile]:
     with st.container(key="unseen-drop"):
         _DROP(key="file-drop")
         return st.file_uploader("Dropped files", key=state.data.uploader("drop"), accept_multiple_files=True)
+
+
+def draft_upload(label: str, types: Sequence[str], name: str, save: Callable[[bytes, str], None]) -> None:
+    """Draw an uploader for a file that becomes the draft. ``save`` gets its content and its name."""
+    upload = st.file_uploader(label, type=list(types), key=state.data.uploader(name))
+    if upload is None:
+        return
+    with error_boxes():
+        save(upload.getvalue(), upload.name)
+        state.codebook.note_draft_saved()
+        state.data.clear_uploaders()
+        state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
+        st.rerun()
 
 
 def read_files(files: Sequence[SourceFile], session: ProjectSession | None, destination: Destination) -> bool:

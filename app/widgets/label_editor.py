@@ -14,7 +14,7 @@ import streamlit as st
 from app.components import component
 from app.pages import PageName
 from app.state import state, with_value
-from app.widgets.common import line, literal
+from app.widgets.common import icon_button, line, literal
 from app.widgets.lessons import accepted_lessons
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
@@ -221,10 +221,7 @@ def examples(fields: Fields, label: Label, part: str) -> None:
                 height="content",
                 label_visibility="collapsed",
             )
-            st.button(
-                "", icon=":material/close:", key=f"{key}-remove", type="tertiary", help="Remove this example",
-                on_click=remove, args=(text,),
-            )  # fmt: skip
+            icon_button("close", "Remove this example", f"{key}-remove", remove, text)
     key = f"label-{part}-{label.id}-new"
 
     def add() -> None:

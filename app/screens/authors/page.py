@@ -31,7 +31,6 @@ KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card numbe
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     try:
         desk = desks.load_desk(session)

@@ -25,7 +25,6 @@ ARMS = {"selector": "Selected labels", "keywords": "Keyword baseline"}
 
 
 def draw(session: ProjectSession) -> None:
-    """Draw the results."""
     found = report.author_report(session)
     made = found.collection
     seconds = format_duration(made.seconds) if made.seconds is not None else "–"

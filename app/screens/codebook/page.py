@@ -14,7 +14,8 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.common import download, line, saved
+from app.widgets.common import download, icon_button, line, saved
+from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags
 from app.widgets.layout import header, panel
@@ -38,7 +39,6 @@ NOTE = "codebook-note"
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     status = codebooks.codebook_status(session)
     fields = Fields(session, "codebook")
@@ -122,19 +122,13 @@ def files(session: ProjectSession, book: Codebook) -> None:
 
 
 def bring(session: ProjectSession, book: Codebook | None) -> None:
-    """Import a codebook file into the draft."""
-    upload = st.file_uploader(
-        "Import YAML or REFI-QDA", type=["yaml", "yml", "json", "qdc"], key=state.data.uploader("codebook-file")
-    )
-    if upload is None:
-        return
-    with error_boxes():
-        codebooks.save_draft(session, codebooks.import_file(upload.getvalue(), upload.name, book))
-        state.codebook.note_draft_saved()
-        state.data.clear_uploaders()
+    """Draw the import of a codebook file into the draft."""
+
+    def save(content: bytes, name: str) -> None:
+        codebooks.save_draft(session, codebooks.import_file(content, name, book))
         state.codebook.select_label(None)
-        state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
-        st.rerun()
+
+    draft_upload("Import YAML or REFI-QDA", ["yaml", "yml", "json", "qdc"], "codebook-file", save)
 
 
 # -- the left column
@@ -260,10 +254,9 @@ def editor(session: ProjectSession, fields: Fields, status: CodebookStatus, labe
             def move(by: int) -> None:
                 fields.do(lambda now: codebooks.move_label(now, label.id, by))
 
-            st.button("", icon=":material/arrow_upward:", key="label-up", type="tertiary", disabled=place == 0,
-                      help="Move up", on_click=move, args=(-1,))  # fmt: skip
-            st.button("", icon=":material/arrow_downward:", key="label-down", type="tertiary",
-                      disabled=place == len(book.labels) - 1, help="Move down", on_click=move, args=(1,))  # fmt: skip
+            last = len(book.labels) - 1
+            icon_button("arrow_upward", "Move up", "label-up", move, -1, disabled=place == 0)
+            icon_button("arrow_downward", "Move down", "label-down", move, 1, disabled=place == last)
             with st.popover("", icon=":material/delete:", type="tertiary", help="Delete the label"):
                 line("Existing runs and reviews keep the label.")
                 st.button(

@@ -48,7 +48,6 @@ WORDS: dict[Outcome, str] = {
 
 
 def main() -> None:
-    """Draw the screen."""
     session = context.require_project()
     known = run_data.ranked_runs(session)
     runs = [run for run in known if run.verdicts]

@@ -32,7 +32,6 @@ from core.services.session import ProjectSession
 
 
 def main() -> None:
-    """Draw the page."""
     pending = context.pending_import()
     if pending is not None and pending.job is not None:
         show_job(pending)

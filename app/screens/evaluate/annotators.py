@@ -32,7 +32,6 @@ PEOPLE: dict[People, str] = {
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Draw the tab."""
     rows = comparable_runs(session, run)
     found = model_scores(session, rows, reference)
     left, right = st.columns([1.2, 1], gap="small")

@@ -34,7 +34,6 @@ SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correc
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Draw the tab."""
     result = effect_of(session, run, reference)
     unit = noun(run)
     on_run, on_debate, on_rounds = (

@@ -40,7 +40,6 @@ from core.stats.metrics import Scores, main_metric, metrics
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     runs = run_data.ranked_runs(session)
     if not runs:

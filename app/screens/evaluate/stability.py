@@ -40,7 +40,6 @@ RUNS = 6  # iterations whose own scores are shown
 
 
 def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
-    """Draw the tab."""
     repeated = repeats(session, run, reference)
     if repeated is None:
         st.caption("No iteration has a verdict yet.")

@@ -18,7 +18,6 @@ from core.services.session import ProjectSession
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     runs = run_data.ranked_runs(session)
     if not runs:

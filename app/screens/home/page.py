@@ -89,7 +89,6 @@ def start_with_files(session: ProjectSession | None) -> None:
 
 
 def main() -> None:
-    """Draw the page."""
     session, workspace = context.current_project(), context.workspace()
     with st.container(key="welcome"):
         left, right = st.columns((1.62, 1), gap="large")

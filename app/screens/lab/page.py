@@ -32,7 +32,6 @@ SIZES = {size: f"Sample: {size}, stratified" for size in samples.SIZES}
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     if not begun(session):
         return

@@ -12,7 +12,7 @@ import streamlit as st
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, error_notices, notice, probe_notice
-from app.widgets.common import line
+from app.widgets.common import icon_button, line
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import BUILTIN, RoleModel
@@ -72,9 +72,7 @@ def _connection(workspace: Workspace, entry: ConnectionEntry, plan: Plan) -> Non
             _key_form(workspace, entry)
         with st.popover("Limits", key=f"limits-{name}", help="Requests and tokens per minute, calls at once"):
             _limits_form(workspace, name, limits)
-        if entry.own and st.button(
-            "", icon=":material/delete:", key=f"remove-{name}", type="tertiary", help=f"Remove {name}"
-        ):
+        if entry.own and icon_button("delete", f"Remove {name}", f"remove-{name}"):
             models.remove(workspace, name)
             state.models.set_test(name, None)
             st.rerun()
@@ -265,9 +263,7 @@ def own_prices(workspace: Workspace, entries: Sequence[ConnectionEntry]) -> None
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             words = format_token_price((price.prompt, price.completion))
             st.html(f'<div class="moot-line"><code>{escape(spec)}</code><br>{words}</div>', width="stretch")
-            if st.button(
-                "", icon=":material/delete:", key=f"unprice-{spec}", type="tertiary", help=f"Delete the price of {spec}"
-            ):
+            if icon_button("delete", f"Delete the price of {spec}", f"unprice-{spec}"):
                 connection, _, model = spec.partition("/")
                 models.set_price(workspace, connection, model, None)
                 st.rerun()

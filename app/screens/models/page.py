@@ -20,7 +20,6 @@ from core.services.workspace import Workspace
 
 
 def main() -> None:
-    """Draw the page."""
     workspace, session = context.workspace(), context.require_project()
     plan = planning.load_plan(session)
     spec = protocols.find(plan.protocol, plan.params)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.state import bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.common import heading, line, literal
+from app.widgets.common import heading, icon_button, line, literal
 from app.widgets.common import table as text_table
 from app.widgets.labels import role_html
 from core.debate.turns import Role
@@ -209,13 +209,7 @@ def presets(plan: Plan, save: Save) -> None:
                     specs = dict.fromkeys(one.spec for one in (preset.default_model, *preset.role_models.values()))
                     state.set_notice("ok", f"Preset {name} is in use", ", ".join(specs))
                     st.rerun()
-                if st.button(
-                    "",
-                    icon=":material/delete:",
-                    key=f"unpreset-{name}",
-                    help=f"Delete {literal(name)}",
-                    type="tertiary",
-                ):
+                if icon_button("delete", f"Delete {literal(name)}", f"unpreset-{name}"):
                     models.delete_preset(name)
                     st.rerun()
         with st.form("save-preset", border=False, clear_on_submit=True):

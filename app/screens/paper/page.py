@@ -27,7 +27,6 @@ _MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "la
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     runs = run_data.ranked_runs(session)
     if not runs:

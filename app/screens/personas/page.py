@@ -14,7 +14,8 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows, when
-from app.widgets.common import download, job_progress, line, literal, saved
+from app.widgets.common import download, icon_button, job_progress, line, literal, saved
+from app.widgets.file_import import draft_upload
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
 from core.formatting import format_count, format_price
@@ -46,7 +47,6 @@ CONTEXT_CHARACTERS = 160
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     job = state.personas.job
     if job is not None and job.wait(JOB_WAIT):
@@ -80,7 +80,11 @@ def _top(session: ProjectSession, status: PersonaStatus) -> None:
             saved(state.codebook.draft_saved_at, "Draft saved")
         with st.popover("Files", icon=":material/description:", type="tertiary"):
             download("Export YAML", dump_yaml(status.personas), "personas.yaml", "application/yaml")
-            _import_file(session)
+
+            def save_import(content: bytes, name: str) -> None:
+                personas.save_draft(session, personas.from_yaml(content, name))
+
+            draft_upload("Import YAML", ["yaml", "yml", "json"], "personas-file", save_import)
         if status.dirty:
             st.button("Discard", on_click=personas.discard, args=(session,), help="Restore the saved version")
             if st.button(f"Save as v{number}", type="primary", key="personas-save"):
@@ -96,18 +100,6 @@ def _top(session: ProjectSession, status: PersonaStatus) -> None:
 
 def _size(found: PersonaSet) -> str:
     return f"{format_count(len(found.members), 'persona')} in {format_count(len(found.groups), 'group')}"
-
-
-def _import_file(session: ProjectSession) -> None:
-    upload = st.file_uploader("Import YAML", type=["yaml", "yml", "json"], key=state.data.uploader("personas-file"))
-    if upload is None:
-        return
-    with error_boxes():
-        personas.save_draft(session, personas.from_yaml(upload.getvalue(), upload.name))
-        state.codebook.note_draft_saved()
-        state.data.clear_uploaders()
-        state.set_notice("ok", f"{upload.name} is now the draft", "Check it, then save it as a version.")
-        st.rerun()
 
 
 # -- sources and generation
@@ -130,10 +122,9 @@ def _sources(session: ProjectSession, job: Job[personas.GeneratedPersonas] | Non
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 words = format_count(len(text.split()), "word")
                 st.html(f'<div class="moot-cell"><b>{escape(name)}</b> {words}</div>', width="stretch")
-                st.button(
-                    "", icon=":material/close:", key=f"source-remove-{number}", type="tertiary",
-                    help="Remove this document", on_click=personas.remove_source, args=(session, name),
-                )  # fmt: skip
+                icon_button(
+                    "close", "Remove this document", f"source-remove-{number}", personas.remove_source, session, name
+                )
         if not stored:
             st.html(f'<div class="moot-why">{NO_SOURCES}</div>')
         elif job is not None:
@@ -207,10 +198,7 @@ def _groups(session: ProjectSession, current: PersonaSet) -> str:
         size = format_count(len(group.personas), "persona")
         with panel(group.name, size, key=f"persona-group-{place}") as head:
             with head:
-                st.button(
-                    "", icon=":material/add:", key=f"persona-add-{place}", type="tertiary", help="Add a persona",
-                    on_click=add, args=(group.name,),
-                )  # fmt: skip
+                icon_button("add", "Add a persona", f"persona-add-{place}", add, group.name)
             if group.characteristics:
                 line(group.characteristics, "q xs")
             for persona in group.personas:

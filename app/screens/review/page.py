@@ -36,7 +36,6 @@ SEARCH, LABEL, REASON, STATUS, LENGTH, OTHERS = (
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     runs = run_data.ranked_runs(session)
     if not runs:

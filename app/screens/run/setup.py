@@ -13,7 +13,7 @@ import streamlit as st
 from app.pages import open_page, page_link
 from app.state import bound, state
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice, probe_notice
-from app.widgets.common import download, heading, line
+from app.widgets.common import download, heading, icon_button, line
 from app.widgets.empty_state import empty
 from app.widgets.labels import tags, tile_html
 from app.widgets.prompt_preview import request_preview
@@ -230,10 +230,10 @@ def _comparison(session: ProjectSession, ids: Sequence[str], few: int) -> None:
         words, cost, button = st.columns((5, 2, 0.8), vertical_alignment="center", wrap=False)
         words.html(_member_html(member))
         cost.html(f'<div class="moot-line num">{escape(_member_cost(member))}</div>')
-        button.button(
-            "", icon=":material/close:", key=f"out-{place}", help=f"Remove {member.title}", type="tertiary",
-            on_click=planning.remove_from_comparison, args=(session, place),
-        )  # fmt: skip
+        with button:
+            icon_button(
+                "close", f"Remove {member.title}", f"out-{place}", planning.remove_from_comparison, session, place
+            )
     if len(shown.members) < 2:
         line("Change the protocol, a parameter or a model and add that, too. A comparison needs two or more.", "q")
         return

@@ -32,7 +32,6 @@ MOST_COMPARED = 6
 
 
 def main() -> None:
-    """Draw the page."""
     session = context.require_project()
     runs = session.runs()
     if not runs:
