@@ -16,6 +16,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import Any, ParamSpec, TypeAlias, cast
 
+import altair as alt
 import streamlit as st
 
 from app.widgets import palette
@@ -54,30 +55,22 @@ def inline_data(rows: Iterable[Mapping[str, Any]]) -> Any:
     A DataFrame is not used, because Altair would infer the type of its columns for each chart. A tuple is not copied
     with each layer, as a list would be.
     """
-    import altair as alt
-
     return alt.InlineData(values=tuple(dict(row) for row in rows))
 
 
 def scale_beside_text(width: int, domain: Sequence[float]) -> Any:
     """Return the scale of an x axis that leaves ``width`` pixels at the right of the plot for ``text_layer``."""
-    import altair as alt
-
     return alt.Scale(domain=list(domain), nice=False, range=[0, alt.ExprRef(f"width - {width}")])
 
 
 def named_axis(field: str, names: Iterable[str], **axis: Any) -> Any:
     """Return the y axis of named rows, in the order of ``names``; ``axis`` are further properties of the axis."""
-    import altair as alt
-
     options = {"title": None, "ticks": False, "domain": False, "labelPadding": 8, **axis}
     return alt.Y(f"{field}:N", sort=list(names), axis=alt.Axis(**options))
 
 
 def named_colours(field: str, colours: Mapping[str, str], **legend: Any) -> Any:
     """Return the colours of a field by its values, with a legend at the top; ``legend`` are further properties."""
-    import altair as alt
-
     options = {"title": None, "orient": "top", "direction": "horizontal", **legend}
     scale = alt.Scale(domain=list(colours), range=list(colours.values()))
     return alt.Color(f"{field}:N", scale=scale, legend=alt.Legend(**options))
@@ -85,8 +78,6 @@ def named_colours(field: str, colours: Mapping[str, str], **legend: Any) -> Any:
 
 def tooltip(**fields: str | tuple[str, str]) -> list[Any]:
     """Return the tooltip of a mark: the title of each field, for numbers with their format."""
-    import altair as alt
-
     titles = {name: (given, None) if isinstance(given, str) else given for name, given in fields.items()}
     return [
         alt.Tooltip(f"{name}:N", title=title) if form is None else alt.Tooltip(f"{name}:Q", title=title, format=form)
@@ -96,8 +87,6 @@ def tooltip(**fields: str | tuple[str, str]) -> list[Any]:
 
 def text_layer(base: Any, width: int, **channels: Any) -> Any:
     """Return the layer that writes the ``words`` of each row into ``width`` pixels at the right of the plot."""
-    import altair as alt
-
     mark = base.mark_text(align="left", fontSize=11.5, color=palette.colours()["tx2"], limit=width)
     return mark.encode(x=alt.value(alt.ExprRef(f"width - {width - 8}")), text="words:N", **channels)
 
@@ -201,8 +190,6 @@ def _hidden_table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def svg(spec: Spec, dark: bool) -> str:
     """Return the chart as SVG, 640 pixels wide, in the colours of one theme."""
-    import altair as alt
-
     out = io.StringIO()
     whole = {**spec, "width": 640, "background": palette.colours()["bg"]}
     alt.Chart.from_dict(json.loads(palette.plain(json.dumps(whole), dark))).save(out, format="svg")
@@ -219,8 +206,6 @@ def forest(rows: Rows, *, key: str, unit: str) -> str:
 
 @cached
 def _forest(rows: Rows, unit: str) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     ends = [abs(row[end]) for row in rows for end in ("value", "low", "high") if row[end] is not None]
     most = min(1.0, max([*ends, 0.02]) * 1.12)  # differences of shares
@@ -254,8 +239,6 @@ def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
 
     Rows are ``{step, series, value}``. ``series`` maps each name to its colour token.
     """
-    import altair as alt
-
     shade = palette.colours()
     frame = inline_data([row for row in rows if row["value"] is not None])
     steps = list(dict.fromkeys(row["step"] for row in rows))
@@ -279,8 +262,6 @@ def reliability(rows: Rows, certainty: str) -> Spec:
     Rows are ``{certainty, right, low, high, n}``. The diagonal is perfect calibration. ``certainty`` is the title of
     the x-axis.
     """
-    import altair as alt
-
     shade = palette.colours()
     unit = alt.Scale(domain=[0, 1], nice=False)
     diagonal = (
@@ -313,8 +294,6 @@ def bars(rows: Rows, *, key: str, unit: str, share: bool = True, select: bool = 
 
 @cached
 def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     frame = inline_data([{**row, "fill": shade[row["colour"]]} for row in rows])
     most = max([row.get("high") or row["value"] or 0 for row in rows] + [1e-9])
@@ -347,8 +326,6 @@ def consistency_bars(rows: Rows) -> Spec:
 
     Rows are ``{name, consistency, count}``.
     """
-    import altair as alt
-
     shade = palette.colours()
     names = list(dict.fromkeys(row["name"] for row in rows))
     colours = {"right": "right", "inconsistent": "unres", "wrong": "wrong", "unresolved": "line2"}
@@ -418,8 +395,6 @@ def heat(
 
 @cached
 def _heat(rows: Rows, names: Sequence[str], across: Sequence[str], x_title: str, y_title: str, slanted: bool) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     shaded = [
         {
@@ -490,8 +465,6 @@ def frontier(rows: Rows, *, key: str, cost: str, quality: str) -> None:
 
 @cached
 def _frontier(known: Rows, cost: str, quality: str) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     frame = inline_data(known)
     most = max(row["cost"] for row in known) or 1.0
@@ -527,8 +500,6 @@ def scatter(rows: Rows) -> Spec:
 
     Rows are ``{name, role, precision, recall, n}``.
     """
-    import altair as alt
-
     shade = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
     reach, up = (_reach([row[name] for row in rows]) for name in ("recall", "precision"))
@@ -570,8 +541,6 @@ _LINE = 17
 
 
 def _beside_names(reach: Sequence[float]) -> Any:
-    import altair as alt
-
     return alt.Scale(domain=list(reach), nice=False, range=[0, alt.ExprRef(f"width - {_NAMES}")])
 
 
@@ -581,8 +550,6 @@ def _named(marks: Any, rows: Rows, across: str, up: str, scale: Any, reach: tupl
     Names are at the height of their points as far as they do not overlap, in the order of the points. This is one-sided
     boundary labelling (Bekos, Kaufmann, Symvonis and Wolff 2007) with straight leaders.
     """
-    import altair as alt
-
     shade = palette.colours()
     height = max(190, _LINE * len(rows))
     ordered = sorted(rows, key=lambda row: (-row[up], -row[across]))

@@ -8,6 +8,7 @@ from functools import partial
 from html import escape
 from typing import Any
 
+import altair as alt
 import streamlit as st
 
 from app.state import DataState, reset_widgets, state
@@ -235,8 +236,6 @@ def _gold(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec
 
 @cached
 def _gold_of_raters(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str]) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     most = max(row["share"] for row in rows) or 1
     data = [rater_mean(name, rows) for name in colours]
@@ -270,8 +269,6 @@ def rater_mean(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _named_bars(rows: Sequence[Mapping[str, Any]], colours: Mapping[str, str], across: Any, tip: Sequence[Any]) -> Any:
     """Return bars from 0 to ``end`` with names at the left; ``words`` follow ``most`` if given, else the bar's end."""
-    import altair as alt
-
     shade = palette.colours()
     base = alt.Chart(inline_data([{**row, "at": row.get("most", row["end"])} for row in rows]))
     own = alt.Scale(domain=list(colours), range=[colour or shade["tx3"] for colour in colours.values()])
@@ -300,8 +297,6 @@ def _row(names: Mapping[str, str]) -> int:
 @cached
 def _lengths(rows: Sequence[Mapping[str, Any]]) -> Spec:
     """Return a histogram of words per text. The last bin is as wide as the others, whatever its longest text."""
-    import altair as alt
-
     shade = palette.colours()
     low, width, last = rows[0]["from"], max(1, rows[0]["to"] - rows[0]["from"]), rows[-1]
     high = last["from"] + width

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, TypeAlias
 
+import altair as alt
 import streamlit as st
 from markupsafe import Markup
 
@@ -64,8 +65,6 @@ def flip_rows(flips: FlipTable, titles: Mapping[str, str]) -> list[dict[str, str
 
 @cached
 def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     scale = (height - TOP - GAP - BOTTOM) / max(1, flips.cells)
     flows, changes = _flows(flips, scale)

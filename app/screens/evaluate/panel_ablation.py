@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import altair as alt
 import streamlit as st
 
 from app.widgets import layout, palette
@@ -82,8 +83,6 @@ def _lanes(rows: list[dict[str, Any]], measure: str) -> Spec:
 
     The hollow mark is the score before the debate. The filled mark is the score after the debate, with its interval.
     """
-    import altair as alt
-
     shade = palette.colours()
     frame = inline_data([{**row, "ink": shade[row["colour"]]} for row in rows])
     ends = [row[name] for row in rows for name in ("before", "after", "low") if row[name] is not None]

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import altair as alt
+
 from app.widgets import palette
 from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
 from app.widgets.metrics import estimate_data
@@ -83,8 +85,6 @@ def _numbers(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> list[dict[s
 
 @cached
 def _score_bars(rows: Sequence[ScoreRow], titles: Mapping[str, str]) -> Spec:
-    import altair as alt
-
     shade = palette.colours()
     names = [f"{row.name}\n{row.note}" for row in rows]
     y = alt.Y(
