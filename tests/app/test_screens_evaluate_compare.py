@@ -264,30 +264,38 @@ CHARTS = {
 }  # fmt: skip
 
 
+SPECIFIED = {"lines", "reliability", "scatter", "consistency_bars"}
+"""Charts that only one page draws: their functions return the specification."""
+
+
+def specification(monkeypatch, name, rows, options):
+    """Return the specification of a chart."""
+    from app.widgets import charts
+
+    if name in SPECIFIED:
+        return getattr(charts, name)(rows, **options)
+    drawn = []
+    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(spec) or {})
+    getattr(charts, name)(rows, key="k", **options)
+    return drawn[0]
+
+
 @pytest.mark.parametrize("name", CHARTS)
 def test_every_chart_can_be_drawn(monkeypatch, name):
     """Compile each chart with Vega-Lite, because an invalid chart is an empty area on the page."""
     pytest.importorskip("vl_convert")
     from app.widgets import charts
 
-    drawn = []
-    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, True)) or {})
-    rows, options = CHARTS[name]
-    getattr(charts, name)(rows, key="k", **options)
-    assert drawn[0].startswith("<svg")
+    assert charts.svg(specification(monkeypatch, name, *CHARTS[name]), True).startswith("<svg")
 
 
 @pytest.mark.parametrize("name", ["forest", "bars", "scatter"])
 def test_axis_of_shares_ends_at_100_percent(monkeypatch, name):
-    from app.widgets import charts
-
-    drawn = []
-    monkeypatch.setattr(charts, "draw", lambda spec, rows, **_: drawn.append(json.dumps(spec)) or {})
     rows, options = CHARTS[name]
     shares = ("value", "high", "precision", "recall")
     perfect = [{**row, **{key: 1.0 for key in shares if key in row}} for row in rows]
-    getattr(charts, name)(perfect, key="k", **options)
-    ends = [float(end) for end in re.findall(r'"domain": \[[^\]"]*?, ([\d.]+)\]', drawn[0])]
+    spec = json.dumps(specification(monkeypatch, name, perfect, options))
+    ends = [float(end) for end in re.findall(r'"domain": \[[^\]"]*?, ([\d.]+)\]', spec)]
     assert set(ends) == {1.0}
 
 
@@ -336,7 +344,7 @@ def test_axes_of_recall_and_precision_are_limited_to_the_points():
     assert charts._reach([0.0, 1.0]) == (0.0, 1.0)
 
 
-def test_panel_groups_chart_can_be_drawn(monkeypatch):
+def test_panel_groups_chart_can_be_drawn():
     pytest.importorskip("vl_convert")
     from app.screens.evaluate import panel_ablation
     from app.widgets import charts
@@ -344,8 +352,6 @@ def test_panel_groups_chart_can_be_drawn(monkeypatch):
     from core.services.evaluation.panel_ablation import Part, Styles
     from core.stats.intervals import Estimate, Interval
 
-    drawn = []
-    monkeypatch.setattr(panel_ablation, "draw", lambda spec, rows, **_: drawn.append(charts.svg(spec, False)) or {})
     known, unknown = Estimate(-0.25, Interval(-0.5, 0.125)), Estimate(None, None)
     styles = Styles(
         {"full": "r1", "simple": "r2"},
@@ -358,5 +364,18 @@ def test_panel_groups_chart_can_be_drawn(monkeypatch):
     rows = [panel_ablation._row(one, styles, "alpha") for one in styles.parts]
     assert [row["words"] for row in rows] == ["– → −0.25 (−0.50 to 0.12)", "−0.25 → –"]
     assert [row["gain"] for row in rows] == [-0.25, None]
-    panel_ablation._chart(rows, "alpha")
-    assert "Readers" in drawn[0]
+    assert "Readers" in charts.svg(panel_ablation._lanes(rows, "alpha"), False)
+
+
+def test_names_in_the_flow_of_flips_are_broken_where_there_is_no_room_for_them():
+    from app.screens.evaluate import flips
+    from app.widgets import charts
+    from core.stats.flips import flip_table
+
+    name = "General public, round 2"
+    for count, is_broken in ((2, False), (5, True)):
+        roles = [str(number) for number in range(count)]
+        found = flip_table([[1]], [(role, [[1]]) for role in roles], ["Price"])
+        picture = charts.svg(flips._flow(found, dict.fromkeys(roles, name), 200), dark=False)
+        assert (f">{name}<" in picture) is not is_broken
+        assert (">round 2<" in picture) is is_broken

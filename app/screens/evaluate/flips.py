@@ -25,6 +25,10 @@ BAR, MARGIN = 13, 8
 THINNEST = 1.5
 CURVE = 16
 """Number of straight pieces of the edge of a flow."""
+LINE, LETTER = 16, 7.6
+"""Height of a line of a name, and width of a letter, in pixels."""
+NARROW_STEP = 180
+"""Width of a step in pixels in which its text and the word "correct" do not fit into one line."""
 
 Rows: TypeAlias = list[dict[str, Any]]
 
@@ -70,14 +74,22 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
     flows, changes = _flows(flips, scale)
     bars = _bars(flips, titles, scale)
     across = alt.Scale(domain=[0, max(1, len(bars) - 1)], nice=False, range=[MARGIN, alt.ExprRef(f"width - {MARGIN}")])
-    levels = alt.Scale(domain=[0, height], nice=False, range=[0, height])
+    above = LINE * max(bar["name"].count(", ") for bar in bars)  # for further lines of names
+    levels = alt.Scale(domain=[-above, height], nice=False, range=[0, height + above])
     x = alt.X("x:Q", axis=None, scale=across)
     y, low = (alt.Y(f"{end}:Q", axis=None, scale=levels) for end in ("y", "low"))
     fill = alt.Color("fill:N", scale=None)
 
+    # The width is known to the browser only: a name that reaches its neighbours is broken after the role, then cut.
+    step = f"((width - {2 * MARGIN}) / {max(1, len(bars) - 1)})"
+    lines = f"(length(datum.words) * {LETTER} > {step} * 2 / 3 ? split(datum.words, ', ') : [datum.words])"
+    drop = f"({step} < {NARROW_STEP} ? datum.drop : 0)"
+
     def text(rows: Rows, **mark: Any) -> Any:
         own: dict[str, Any] = {name: alt.ExprRef(f"datum.{name}") for name in ("align", "dx", "fontSize", "fontWeight")}
-        return alt.Chart(inline_data(rows)).mark_text(**own, **mark).encode(x=x, y=y, text="words:N", color=fill)
+        own |= {"text": alt.ExprRef(lines), "lineHeight": LINE, "limit": alt.ExprRef(f"datum.cut ? {step} * 3 / 4 : 0")}
+        own |= {"dy": alt.ExprRef(f"{drop} - {LINE} * (length({lines}) - 1)")}
+        return alt.Chart(inline_data(rows)).mark_text(**own, **mark).encode(x=x, y=y, color=fill)
 
     notes = [
         _word(0, TOP + 14, "correct", shade["tx2"], align="left", dx=BAR / 2 + 8),
@@ -85,7 +97,7 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
     ]
     for bar in bars:
         place = {"align": bar["align"], "dx": bar["dx"]}
-        notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, **place))
+        notes.append(_word(bar["x"], 9, bar["name"], bar["fill"], fontSize=13, fontWeight=600, cut=True, **place))
         notes.append(_word(bar["x"], 25, bar["share"], shade["tx2"], fontSize=11.5, **place))
     tip = tooltip(name="Role", right="Correct", wrong="Incorrect")
     marks = alt.Chart(inline_data(bars)).encode(x=x, tooltip=tip)
@@ -101,7 +113,7 @@ def _flow(flips: FlipTable, titles: Mapping[str, str], height: int) -> Spec:
         text(changes, stroke=shade["bg"], strokeWidth=4, strokeJoin="round"),
         text([*changes, *notes]),
     )
-    return styled(chart, height)
+    return styled(chart, height + above)
 
 
 def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
@@ -130,12 +142,12 @@ def _flows(flips: FlipTable, scale: float) -> tuple[Rows, Rows]:
             words = f"{tally.corrected:,} corrected"
             texts.append(_word(place + 0.3, before - 1, words, shade["right"], fontWeight=600))
         if not tally.regressed and not tally.corrected:
-            texts.append(_word(place + 0.5, TOP + 16, "no changes", shade["tx2"]))
+            texts.append(_word(place + 0.5, TOP + 16, "no changes", shade["tx2"], drop=18))
     return flows, texts
 
 
 def _word(x: float, y: float, words: str, fill: str, **style: Any) -> dict[str, Any]:
-    defaults = {"align": "center", "dx": 0, "fontSize": 12, "fontWeight": 400}
+    defaults = {"align": "center", "dx": 0, "fontSize": 12, "fontWeight": 400, "cut": False, "drop": 0}
     return {"x": x, "y": y, "words": words, "fill": fill, **defaults, **style}
 
 
