@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import signal
 import sys
@@ -129,6 +130,7 @@ class ErrorReportingGroup(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the given command. An error gives exit code 2, Ctrl-C outside of a run exit code 3."""
+        open_standard_streams()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -137,6 +139,18 @@ class ErrorReportingGroup(click.Group):
         except MootError as error:
             print_error(error)
             raise SystemExit(BAD) from error
+
+
+def open_standard_streams() -> None:
+    """Open the streams that the caller closed on the null device.
+
+    Otherwise the project file would get the number of such a stream, to which libraries write.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(number)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", closefd=False)
 
 
 class ProgressLines:

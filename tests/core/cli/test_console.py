@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from concurrent.futures import Future
+from pathlib import Path
 
 import click
 import pytest
@@ -11,6 +14,7 @@ from click.testing import CliRunner
 
 from core.cli import console, main
 from core.debate.events import RunStatus
+from tests.core.cli import invoking
 
 
 class JustDone(Future[str]):
@@ -52,6 +56,15 @@ labels:
   - {name: "\x9b31mFood", keywords: [food]}
 """
 """Names that clear a terminal, change its title and colours, or turn the direction of writing."""
+
+
+@pytest.mark.parametrize(("closed", "lines"), [("2>&-", 1), (">&-", 0), ("<&- >&- 2>&-", 0)])
+def test_closed_standard_streams_are_replaced(tmp_path: Path, closed: str, lines: int) -> None:
+    invoking.write(tmp_path, "The staff was friendly.")
+    command = [sys.executable, "-m", "core.cli", *map(str, invoking.arguments(tmp_path))]
+    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, lines), done.stderr
+    assert invoking.moot("runs", "--project", tmp_path / "p.duckdb", "--json").json["runs"][0]["verdicts"] == 1
 
 
 def test_names_from_files_cannot_control_the_terminal(tmp_path):
