@@ -310,14 +310,14 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
 _PROPOSAL_SOURCES = {
     "definition": "in the description",
     "example": "in an include example",
-    "common": "a common word for such labels",
+    "common": "common for labels of this kind",
 }
 
 
 def _proposal_html(one: KeywordProposal) -> str:
     parts = [f"in {format_count(one.documents, 'document')}"]
     if one.together:
-        parts.append(f"in {one.together:,} beside another word of the label")
+        parts.append(f"in {one.together:,} of them with another keyword of the label")
     parts += filter(None, [_PROPOSAL_SOURCES.get(one.source)])
     example = f"<br><q>{escape(one.example)}</q>" if one.example else ""
     return f'<div class="moot-line"><b>{escape(one.word)}</b> {escape(", ".join(parts))}<small>{example}</small></div>'

@@ -54,8 +54,11 @@ def sentence(found: AcceptedLessons) -> str:
         f1 = f", {found.measure} {format_points(change)} points"
         if interval is not None and interval.low != interval.high:
             f1 += f" ({format_interval(interval, 'points', named=True)})"
-    loses = (change or 0.0) < 0 or broken > fixed
-    advice = ' <span class="bad">Undo them, or change their words.</span>' if loses else ""
+    advice = ""
+    if (fixed or broken) and not result.change.clear:
+        advice = " No significant difference."
+    elif (change or 0.0) < 0:
+        advice = ' <span class="bad">Undo them, or change their words.</span>'
     return (
         f"{head}, tested with the word-list baseline on {format_count(result.n, 'labelled document')}: "
         f"{format_effect(fixed, broken)}{escape(f1)}.{advice}"

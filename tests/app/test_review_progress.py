@@ -10,9 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app.screens.review import progress as view
+from app.widgets import lessons
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.evaluation import run_data
+from core.services.lab.lessons import AcceptedLessons
+from core.services.lab.results import LabelResult, TrialResult
 from core.services.review import review
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
@@ -26,6 +29,20 @@ pytestmark = pytest.mark.usefixtures("training")
 BOOK = Codebook(labels=(Label(name="Price <b>", keywords=("fee",)), Label(name="Staff", keywords=("staff",))))
 PRICE = BOOK.labels[0].id
 NONE = Estimate(None, None)
+
+
+def _lessons_sentence(change: Estimate) -> str:
+    label = LabelResult("Staff", 1, 1, 3, change, None)
+    result = TrialResult((), (label,), 21, 0, NONE, NONE, change)
+    return lessons.sentence(AcceptedLessons((), "macro F1", result=result))
+
+
+def test_lessons_are_advised_against_only_after_a_significant_loss() -> None:
+    loss = _lessons_sentence(Estimate(-0.1, Interval(-0.2, -0.01)))
+    assert "+1 right, −3 wrong" in loss
+    assert "Undo them" in loss
+    assert _lessons_sentence(Estimate(-0.1, Interval(-0.2, 0.1))).endswith("No significant difference.")
+    assert _lessons_sentence(Estimate(0.1, Interval(0.01, 0.2))).endswith("1.0 to 20.0).")
 
 
 def _estimate(**fields: object) -> AccuracyEstimate:
