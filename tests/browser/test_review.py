@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import pytest
 
@@ -47,6 +48,16 @@ def visit(page: Page, name: str) -> None:
 def open_grid(page: Page) -> None:
     visit(page, "Review")
     page.get_by_role("radio", name="Grid").click()
+    wait_for_rows(page)
+
+
+def load_grid(page: Page) -> None:
+    """Open the grid by its address, which takes half the time of the way through Home and Focus."""
+    page.goto(urljoin(page.url, "/review?view=Grid"))
+    wait_for_rows(page)
+
+
+def wait_for_rows(page: Page) -> None:
     page.frame_locator("iframe").locator(".ag-row").first.wait_for()
 
 
@@ -72,13 +83,13 @@ def expect_status(page: Page, document: str, what: str) -> None:
 
 
 def test_edit_survives_a_reload_and_can_be_undone(page):
-    open_grid(page)
+    load_grid(page)
     expect_value(page, "d1", "a", "absent")
     cell(page, "d1", "a").click()
     expect_value(page, "d1", "a", "present")
     page.locator(".moot-saved", has_text=re.compile(r"Saved \d\d:\d\d:\d\d")).wait_for()
     page.reload()
-    open_grid(page)
+    wait_for_rows(page)
     expect_value(page, "d1", "a", "present")
     expect_status(page, "d1", "Draft")
     page.get_by_role("button", name="Undo").click()
@@ -87,12 +98,12 @@ def test_edit_survives_a_reload_and_can_be_undone(page):
     page.get_by_role("button", name="Redo").click()
     expect_value(page, "d1", "a", "present")
     page.reload()
-    open_grid(page)
+    wait_for_rows(page)
     expect_value(page, "d1", "a", "present")
 
 
 def test_quick_clicks_are_all_stored(page):
-    open_grid(page)
+    load_grid(page)
     for label in ("a", "b", "a"):  # the third click reverts the first
         cell(page, "d3", label).click(no_wait_after=True)
     cell(page, "d0", "b").click(no_wait_after=True)
@@ -105,7 +116,7 @@ def test_quick_clicks_are_all_stored(page):
     expect_value(page, "d3", "b", "present")
     expect_value(page, "d0", "b", "present")
     page.reload()
-    open_grid(page)
+    wait_for_rows(page)
     expect_value(page, "d3", "b", "present")
     expect_value(page, "d0", "b", "present")
 
@@ -121,7 +132,7 @@ def test_leaving_the_page_at_once_keeps_the_edit(page):
 
 
 def test_labels_are_set_by_keyboard(page):
-    open_grid(page)
+    load_grid(page)
     cell(page, "d2", "b").click()
     expect_value(page, "d2", "b", "absent")
     page.keyboard.press("Space")
@@ -140,7 +151,7 @@ def test_labels_are_set_by_keyboard(page):
 
 def test_quick_keys_apply_to_the_intended_rows(page):
     """Submitting moves to the next row at once, so keys without a pause reach the right rows."""
-    open_grid(page)
+    load_grid(page)
     rows = ("d0", "d1", "d2", "d3")
     before = {row: cell(page, row, "a").get_by_role("checkbox").get_attribute("aria-checked") for row in rows}
     page.frame_locator("iframe").locator('[row-id="d0"] [col-id="_text"]').click()
@@ -158,7 +169,7 @@ def test_quick_keys_apply_to_the_intended_rows(page):
 
 
 def test_an_unreadable_label_can_be_decided(page):
-    open_grid(page)
+    load_grid(page)
     expect_value(page, "d4", "a", "?")
     cell(page, "d4", "a").click()
     expect_value(page, "d4", "a", "present")
@@ -168,7 +179,7 @@ def test_an_unreadable_label_can_be_decided(page):
 def test_hostile_text_is_shown_and_not_executed(page):
     requested = []
     page.on("request", lambda request: requested.append(request.url))
-    open_grid(page)
+    load_grid(page)
     text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
     text.click()
     page.get_by_text("onerror=").first.wait_for()
