@@ -151,10 +151,6 @@ class Codebook(_Frozen):
             if name in seen:
                 raise ValueError(f"two labels have the same name: '{seen[name]}' and '{label.name}'; rename one")
             seen[name] = label.name
-        codes = [label.code for label in self.labels if label.code is not None]
-        if len(set(codes)) < len(codes):
-            repeated = next(code for code in codes if codes.count(code) > 1)
-            raise ValueError(f"two labels have the same code: {repeated:g}")
         if self.kind != "rating" and (self.scale is not None or any(label.scale for label in self.labels)):
             raise ValueError("a scale belongs to kind rating")
         if self.kind != "multilabel" and any(label.open for label in self.labels):
@@ -316,7 +312,11 @@ def load_yaml(text: str, *, where: str = "the codebook") -> Codebook:
             f"{where}: expected name, kind, unit and labels, found {type(data).__name__}.",
             "See the sample codebook for the layout.",
         )
-    return parse_codebook(data, where=where)
+    codebook = parse_codebook(data, where=where)
+    codes = [label.code for label in codebook.labels if label.code is not None]
+    if repeated := {code for code in codes if codes.count(code) > 1}:
+        raise CodebookError(f"{where}: two labels have the same code: {min(repeated):g}.", "Change one of them.")
+    return codebook
 
 
 def dump_yaml(codebook: Codebook) -> str:
