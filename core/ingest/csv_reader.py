@@ -119,7 +119,8 @@ def _read_rows(
 ) -> tuple[RowLog[list[str]], tuple[str, ...]]:
     """Return the rows, and a note on a quote that is never closed."""
     rows: RowLog[list[str]] = RowLog()
-    while max_rows is None or rows.read < max_rows:
+    notes: tuple[str, ...] = ()
+    while not notes and (max_rows is None or rows.read < max_rows):
         start = lines.number + 1
         lines.begin()
         try:
@@ -132,25 +133,21 @@ def _read_rows(
         except StopIteration:
             break
         if lines.ended:
-            if lines.text:  # the row began before the end: a quote swallowed the mark
-                if lines.number - start > max(SWALLOWED_LINES, start):
-                    raise InputError(
-                        f"{_unclosed(row, start, lines.number)} That is most of the file.",
-                        "Close the quote, or double every quote within a cell.",
-                    )
-                _add(rows, [*row[:-1], row[-1].removesuffix(END).rstrip("\r\n")], start, width, lines.text)
-                return rows, (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
-            break
-        _add(rows, row, start, width, lines.text)
-    return rows, ()
-
-
-def _add(rows: RowLog[list[str]], row: list[str], line: int, width: int, raw: str) -> None:
-    """Keep a row with as many fields as the header, reject any other, and skip a blank line."""
-    if len(row) == width and (width > 1 or raw.strip()):
-        rows.keep(line, row)
-    elif raw.strip():
-        rows.reject(line, f"{format_count(len(row), 'field')}, expected {width}", raw)
+            if not lines.text:
+                break
+            # The row began before the end: a quote swallowed the mark.
+            if lines.number - start > max(SWALLOWED_LINES, start):
+                raise InputError(
+                    f"{_unclosed(row, start, lines.number)} That is most of the file.",
+                    "Close the quote, or double every quote within a cell.",
+                )
+            notes = (f"{_unclosed(row, start, lines.number)} Close it if rows are missing.",)
+            row[-1] = row[-1].removesuffix(END).rstrip("\r\n")
+        if len(row) == width and (width > 1 or lines.text.strip()):
+            rows.keep(start, row)
+        elif lines.text.strip():  # a blank line is not a row
+            rows.reject(start, f"{format_count(len(row), 'field')}, expected {width}", lines.text)
+    return rows, notes
 
 
 def _unclosed(row: list[str], first: int, last: int) -> str:
