@@ -606,3 +606,10 @@ def test_columns_of_0_and_1_are_preferred_to_a_list() -> None:
 def test_missing_text_column_is_an_error() -> None:
     with pytest.raises(UsageError, match=r"data\.csv has no text column\. It has: id, n"):
         suggest_mapping(table("id,n\n1,2\n2,3.5\n"))
+
+
+@pytest.mark.parametrize(("second", "codes"), [("2", [1, 2]), ("1.0", [None, None])])
+def test_numbers_as_labels_are_codes_unless_two_are_equal(second: str, codes: list[int | None]) -> None:
+    mapping = Mapping(text="text", gold=(GoldSource("gold", "choice"),))
+    codebook = codebook_from_gold(table(f"text,gold\na,1\nb,{second}\n"), mapping)
+    assert [label.code for label in codebook.labels] == codes
