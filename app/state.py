@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from core.errors import MootError
     from core.runs import RunRow
     from core.services import personas
+    from core.services.background_jobs import Job
     from core.services.data.importing import ImportDraft
-    from core.services.jobs import Job
     from core.services.lab.suggestions import Proposal
     from core.services.lab.trials import Trial
     from core.services.models import Probe

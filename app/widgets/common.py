@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
 from core.formatting import format_clock
-from core.services.jobs import Job
+from core.services.background_jobs import Job
 
 T = TypeVar("T")
 

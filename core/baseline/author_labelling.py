@@ -19,7 +19,7 @@ from core.authors.requests import ANNOTATOR, ASSISTANT, FILTER, PREDICTOR, WRITE
 from core.authors.selection import Example, keywords
 from core.baseline.evidence import example, find_evidence, lexicon_of
 from core.classifier.classifier import Task, train
-from core.classifier.similarity import TextSpace
+from core.classifier.text_similarity import TextSpace
 from core.codebook import Codebook, normalise
 from core.debate.turns import Request
 

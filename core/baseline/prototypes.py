@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from core.classifier.similarity import Embed, Vectors, normalised
+from core.classifier.text_similarity import Embed, Vectors, normalised
 from core.codebook import Codebook
 
 Similarities: TypeAlias = Callable[[Codebook, str], Sequence[float]]

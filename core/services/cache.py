@@ -98,7 +98,7 @@ def review_revision(session: ProjectSession) -> tuple[Any, ...]:
 
 @cached_until_commit
 def _scores_basis(session: ProjectSession, reference: Reference) -> Hashable:
-    return session.store.evaluations.basis(reference)
+    return session.store.annotations.basis(reference)
 
 
 cached_by_reviews = cached_while(lambda session, **_: review_revision(session))

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
 from core.classifier import classifier
-from core.classifier.similarity import ALIKE, Embed, TextSpace, normalised
+from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError

@@ -87,7 +87,7 @@ def has_guide(format: str) -> bool:
 def column_meanings(session: ProjectSession, run_id: str, *, others: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the result columns of a table and what they mean, ``NAME`` standing for a label."""
     runs = _runs(session, run_id, others)
-    return columns_guide(runs[0].settings.codebook, _role_names(runs), len(session.store.evaluations.raters()))
+    return columns_guide(runs[0].settings.codebook, _role_names(runs), len(session.store.annotations.raters()))
 
 
 def _role_names(runs: Sequence[RunRow]) -> tuple[str, ...]:

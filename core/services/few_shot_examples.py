@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.annotations import Precedent, Precedents
-from core.classifier.similarity import EmbeddedSpace, Space, TextSpace
+from core.classifier.text_similarity import EmbeddedSpace, Space, TextSpace
 from core.debate import protocols
 from core.documents import Document, Value
 from core.engine.interfaces import FindExamples, LoadDocuments, no_examples

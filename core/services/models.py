@@ -25,7 +25,7 @@ from core.llm.models import BUILTIN_MODELS
 from core.llm.prices import ANY_MODEL
 from core.runs import BUILTIN, RoleModel, RunSettings
 from core.services import preferences
-from core.services.jobs import in_thread
+from core.services.background_jobs import in_thread
 from core.services.preferences import RoleModels
 from core.services.runs import planning
 from core.services.workspace import Workspace

@@ -130,7 +130,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     loaded = run_data.reviewed_sample(session, run)
     sample, weights = loaded.sample, loaded.design.weights(len(loaded.documents))
     place = {row: number for number, row in enumerate(loaded.order.tolist())}
-    groups = session.store.evaluations.groups(run.run_id)
+    groups = session.store.annotations.groups(run.run_id)
     how = {one.document_id: one.how for one in session.store.sampling_frames.selections()}
     rows = []
     for row in np.flatnonzero(loaded.population).tolist():

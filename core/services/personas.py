@@ -23,7 +23,7 @@ from core.formatting import one_line
 from core.ingest.persona_sources import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
-from core.services.jobs import Job
+from core.services.background_jobs import Job
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
 from core.store.versions import PersonaSetVersion as PersonaSetVersion

@@ -12,8 +12,8 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
 from core.store.connection import Reader
-from core.store.conversion import dump, load
 from core.store.documents import STATE
+from core.store.row_conversion import dump, load
 
 Grid: TypeAlias = npt.NDArray[np.float64]
 """``[document, item]``, NaN for no value: 1 and 0 in a multilabel codebook, a label's index in a choice, a rating."""

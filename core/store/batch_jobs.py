@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from core.engine.interfaces import BatchJob
 from core.runs import RoleModel
 from core.store.connection import Cursor
-from core.store.conversion import add_row, clean, insert
+from core.store.row_conversion import add_row, clean, insert
 from core.store.writer import Repository
 
 

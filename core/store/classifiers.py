@@ -9,7 +9,7 @@ from typing import Any
 
 from core.documents import Value
 from core.store.connection import Cursor
-from core.store.conversion import add_row, dump, incoming, insert, load, table_of
+from core.store.row_conversion import add_row, dump, incoming, insert, load, table_of
 from core.store.writer import Repository
 
 CLASSIFIER = "classifier"

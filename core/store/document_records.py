@@ -12,9 +12,9 @@ from core.annotations import Evidence
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
 from core.store.connection import Reader, translate_error
-from core.store.conversion import load
 from core.store.documents import document_of
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
+from core.store.row_conversion import load
 
 SLAB = 10_000
 """Documents per query of a stream, which bounds memory."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from core.documents import Document, Rejected, Value
 from core.store.connection import Cursor
-from core.store.conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
+from core.store.row_conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
 from core.store.writer import Repository
 
 CHUNK = 10_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.store.connection import Cursor, Reader
-from core.store.conversion import clean, dump, insert, load, value_of, value_text
+from core.store.row_conversion import clean, dump, insert, load, value_of, value_text
 
 COLUMNS = (
     "seq", "act", "unix_time", "actor", "kind", "document_id", "run_id", "codebook_version", "item", "before", "after",

@@ -11,8 +11,8 @@ from typing import Any
 from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
 from core.store.connection import Connection, Cursor
-from core.store.conversion import append_keyed, dump, load
 from core.store.reply_log import ReplyLog, reply_log_path
+from core.store.row_conversion import append_keyed, dump, load
 from core.store.writer import Repository, Writer
 
 logger = logging.getLogger(__name__)

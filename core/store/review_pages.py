@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 from core.documents import Value
 from core.store.classifiers import CLASSIFIER
 from core.store.connection import Reader
-from core.store.conversion import clean, dump
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
 from core.store.reviews import PENDING, ReviewStatus
+from core.store.row_conversion import clean, dump
 from core.store.sampling_frames import SamplingFrame
 
 Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagged"]

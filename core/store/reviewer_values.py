@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from core.documents import Value
 from core.store.connection import Reader
-from core.store.conversion import load
 from core.store.reviews import IS_SUBMISSION
+from core.store.row_conversion import load
 
 Numbers: TypeAlias = npt.NDArray[np.float64]
 

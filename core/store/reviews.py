@@ -8,8 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
 from core.store.connection import Connection, Cursor
-from core.store.conversion import clean, load, value_of
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
+from core.store.row_conversion import clean, load, value_of
 from core.store.writer import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]

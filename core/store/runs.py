@@ -13,8 +13,8 @@ from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.annotators import KNOWN
 from core.store.connection import Connection, Cursor
-from core.store.conversion import add_row, clean, dump, insert, load, value_of
 from core.store.events import NewEvent, record
+from core.store.row_conversion import add_row, clean, dump, insert, load, value_of
 from core.store.writer import Repository, Writer
 
 BUDGET = "budget"

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.store.connection import Cursor
-from core.store.conversion import add_row, dump, insert, load
+from core.store.row_conversion import add_row, dump, insert, load
 from core.store.writer import Repository
 
 

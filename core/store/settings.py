@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from core.store.connection import Cursor
-from core.store.conversion import clean, dump, load
 from core.store.events import NewEvent, record
+from core.store.row_conversion import clean, dump, load
 from core.store.writer import Repository
 
 

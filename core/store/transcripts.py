@@ -16,8 +16,8 @@ from core.documents import Value
 from core.prompts import Message
 from core.runs import RoleModel
 from core.store.connection import Reader
-from core.store.conversion import clean, load
 from core.store.replies import REPLY, reply_from_row
+from core.store.row_conversion import clean, load
 
 _FIELDS = (
     "run_id", "document_id", "turn", "role", "form", "retry", "round", "item", "cached", "superseded",

@@ -70,7 +70,7 @@ def test_several_files_are_imported_together(session: ProjectSession) -> None:
     assert "Rows read: 4, kept: 3" in html(at)
     button(at, "Import 3")
     until_shown(at, "3 documents imported from ann.csv, bo.csv and cy.csv")
-    assert session.store.evaluations.raters() == ["ann", "bo", "cy"]
+    assert session.store.annotations.raters() == ["ann", "bo", "cy"]
     at.file_uploader(key="drop-2").set_value([("x.csv", b"\x00\x01" * 500, "text/csv")]).run()
     assert "x.csv" in html(at)
 

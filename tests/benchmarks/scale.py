@@ -25,8 +25,8 @@ from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation.scores import evaluate as evaluate_run
 from core.services.runs import planning
 from core.services.workspace import Workspace
-from core.store.conversion import insert
 from core.store.project import Project
+from core.store.row_conversion import insert
 from tests.core.services.sample_world import session_on
 from tests.servers.running import mock_llm
 
@@ -145,7 +145,7 @@ def evaluate(folder: Path, count: int) -> None:
         columns = ("run_id", "document_id", "status", "verdict", "says", "unix_time")
         writer.do(lambda cursor: insert(cursor, "verdicts", columns, verdicts))
         session = session_on(project)
-        project.store.evaluations.grid("r0001", run.settings.codebook, "gold")  # the first call reads the file
+        project.store.annotations.grid("r0001", run.settings.codebook, "gold")  # the first call reads the file
         with timed(f"score {count * len(items):,} annotations against gold", 1):
             scores = evaluate_run(session, run, intervals=False).scores
         check(dict(zip(items, scores.counts.values(), strict=True)), items, values, count)

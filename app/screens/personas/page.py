@@ -21,8 +21,8 @@ from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml
 from core.formatting import format_count, format_price
 from core.runs import RoleModel
 from core.services import personas
+from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
-from core.services.jobs import Job
 from core.services.personas import PersonaStatus
 from core.services.runs import planning
 from core.services.session import ProjectSession

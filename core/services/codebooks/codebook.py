@@ -144,7 +144,7 @@ def count_stale_reviews(session: ProjectSession, draft: Codebook, saved: Codeboo
     touched = {label_id for label_id, words in before.items() if now.get(label_id) != words}
     if not touched:
         return 0
-    return len({document for document, item in session.store.evaluations.reviewed_items() if item in touched})
+    return len({document for document, item in session.store.annotations.reviewed_items() if item in touched})
 
 
 def gold_counts(session: ProjectSession) -> dict[str, int]:

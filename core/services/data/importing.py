@@ -32,8 +32,8 @@ from core.ingest.read import SUFFIXES as SUFFIXES
 from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
+from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks.codebook import prefill
-from core.services.jobs import Job, Progress, in_thread
 from core.services.session import ProjectSession
 from core.store.documents import Import
 

@@ -74,7 +74,7 @@ def load_overview(session: ProjectSession, codebook: Codebook | None) -> Overvie
     return Overview(
         documents=store.count(),
         with_gold=store.with_gold(),
-        raters=tuple(session.store.evaluations.raters()),
+        raters=tuple(session.store.annotations.raters()),
         words=summarise_lengths(store.lengths()),
         gold=gold_counts(counts, codebook),
         imports=tuple(_summarise(session, one) for one in reversed(store.imports())),
@@ -163,7 +163,7 @@ def cooccurrence(session: ProjectSession, codebook: Codebook) -> tuple[Cooccurre
     """Return all pairs of labels of a multilabel codebook; nothing for other kinds and without gold."""
     if codebook.kind != "multilabel" or len(codebook.labels) < 2:
         return ()
-    counts = {(one, other): count for one, other, count in session.store.evaluations.together(codebook.items)}
+    counts = {(one, other): count for one, other, count in session.store.annotations.together(codebook.items)}
     if not counts:
         return ()
     return tuple(

@@ -39,7 +39,7 @@ def may_replace(session: ProjectSession, run: RunRow, epsilon: float = EPSILONS[
 
 def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, Grid]]:
     """Return the verdicts, NaN on documents used as examples in the codebook, and each annotator's values by source."""
-    sources = session.store.evaluations.sources(run.run_id)
+    sources = session.store.annotations.sources(run.run_id)
     raters = [name for name in sources if name.startswith(f"{GOLD}@")]
     reviewers = [name for name in sources if name.startswith(f"{REVIEWED}@")]
     # A lone rater or reviewer has no entry of their own.
@@ -48,7 +48,7 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, 
         chosen = [str(AnnotationSource(kind)) for kind in (GOLD, REVIEWED) if sources[kind]][:1]
     store, codebook, loaded = session.store, run.settings.codebook, run_data.verdict_arrays(session, run)
     fit = run_data.test_documents(store, run.run_id, loaded.documents)[:, None]
-    people = {name: store.evaluations.grid(run.run_id, codebook, name) for name in chosen}
+    people = {name: store.annotations.grid(run.run_id, codebook, name) for name in chosen}
     return np.where(fit, loaded.verdicts, np.nan), people
 
 

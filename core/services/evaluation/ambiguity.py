@@ -51,7 +51,7 @@ def document_ambiguity(session: ProjectSession, run_id: str) -> dict[str, Ambigu
             "Create a prepass run with --protocol single --param method=vote.",
         )
     asked = int(run.settings.params["k"])
-    predicted = session.store.evaluations.samples(run_id)
+    predicted = session.store.annotations.samples(run_id)
     items = run.settings.codebook.items
     return {
         document: of_document({item: answers.get(item, [])[:asked] for item in items}, asked)

@@ -68,7 +68,7 @@ def certainty(session: ProjectSession, run: RunRow, reference: Reference = "gold
         )
     decider, items = run_data.decider(run), codebook.items
     sure = np.full_like(own.reference, np.nan)
-    found = session.store.evaluations.decision_certainty(run.run_id, decider, items)
+    found = session.store.annotations.decision_certainty(run.run_id, decider, items)
     sure[found["row"], found["column"]] = found["value"]
     if not np.isnan(sure).all():
         spoken = f"log probabilities of {decider.replace('_', ' ')}"

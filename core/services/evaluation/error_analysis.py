@@ -104,13 +104,13 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
     codebook = run.settings.codebook
     found = _judged(session, run, label_id, reference)
     wrong = found.sides["false_negative"] | found.sides["false_positive"]
-    lengths = session.store.evaluations.words(run.run_id)
+    lengths = session.store.annotations.words(run.run_id)
     several = codebook.kind == "multilabel"
     present = np.nansum(found.reference, axis=1).astype(np.int64) if several else np.zeros(len(wrong), dtype=np.int64)
     groups = run_data.group_codes(session, run)
     groups = None if groups is None else groups[found.judged]
     wrong_documents = {found.documents[row] for row in np.flatnonzero(wrong)}
-    tagged = session.store.evaluations.tags(run.run_id)
+    tagged = session.store.annotations.tags(run.run_id)
     tags = Counter(tag for document, tag in tagged if document in wrong_documents)
     return LabelErrors(
         label_id=label_id,
@@ -148,7 +148,7 @@ def documents(
     """
     found = _judged(session, run, label_id, reference)
     tagged: dict[str, tuple[str, ...]] = {}
-    for document, name in session.store.evaluations.tags(run.run_id):
+    for document, name in session.store.annotations.tags(run.run_id):
         tagged[document] = (*tagged.get(document, ()), name)
     rows: list[tuple[int, int, Side]] = []
     for name, mask in found.sides.items():
@@ -158,7 +158,7 @@ def documents(
         rows = [row for row in rows if -row[0] == found.iterations]
     if word:
         ids = [found.documents[row[1]] for row in rows]
-        holding = set(session.store.evaluations.holding(ids, word))
+        holding = set(session.store.annotations.holding(ids, word))
         rows = [row for row in rows if found.documents[row[1]] in holding]
     rows.sort()
     page = rows[:limit]

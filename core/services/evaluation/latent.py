@@ -19,7 +19,7 @@ _LEAST_ANSWERS = 2
 _CERTAIN = 0.5
 
 
-@cached_while(lambda session: session.store.evaluations.basis(LATENT))
+@cached_while(lambda session: session.store.annotations.basis(LATENT))
 def refresh(session: ProjectSession) -> tuple[str, ...]:
     """Estimate and store the latent labels, and return the annotators. Cheap when no answer has changed.
 

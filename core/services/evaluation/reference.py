@@ -60,7 +60,7 @@ def available_references(session: ProjectSession, run_id: str) -> dict[Reference
     Always ``gold`` and ``reviewed``; the authors of the texts where they labelled; each rater and each person where
     there are several; other runs; the latent truth of three annotators or more, except of ratings.
     """
-    found = session.store.evaluations.sources(run_id)
+    found = session.store.annotations.sources(run_id)
     if session.run(run_id).settings.codebook.kind == "rating":
         found.pop(LATENT, None)
     return found
@@ -74,7 +74,7 @@ def default_reference(known: Mapping[Reference, int], wanted: Reference) -> Refe
 def check_reference(session: ProjectSession, reference: str) -> Reference:
     """Return the reference. Raises UsageError, with those that exist, if it does not exist."""
     source = source_of(reference)
-    if source.kind == "gold" and source.who and source.who not in (raters := session.store.evaluations.raters()):
+    if source.kind == "gold" and source.who and source.who not in (raters := session.store.annotations.raters()):
         who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
         raise UsageError(f"{who}.", f"Raters of the gold labels: {', '.join(raters) or 'nobody'}.")
     if source.kind == LATENT:
@@ -103,5 +103,5 @@ def check_annotator(session: ProjectSession, rows: Sequence[RunRow], annotator: 
 
 def annotating_roles(session: ProjectSession, run: RunRow) -> tuple[str, ...]:
     """Return the roles of a run that gave lists of their own, in the order of their first turn."""
-    names = session.store.evaluations.annotators(run.run_id)
+    names = session.store.annotations.annotators(run.run_id)
     return tuple(name for name in names if name != VERDICT)

@@ -68,7 +68,7 @@ class Analysis:
 @cached_by_documents
 def columns(session: ProjectSession, run: RunRow) -> tuple[str, ...]:
     """Return the imported columns that a regression can use: numbers, dates, or few different texts."""
-    names = session.store.evaluations.columns(run.run_id)
+    names = session.store.annotations.columns(run.run_id)
     return tuple(name for name in names if name not in run.settings.codebook.names and _read(session, run, name))
 
 
@@ -211,7 +211,7 @@ def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Num
     """Return an imported column by term. UsageError for an unknown column and for one with too many texts."""
     found = _read(session, run, name)
     if found is None:
-        known = ", ".join((*run.settings.codebook.names, *session.store.evaluations.columns(run.run_id)))
+        known = ", ".join((*run.settings.codebook.names, *session.store.annotations.columns(run.run_id)))
         raise UsageError(
             f"'{name}' is not a label, and not a column of numbers, dates or at most {MAX_CATEGORIES} texts.",
             f"There are: {known}.",
@@ -222,7 +222,7 @@ def _column(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Num
 @cached_by_documents
 def _read(session: ProjectSession, run: RunRow, name: str) -> Mapping[str, Numbers] | None:
     """Return an imported column by term; None if it cannot be used."""
-    texts = [(text or "").strip() for text in session.store.evaluations.column(run.run_id, name)]
+    texts = [(text or "").strip() for text in session.store.annotations.column(run.run_id, name)]
     return _numeric(name, texts) or _categories(name, texts)
 
 

@@ -63,7 +63,7 @@ def load_arrays(store: Store, run_id: str, codebook: Codebook) -> AnnotationArra
     """Load the documents of a run, their gold and the verdicts."""
     documents = tuple(store.runs.document_ids(run_id))
     gold = load_reference(store, run_id, codebook, documents)
-    return AnnotationArrays(documents, gold, store.evaluations.grid(run_id, codebook, VERDICT))
+    return AnnotationArrays(documents, gold, store.annotations.grid(run_id, codebook, VERDICT))
 
 
 def load_latest_reference(store: Store, run_id: str, codebook: Codebook) -> AnnotationArrays:
@@ -81,13 +81,13 @@ def load_reference(
     That of several raters is their majority (no value on a tie), for ratings their mean. Documents that are used as
     examples in the run's codebook have no reference.
     """
-    values = store.evaluations.grid(run_id, codebook, str(source_of(reference)))
+    values = store.annotations.grid(run_id, codebook, str(source_of(reference)))
     return np.where(test_documents(store, run_id, documents)[:, None], values, np.nan)
 
 
 def test_documents(store: Store, run_id: str, documents: Sequence[str]) -> Mask:
     """Return a mask ``[document]``: True unless the document is used as an example in the run's codebook."""
-    examples = set(store.evaluations.example_documents(run_id))
+    examples = set(store.annotations.example_documents(run_id))
     return np.array([document not in examples for document in documents], dtype=np.bool_)
 
 
@@ -108,7 +108,7 @@ def group_codes(session: ProjectSession, run: RunRow) -> npt.NDArray[np.int64] |
     A document without a group is a group of its own.
     """
     known: dict[str, int] = {}
-    groups = session.store.evaluations.groups(run.run_id)
+    groups = session.store.annotations.groups(run.run_id)
     if not any(groups):
         return None
     codes = [known.setdefault(group or f"\0{row}", len(known)) for row, group in enumerate(groups)]
@@ -153,7 +153,7 @@ def sampling_design(
         groups = group_codes(session, run)
         return Design() if groups is None else Design(groups=groups[rows])
     left_out = [
-        *session.store.evaluations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
+        *session.store.annotations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
     ]  # fmt: skip
     able = np.zeros(len(places), dtype=np.bool_)
     able[rows] = np.all([~np.isnan(one).any(axis=1) for one in verdicts], axis=0)
@@ -214,8 +214,8 @@ def reviewed_sample(session: ProjectSession, run: RunRow, *others: Grid) -> Revi
 
 @cached_scores
 def debate_statuses(session: ProjectSession, run: RunRow) -> npt.NDArray[np.str_]:
-    """Return how the debate on each document of the run ended, as ``store.evaluations.debate_statuses``."""
-    return session.store.evaluations.debate_statuses(run.run_id)
+    """Return how the debate on each document of the run ended, as ``store.annotations.debate_statuses``."""
+    return session.store.annotations.debate_statuses(run.run_id)
 
 
 def paired_arrays(session: ProjectSession, run: RunRow, annotator: str, reference: Reference) -> tuple[Grid, Grid]:
@@ -232,7 +232,7 @@ def paired_with(session: ProjectSession, run: RunRow, annotator: str, reference:
     if annotator == VERDICT:
         predicted = verdict_arrays(session, run).verdicts
     else:
-        predicted = session.store.evaluations.grid(run.run_id, run.settings.codebook, annotator)
+        predicted = session.store.annotations.grid(run.run_id, run.settings.codebook, annotator)
     if is_own(annotator):
         predicted = np.where(np.equal(debate_statuses(session, run), "verdict")[:, None], predicted, np.nan)
     both = ~np.isnan(reference) & ~np.isnan(predicted)
@@ -257,8 +257,8 @@ class Stage:
 def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     """Return the steps of a run's debates in which a role gave a list, in order. Empty before the first."""
     codebook = run.settings.codebook
-    rounds = session.store.evaluations.debate_rounds(run.run_id)
-    table = session.store.evaluations.round_values(run.run_id, rounds, codebook)
+    rounds = session.store.annotations.debate_rounds(run.run_id)
+    table = session.store.annotations.round_values(run.run_id, rounds, codebook)
     which, rows, columns, values = (table[name] for name in ("place", "row", "column", "value"))
     shape = (run.documents, len(codebook.items))
     groups: dict[tuple[str, int], dict[str, Grid]] = {}

@@ -231,7 +231,7 @@ def plain(value: Any) -> Any:
 
 def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dict[str, Any]:
     """Return the fields of a report on gold by several raters; empty for one rater."""
-    raters = session.store.evaluations.raters()
+    raters = session.store.annotations.raters()
     if len(raters) < 2:
         return {}
     codebook, documents = run.settings.codebook, run_data.verdict_arrays(session, run).documents

@@ -105,7 +105,7 @@ def estimate_accuracy(session: ProjectSession, run: RunRow) -> AccuracyEstimate:
         documents=len(everything),
         reviewed=len(rows),
         drawn=sample.drawn,
-        examples=len(session.store.evaluations.example_documents(run.run_id)),
+        examples=len(session.store.annotations.example_documents(run.run_id)),
         right=scores["accuracy"] if scores else sampling.share(sample, right),
         f1=scores["macro_f1"] if scores else Estimate(None, None),
         labels=labels,

@@ -200,17 +200,17 @@ def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[Rate
     if codebook.kind == "rating":
         return ()
     column = codebook.items.index(item)
-    names = {name: name for name in session.store.evaluations.annotators(run.run_id) if name != VERDICT}
+    names = {name: name for name in session.store.annotations.annotators(run.run_id) if name != VERDICT}
     names |= {
         "gold" if name == "gold" else f"gold by {name}": str(AnnotationSource("gold", name))
-        for name in session.store.evaluations.raters()
+        for name in session.store.annotations.raters()
     }
     names |= {
         f"reviewed by {name}": str(AnnotationSource("reviewed", name))
         for name in session.store.agreement.submitted(run.run_id)
     }
     found = {
-        title: session.store.evaluations.grid(run.run_id, codebook, source)[:, column]
+        title: session.store.annotations.grid(run.run_id, codebook, source)[:, column]
         for title, source in names.items()
     }
     found = {title: own for title, own in found.items() if not np.isnan(own).all()}

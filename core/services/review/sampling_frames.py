@@ -79,8 +79,8 @@ def signals(session: ProjectSession, run: RunRow, view: Viewpoint) -> Signals:
     codebook = run.settings.codebook
     documents = session.store.runs.document_ids(run.run_id)
     columns = {
-        name: session.store.evaluations.grid(run.run_id, codebook, name)
-        for name in session.store.evaluations.annotators(run.run_id)
+        name: session.store.annotations.grid(run.run_id, codebook, name)
+        for name in session.store.annotations.annotators(run.run_id)
     }
     verdicts = columns.get(VERDICT, np.full((len(documents), len(codebook.items)), np.nan))
     apart = np.zeros(verdicts.shape, dtype=np.bool_)

@@ -48,12 +48,12 @@ def _counts(session: ProjectSession, settings: RunSettings) -> tuple[dict[str, i
         codebook = run.settings.codebook
         if (codebook.kind, codebook.items) != (settings.codebook.kind, settings.codebook.items):
             continue
-        reviewed = store.evaluations.grid(run.run_id, codebook, REVIEWED)
-        examples = store.evaluations.example_documents(run.run_id)
-        ended = store.evaluations.debate_statuses(run.run_id) == "verdict"
+        reviewed = store.annotations.grid(run.run_id, codebook, REVIEWED)
+        examples = store.annotations.example_documents(run.run_id)
+        ended = store.annotations.debate_statuses(run.run_id) == "verdict"
         counted = ended & ~np.isin(store.runs.document_ids(run.run_id), examples)
-        for role in set(store.evaluations.annotators(run.run_id)) & set(run.settings.role_models):
-            spec, given = run.settings.role_models[role].spec, store.evaluations.grid(run.run_id, codebook, role)
+        for role in set(store.annotations.annotators(run.run_id)) & set(run.settings.role_models):
+            spec, given = run.settings.role_models[role].spec, store.annotations.grid(run.run_id, codebook, role)
             known = counted[:, None] & ~np.isnan(given) & ~np.isnan(reviewed)
             right[spec] = right.get(spec, 0) + int((given == reviewed)[known].sum())
             n[spec] = n.get(spec, 0) + int(known.sum())

@@ -220,7 +220,7 @@ def count_cells(records, items, annotator, reference, rater=None):
 def run_values(project, run_id):
     """Return (document, item, annotator, value) of a run, one row per readable value."""
     sql = "SELECT document_id, item, annotator, value FROM run_values WHERE run_id = ?"
-    return project.store.evaluations._connection.rows(sql, [run_id])
+    return project.store.annotations._connection.rows(sql, [run_id])
 
 
 def record_review(reviews, document_id, item, before, after, **context):

@@ -62,7 +62,7 @@ def test_values_of_every_source_are_read(project):
     asyncio.run(debates())
     for person, value in (("kim", True), ("lee", False)):
         project.store.reviews.record([Decision("d0", (ReviewChange(item, True, value),), "Submitted")], actor=person)
-    read = project.store.evaluations
+    read = project.store.annotations
 
     def values(source):
         return [{1.0: True, 0.0: False}.get(value) for value in read.grid(runs[0], codebook, source)[:, 0].tolist()]
@@ -89,7 +89,7 @@ def test_values_outside_the_codebook_are_left_out(project):
     )
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d1", "d0"]).run_id
-    grid = project.store.evaluations.grid(run, codebook, "gold")
+    grid = project.store.annotations.grid(run, codebook, "gold")
     np.testing.assert_equal(grid, [[np.nan, np.nan], [1, np.nan]])
 
 
@@ -100,10 +100,10 @@ def test_documents_used_as_examples_are_known(project):
     project.store.documents.add(Document(f"d{n}", {"text": "t"}, gold={"gold": {label.id: True}}) for n in range(2))
     settings = RunSettings(protocol="single", codebook=codebook, role_models={"annotator": ROLE_MODEL}, templates={})
     run = project.store.runs.create(settings, ["d0", "d1"]).run_id
-    assert project.store.evaluations.example_documents(run) == []
+    assert project.store.annotations.example_documents(run) == []
 
     def add_example(cursor):
         cursor.execute("INSERT INTO codebook_examples VALUES ('d0', ?, 'include', 'from d0', 1, 0, 'kim')", [label.id])
 
     project._writer.do(add_example)
-    assert project.store.evaluations.example_documents(run) == ["d0"]
+    assert project.store.annotations.example_documents(run) == ["d0"]

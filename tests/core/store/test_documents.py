@@ -145,7 +145,7 @@ def test_gold_is_counted_by_rater_item_and_value(project):
                 expected[rater, item, value] = expected.get((rater, item, value), 0) + 1
     counted = project.store.documents.gold_counts()
     assert {(rater, item, value): count for rater, item, value, count in counted} == expected
-    assert project.store.evaluations.raters() == ["ann", "bob", "cy"]
+    assert project.store.annotations.raters() == ["ann", "bob", "cy"]
     assert project.store.documents.with_gold() == sum(any(d.gold.values()) for d in documents)
 
 

@@ -52,7 +52,7 @@ def add_random_reviews(project, run_id, items, seed):
 @pytest.mark.parametrize("annotator", ["extractor", "critic", "verdict", "reviewed", "gold", "gold@ann"])
 def test_values_agree_with_values_in_python(world, annotator):
     project, run_id, codebook, records = world
-    grid = project.store.evaluations.grid(run_id, codebook, annotator)
+    grid = project.store.annotations.grid(run_id, codebook, annotator)
     source, _, rater = annotator.partition("@")
     for record, row in zip(records.values(), grid, strict=True):
         for item, value in zip(codebook.items, row.tolist(), strict=True):
@@ -226,8 +226,8 @@ def test_value_tables_contain_every_value_once(world):
     }
     assert len(rows) == len(expected)
     assert set(rows) == expected
-    assert project.store.evaluations.annotators(run_id) == ["extractor", "critic", "verdict"]
-    reviewed = project.store.evaluations.reviewed_items()
+    assert project.store.annotations.annotators(run_id) == ["extractor", "critic", "verdict"]
+    reviewed = project.store.annotations.reviewed_items()
     every = project.store.document_records.load(
         None, ids_of(project.store.review_pages.lines(Viewpoint(None), limit=99))
     )
@@ -237,7 +237,7 @@ def test_value_tables_contain_every_value_once(world):
 def test_empty_project_has_empty_pages(project):
     page = project.store.review_pages.lines(Viewpoint(None))
     assert (page.rows, page.total) == ((), 0)
-    assert project.store.evaluations.grid("r0001", Codebook(), "gold").shape == (0, 0)
+    assert project.store.annotations.grid("r0001", Codebook(), "gold").shape == (0, 0)
     assert len(run_values(project, "r0001")) == 0
     assert list(project.store.document_records.stream()) == []
     assert project.store.document_records.load(None, []) == []
@@ -253,11 +253,11 @@ def test_large_pages_and_queues_work(project):
 def test_basis_of_scores_changes_only_if_scores_can_change(project):
     project.store.documents.add(make_documents(3, {"d0": {"ann": {"a": True}}}))
     run_id = project.store.runs.create(make_settings(), project.store.documents.ids()).run_id
-    bases = {reference: [project.store.evaluations.basis(reference)] for reference in ("gold", "reviewed")}
+    bases = {reference: [project.store.annotations.basis(reference)] for reference in ("gold", "reviewed")}
 
     def check_changed(*references):
         for reference, earlier in bases.items():
-            current = project.store.evaluations.basis(reference)
+            current = project.store.annotations.basis(reference)
             assert current not in earlier if reference in references else current == earlier[-1]
             earlier.append(current)
 

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ProjectError, StorageFull
 from core.store.connection import open_file
-from core.store.conversion import append, insert
+from core.store.row_conversion import append, insert
 from core.store.writer import Writer
 
 

@@ -13,10 +13,10 @@ from core.errors import InputError, UsageError
 from core.ingest.gold import GoldSource
 from core.ingest.mapping import Mapping
 from core.services import projects
+from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
 from core.services.data.importing import MAX_PENDING, ImportDraft, ImportOptions, PendingImports, read_files
-from core.services.jobs import Job
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.ingest.conftest import make_xlsx
@@ -219,7 +219,7 @@ def test_gold_of_stored_documents_can_be_remapped(session: ProjectSession) -> No
 
     one = replace(again, mapping=replace(again.mapping, gold=(GoldSource("Food", "label", "Food", "Ann"),)))
     importing.replace_gold(session, preview(session, one, CODEBOOK))
-    assert session.store.evaluations.raters() == ["Ann"]
+    assert session.store.annotations.raters() == ["Ann"]
 
 
 def test_remapping_gold_needs_documents(session: ProjectSession) -> None:

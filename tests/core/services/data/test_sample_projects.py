@@ -37,7 +37,7 @@ def workspace(tmp_path_factory: pytest.TempPathFactory):
 def test_sample_has_gold_for_every_document(workspace: Workspace, sample: sample_projects.Sample) -> None:
     session = workspace.open(sample_projects.ensure_sample(workspace, sample.key))
     assert session.store.documents.count() == session.store.documents.with_gold() >= MIN_DOCUMENTS[sample.key]
-    assert len(session.store.evaluations.raters()) == (3 if sample.key == "story-questions" else 1)
+    assert len(session.store.annotations.raters()) == (3 if sample.key == "story-questions" else 1)
     if sample.contexts:
         assert list(session.store.documents.page(0, 1)[0].fields) == [sample.text, *sample.contexts]
     if sample.group:

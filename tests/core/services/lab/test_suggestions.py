@@ -106,5 +106,5 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         assert example.text in codebooks.codebook_status(session).codebook.label(service.id).include
         after = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
         until(lambda: not trials.is_trial_active(session, after))
-        assert session.store.evaluations.example_documents(after.after_run) == [example.document_id]
+        assert session.store.annotations.example_documents(after.after_run) == [example.document_id]
         assert trials.trial_result(session, after).n == 19

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.classifier.similarity import ALIKE, EmbeddedSpace, Space, TextSpace
+from core.classifier.text_similarity import ALIKE, EmbeddedSpace, Space, TextSpace
 
 TEXTS = [
     "The sheets were stained and the bath was dirty.",
