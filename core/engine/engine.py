@@ -13,7 +13,7 @@ from core.debate.events import RunStatus, TurnDone, TurnStarted, VerdictReached
 from core.debate.turns import Reply, ReplyError, Usage, Verdict
 from core.documents import Document
 from core.engine.budget import Budget
-from core.engine.debate import Debate, PendingTurn
+from core.engine.debate_runner import Debate, PendingTurn
 from core.engine.interfaces import Dependencies, Work
 from core.engine.model_calls import ModelCaller
 from core.errors import ContextTooLong, ProjectError, Refused

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from core.debate.events import Delta, TurnStarted, TurnWaiting
 from core.debate.turns import Reply, Usage
 from core.engine.budget import Budget, BudgetSpent, Settle
-from core.engine.debate import PendingTurn, paid_reply
+from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.interfaces import FailedAttempt, Models, Publish, ReplyStore, RunSink
 from core.engine.rate_limit import ServerLimiter
 from core.engine.retries import with_retries

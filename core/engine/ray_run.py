@@ -25,7 +25,7 @@ from core.engine.engine import LOADED_AT_ONCE
 from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
 from core.engine.replaying_engine import ReplayingEngine
-from core.engine.reply_store_folder import ReplyLogReader, append_replies
+from core.engine.reply_files import ReplyLogReader, append_replies
 from core.errors import UsageError
 from core.llm.connections import Connection
 from core.runs import BUILTIN, StopReason

@@ -16,7 +16,7 @@ from core.debate.turns import Turn
 from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
 from core.engine.live import LiveEngine
-from core.engine.reply_store_folder import FolderReplyStore
+from core.engine.reply_files import FolderReplyStore
 from core.llm.connections import Connection
 from core.llm.models import ModelLibrary
 from core.runs import NOT_STOPPED, RunRow, RunSettings, State, StopReason

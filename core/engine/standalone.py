@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from core.debate.turns import Reply, Request, Step, T
 from core.documents import Document
-from core.engine.debate import paid_reply, reply_key, request_hash
+from core.engine.debate_runner import paid_reply, reply_key, request_hash
 from core.engine.interfaces import Models, ReplyStore
 from core.engine.retries import with_retries
 from core.runs import RunSettings

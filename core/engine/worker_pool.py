@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 from core.annotations import Precedents
 from core.debate.turns import Reply, Verdict
 from core.documents import Document
-from core.engine.debate import Debate, PendingTurn, paid_reply, read_reply
+from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
 from core.engine.engine import Engine
 from core.engine.event_loop import tune_garbage_collection
 from core.engine.interfaces import Work

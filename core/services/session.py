@@ -14,14 +14,14 @@ from typing import Literal
 from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool
-from core.engine.batch import BatchEngine
+from core.engine.batch_run import BatchEngine
 from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
 from core.engine.live import LiveEngine
 from core.errors import ExportError, MootError, ProjectError, UsageError
 from core.llm import embeddings
-from core.llm.batches import BatchLibrary
+from core.llm.batch_api import BatchLibrary
 from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples

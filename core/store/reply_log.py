@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.debate.turns import Reply
-from core.engine.reply_store_folder import decode, encode
+from core.engine.reply_files import decode, encode
 from core.store.connection import translate_error
 
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from core.codebook import Codebook
 from core.debate import protocols
 from core.documents import Document
-from core.engine.debate import Debate, read_reply
+from core.engine.debate_runner import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost

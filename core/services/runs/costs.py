@@ -10,7 +10,7 @@ from core.debate import protocols
 from core.debate.turns import Usage
 from core.documents import Document
 from core.formatting import format_count
-from core.llm.batches import SHARE as BATCH_SHARE
+from core.llm.batch_api import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, total_cost

@@ -18,7 +18,7 @@ from core.debate.protocol_spec import PRESET
 from core.debate.protocols import custom
 from core.debate.protocols.custom import read
 from core.debate.turns import Role, family
-from core.engine.debate import request_hash
+from core.engine.debate_runner import request_hash
 from core.engine.event_loop import EngineThread
 from core.engine.preflight import Probe, probe_role_models
 from core.errors import CodebookError, MootError, UsageError

@@ -11,7 +11,7 @@ from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWait
 from core.debate.turns import Request
 from core.documents import Document
 from core.engine import engine, model_calls, retries
-from core.engine.debate import Debate
+from core.engine.debate_runner import Debate
 from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
 from core.runs import NOT_STOPPED, StopReason

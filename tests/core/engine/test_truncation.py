@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine.debate import HALF, share_that_fits, shortened
+from core.engine.debate_runner import HALF, share_that_fits, shortened
 from core.runs import Handling, OnLong
 from tests.core.engine.fakes import World, find_service, settings
 

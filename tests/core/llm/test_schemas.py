@@ -13,7 +13,7 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.quote_location import locate_evidence
 from core.debate.reading.parse import read
 from core.debate.turns import ReplyForm, Request
-from core.engine.debate import request_hash
+from core.engine.debate_runner import request_hash
 from core.llm.models import ModelLibrary
 from core.llm.schemas import request_schema, schema_for, without_bounds
 from core.runs import RoleModel, RunSettings, Sampling

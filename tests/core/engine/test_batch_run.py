@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from core.engine import batch
-from core.llm.batches import HandBatches
+from core.engine import batch_run
+from core.llm.batch_api import HandBatches
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
 from tests.servers.batches import answer
 from tests.servers.running import batch_server
@@ -19,8 +19,8 @@ from tests.servers.running import batch_server
 
 @pytest.fixture(autouse=True)
 def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batch, "MIN_POLL", 0.01)
-    monkeypatch.setattr(batch, "MAX_POLL", 0.05)
+    monkeypatch.setattr(batch_run, "MIN_POLL", 0.01)
+    monkeypatch.setattr(batch_run, "MAX_POLL", 0.05)
 
 
 @pytest.fixture

@@ -21,12 +21,12 @@ from typing import IO, Any
 
 from core.debate.turns import Reply, ReplyError, ReplyForm, Usage
 from core.engine.budget import BudgetSpent
-from core.engine.debate import PendingTurn, paid_reply
+from core.engine.debate_runner import PendingTurn, paid_reply
 from core.engine.engine import LOADED_AT_ONCE
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.replaying_engine import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError
-from core.llm.batches import (
+from core.llm.batch_api import (
     MOST_BYTES,
     MOST_REQUESTS,
     SHARE,

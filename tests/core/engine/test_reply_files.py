@@ -8,7 +8,7 @@ from pathlib import Path
 from core.annotations import Precedent
 from core.debate.turns import Reply, Usage
 from core.engine.ray_worker import precedents_of, precedents_text
-from core.engine.reply_store_folder import FolderReplyStore, ReplyLogReader, append_replies
+from core.engine.reply_files import FolderReplyStore, ReplyLogReader, append_replies
 
 REPLY = Reply(
     "text",
