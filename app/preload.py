@@ -88,13 +88,14 @@ def prefetch_evaluation(session: ProjectSession) -> None:
 
     def compute() -> None:
         _ready.wait()
-        from app.screens.evaluate import score_bars
-        from core.services.evaluation.debate_effect import debate_effect
         from core.services.evaluation.report import prefetch_scores
-        from core.services.evaluation.scores import role_scores
 
         found = prefetch_scores(session)
         if found is not None:
+            from app.screens.evaluate import score_bars  # imports Altair
+            from core.services.evaluation.debate_effect import debate_effect
+            from core.services.evaluation.scores import role_scores
+
             roles = role_scores(session, found.run, found.reference)
             score_bars.preload(found, roles, debate_effect(session, found.run, found.reference))
 
