@@ -48,23 +48,18 @@ class Connection(_Frozen):
     def environment_variables(self) -> tuple[str, ...]:
         """Names of the environment variables for the key, in order.
 
-        Those of a provider are for the provider's own address. A connection of that name at another address has none.
+        The provider's customary variable is only for the provider's own address.
         """
         own = f"MOOT_{re.sub(r'[^A-Z0-9]', '_', self.name.upper())}_API_KEY"
-        if self.name not in _CUSTOMARY:
+        provider = next((preset for preset in PRESETS if preset.name == self.name), None)
+        if provider is None or provider.origin != self.origin or self.name not in _CUSTOMARY:
             return (own,)
-        provider = next(preset for preset in PRESETS if preset.name == self.name)
-        return (own, _CUSTOMARY[self.name]) if provider.origin == self.origin else ()
+        return own, _CUSTOMARY[self.name]
 
     @property
     def key_remedy(self) -> str:
         """Instruction to provide a key."""
-        if variables := self.environment_variables:
-            return f"Set {variables[-1]} or type a key on the Models page."
-        return (
-            f"{_CUSTOMARY[self.name]} is not sent to this address. Give the connection another name to set its key in "
-            "the environment, or type a key on the Models page."
-        )
+        return f"Set {self.environment_variables[-1]} or type a key on the Models page."
 
 
 _THIS_MACHINE = frozenset({"127.0.0.1", "localhost", "::1"})
@@ -154,9 +149,10 @@ def has_keyring() -> bool:
 
 def no_keyring(place: Connection) -> UsageError:
     """Return the error for a machine without a keyring."""
-    variables = place.environment_variables
-    remedy = f"Set {variables[-1]} in the environment and start Moot again." if variables else place.key_remedy
-    return UsageError("This machine has no keyring that Moot can use.", remedy)
+    variable = place.environment_variables[-1]
+    return UsageError(
+        "This machine has no keyring that Moot can use.", f"Set {variable} in the environment and start Moot again."
+    )
 
 
 def _keyring_get(place: Connection) -> str | None:

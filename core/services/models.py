@@ -260,9 +260,9 @@ def add(workspace: Workspace, name: str, url: str, dialect: Literal["openai", "o
     """
     place = connections.connection(name.strip(), url, dialect)
     own = {connection.name: connection for connection in preferences.load().connections}
-    known = own.get(place.name)
-    held = next((variable for variable in place.environment_variables if os.environ.get(variable, "").strip()), None)
-    if known is not None and known.origin != place.origin and held is not None:
+    known = workspace.models.connections.get(place.name)
+    held = _set_variable(place)
+    if known is not None and held is not None and known.origin != place.origin:
         raise UsageError(
             f"{held} is the key for {known.base_url}, so {place.name} keeps this address.",
             "Choose another name for the new address.",
@@ -309,12 +309,17 @@ def priced(workspace: Workspace, role_model: RoleModel) -> tuple[float, float] |
     return None if per_token is None else (per_token[0] * 1e6, per_token[2] * 1e6)
 
 
+def _set_variable(place: Connection) -> str | None:
+    """Return the environment variable that holds the connection's key, None if there is none."""
+    return next((name for name in place.environment_variables if os.environ.get(name, "").strip()), None)
+
+
 def _entry(place: Connection, own: bool) -> ConnectionEntry:
-    name = next(iter(place.environment_variables[-1:]), "")
+    name = place.environment_variables[-1]
     source: KeyFrom = "none"
     if place.dialect == "builtin":
         source = "needless"
-    elif (held := next((v for v in place.environment_variables if os.environ.get(v, "").strip()), None)) is not None:
+    elif (held := _set_variable(place)) is not None:
         source, name = "environment", held
     elif _is_in_keyring(place):
         source = "keyring"

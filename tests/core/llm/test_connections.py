@@ -40,11 +40,11 @@ def memory() -> Iterator[MemoryKeyring]:
 
 
 @pytest.mark.parametrize("preset", PROVIDERS, ids=lambda preset: preset.name)
-@pytest.mark.parametrize("number", [0, 1])
-def test_key_of_a_provider_is_sent_to_the_provider_only(
-    preset: Connection, number: int, monkeypatch: pytest.MonkeyPatch
+def test_customary_key_of_a_provider_is_sent_to_the_provider_only(
+    preset: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(preset.environment_variables[number], KEY)
+    own, customary = preset.environment_variables
+    monkeypatch.setenv(customary, KEY)
     assert find_key(preset) == KEY
     host = preset.base_url.removeprefix("https://")
     for address in (
@@ -56,7 +56,12 @@ def test_key_of_a_provider_is_sent_to_the_provider_only(
     ):
         edited = connection(preset.name, address)
         assert find_key(edited) is None
-        assert preset.environment_variables[-1] in edited.key_remedy
+        assert own in edited.key_remedy
+
+
+def test_own_variable_of_a_connection_is_for_the_address_that_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_OPENAI_API_KEY", KEY)
+    assert find_key(connection("openai", "http://127.0.0.1:9/v1")) == KEY
 
 
 def test_key_of_a_custom_connection_comes_from_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:

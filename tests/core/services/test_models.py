@@ -101,6 +101,9 @@ def test_address_of_a_connection_with_a_key_cannot_change(
     )
     models.remove(workspace, "mine")
     models.remove(workspace, "openai")
+    monkeypatch.setenv("MOOT_OPENAI_API_KEY", "s3cret")
+    with pytest.raises(UsageError, match=r"MOOT_OPENAI_API_KEY is the key for https://api\.openai\.com/v1"):
+        models.add(workspace, "openai", "https://evil.example/v1")
 
 
 def test_error_without_a_keyring_names_the_environment_variable(workspace: Workspace) -> None:
