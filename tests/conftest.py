@@ -35,7 +35,7 @@ class TwoBrowsers(LoadFileScheduling):
     def _split_scope(self, nodeid):
         if not nodeid.startswith(BROWSER):
             return super()._split_scope(nodeid)
-        return BROWSER + ("a-o" if nodeid < f"{BROWSER}test_p" else "p-z")  # both take about the same time
+        return BROWSER + ("a-g" if nodeid < f"{BROWSER}test_h" else "h-z")  # both take about the same time
 
 
 def pytest_xdist_auto_num_workers(config):
