@@ -67,7 +67,12 @@ def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendat
         ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles")
-        lines = "".join(f"<span><b>{escape(one.title)}:</b> {escape(one.sentence)}</span>" for one in advised)
+        titles: dict[str, list[str]] = {}  # several roles often have the same advice
+        for one in advised:
+            titles.setdefault(one.sentence, []).append(one.title)
+        lines = "".join(
+            f"<span><b>{escape(', '.join(named))}:</b> {escape(sentence)}</span>" for sentence, named in titles.items()
+        )
         st.html(f'<div class="moot-sentences">{lines}</div>')
 
 
@@ -82,7 +87,7 @@ def _alternative_test(test: Alternative, on: str) -> None:
                 "model": format_percent(one.model_wins),
                 "person": format_percent(one.person_wins),
                 "p": one.p,
-                "replaceable": one.replaceable,
+                "replaceable": "yes" if one.replaceable else "no",
             }
             for one in test.people
         ]

@@ -175,7 +175,8 @@ def _key_numbers(found: EvaluationReport) -> None:
         if reason in counted.left_out
     ]
     if without := counted.count("no_reference"):
-        notes.append(f"{format_count(without, 'document')} without {reference_names(found.reference).missing}")
+        missing = reference_names(found.reference).missing
+        notes.append(f"not counted: {format_count(without, 'document')} without {missing}")
     excluded = sum(counted.left_out.values()) - without
     main = main_metric(scores.kind)
     if excluded and (strict := found.strict.get(main.key)) is not None:

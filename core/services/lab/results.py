@@ -103,7 +103,7 @@ class TrialResult:
         parts = [f"{word} on {join_names(names)}." for word, names in (("Better", better), ("Worse", worse)) if names]
         moved = [label for label in self.labels if label.fixed or label.broken]
         if len(clear) < len(moved) or not parts:
-            parts.append("No significant difference on the other labels." if parts else "No significant difference.")
+            parts.append(f"No significant difference on {'the other labels' if parts else 'any label'}.")
         return " ".join(parts)
 
     @property

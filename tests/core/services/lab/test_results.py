@@ -59,7 +59,8 @@ def test_scores_exclude_documents_without_a_verdict():
 def test_sentence_states_the_result_of_the_comparison():
     same = compare_grids(DOCUMENTS, REFERENCE, BEFORE, BEFORE, BOOK)
     assert same.sentence == "Nothing changed."
-    assert compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK).sentence == "No significant difference."
+    changed = compare_grids(DOCUMENTS, REFERENCE, BEFORE, AFTER, BOOK)
+    assert changed.sentence == "No significant difference on any label."
     unknown = compare_grids(DOCUMENTS, REFERENCE * X, BEFORE, AFTER, BOOK)
     assert unknown.sentence == "No reference labels to compare with."
     assert unknown.after.value is None
