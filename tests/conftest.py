@@ -29,13 +29,11 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
 
 
-class TwoBrowsers(LoadFileScheduling):
-    """Run each file in one worker, and the browser tests in two, so that only two browsers are open."""
+class OneBrowser(LoadFileScheduling):
+    """Run each file in one worker, and all browser tests in the same worker, so that only one browser is open."""
 
     def _split_scope(self, nodeid):
-        if not nodeid.startswith(BROWSER):
-            return super()._split_scope(nodeid)
-        return BROWSER + ("a-g" if nodeid < f"{BROWSER}test_h" else "h-z")  # both take about the same time
+        return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -45,7 +43,7 @@ def pytest_xdist_auto_num_workers(config):
 
 def pytest_xdist_make_scheduler(config, log):
     """Schedule tests by file."""
-    return TwoBrowsers(config, log)
+    return OneBrowser(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -84,9 +84,7 @@ def _offer(
     words = f"Your correction of {escape(example.document_id)} can be added as an example of its label."
     if effect is not None:
         codebook = codebooks.shown(session, run.settings.codebook)
-        words = example_sentence(
-            example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere
-        )  # fmt: skip
+        words = example_sentence(example, effect, codebook, more=len(suggestions) - 1, elsewhere=elsewhere)
     st.html(f'<div class="moot-example">{words}</div>', width="stretch")
     st.button(
         "Choose words" if effect is None else "Change words", type="secondary" if effect is None else "tertiary",
