@@ -98,11 +98,11 @@ def _copied_projects(tmp_path_factory, _isolated_session):
 
     Other processes and tests with the fixture ``applied_schema`` create projects as Moot does.
     """
-    from core.store import connection, migrations
+    from core.store import database, migrations
 
     template = tmp_path_factory.mktemp("template") / "empty.duckdb"
-    connection.open_file(template).close()
-    connect, migrate = connection._connect, migrations.migrate
+    database.open_file(template).close()
+    connect, migrate = database._connect, migrations.migrate
     unopened = set()
 
     def connect_copy(path):
@@ -118,7 +118,7 @@ def _copied_projects(tmp_path_factory, _isolated_session):
             migrate(cursor, path=path, upto=upto)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(connection, "_connect", connect_copy)
+        patch.setattr(database, "_connect", connect_copy)
         patch.setattr(migrations, "migrate", migrate_others)
         yield connect
 
@@ -126,9 +126,9 @@ def _copied_projects(tmp_path_factory, _isolated_session):
 @pytest.fixture
 def applied_schema(_copied_projects, monkeypatch):
     """Create projects as Moot does."""
-    from core.store import connection
+    from core.store import database
 
-    monkeypatch.setattr(connection, "_connect", _copied_projects)
+    monkeypatch.setattr(database, "_connect", _copied_projects)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -3,7 +3,7 @@
 ``/moot/live`` uses JSON messages. The browser sends ``watch`` when it connects or shows another run or document, with
 cursors of the text that it has. The server answers with one ``snapshot``. It then sends ``batch`` messages, up to
 twenty per second while the run is active. Each batch is the difference to the messages already sent on this connection
-(``core.services.live_run``). A slow socket therefore gets fewer and larger messages and blocks no other connection.
+(``core.services.live_state``). A slow socket therefore gets fewer and larger messages and blocks no other connection.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from app.api.middleware import POLICY_VIOLATION
 from core.errors import MootError
-from core.services.live_run import ClientCursor, Cursor, DocumentText, Json, LiveRunState, debate_events
+from core.services.live_state import ClientCursor, Cursor, DocumentText, Json, LiveRunState, debate_events
 from core.services.session import ProjectSession
 
 LIVE = "/moot/live"

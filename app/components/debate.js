@@ -8,7 +8,7 @@ import { disputedItems } from "./labels.js";
 
 /** @typedef {{ id: string, fields: Record<string, string>, note: string }} DocumentData */
 /**
- * A turn as the studio sends it (`core/services/live_run.py`). `text` is the part of the reply from `offset` to `end`, in code
+ * A turn as the studio sends it (`core/services/live_state.py`). `text` is the part of the reply from `offset` to `end`, in code
  * points; `attempt` counts its attempts. `labels` are the labels that the reply assigns, or null if it has no list.
  *
  * @typedef {object} TurnEvent

@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 MIN_WORDS = 4
 """Shorter texts say too little to ask about."""
-_LISTS = tomllib.loads(Path(__file__).with_name("word_lists.toml").read_text(encoding="utf-8"))
+_LISTS = tomllib.loads(Path(__file__).with_name("greetings_and_names.toml").read_text(encoding="utf-8"))
 GREETINGS = frozenset(_LISTS["greetings"].split())
 NAMES = frozenset(_LISTS["given_names"].split())
 """Frequent given names that are seldom ordinary words. A project adds its own."""

@@ -1,6 +1,6 @@
 """Events of a run, in one stream that the live page, the command line and the tests read.
 
-``Event`` is the union of all events. ``core.services.live_run`` makes the form for the browser.
+``Event`` is the union of all events. ``core.services.live_state`` makes the form for the browser.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from core.debate.turns import Reply, ReplyError, ReplyForm, Usage
+from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, paid_reply
-from core.engine.engine import LOADED_AT_ONCE
 from core.engine.interfaces import BatchJob, BatchJobs, Dependencies, FailedAttempt, Work
 from core.engine.replaying_engine import ReplayingEngine
 from core.errors import ModelError, NoSuchModel, TimedOut, Unauthorised, UsageError

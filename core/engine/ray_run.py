@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.debate.turns import Reply, ReplyError
-from core.engine.engine import LOADED_AT_ONCE
+from core.engine.base_engine import LOADED_AT_ONCE
 from core.engine.interfaces import Dependencies, Work
 from core.engine.ray_worker import STOP, document_text, precedents_text
 from core.engine.replaying_engine import ReplayingEngine

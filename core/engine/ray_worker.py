@@ -15,7 +15,7 @@ from core.debate.events import VerdictReached
 from core.debate.turns import Turn
 from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
-from core.engine.live import LiveEngine
+from core.engine.live_engine import LiveEngine
 from core.engine.reply_files import FolderReplyStore
 from core.llm.connections import Connection
 from core.llm.models import ModelLibrary

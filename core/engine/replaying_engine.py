@@ -6,8 +6,8 @@ import asyncio
 
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
+from core.engine.base_engine import Engine
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
-from core.engine.engine import Engine
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
 

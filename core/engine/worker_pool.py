@@ -25,8 +25,8 @@ from typing import Any, TypeAlias
 from core.annotations import Precedents
 from core.debate.turns import Reply, Verdict
 from core.documents import Document
+from core.engine.base_engine import Engine
 from core.engine.debate_runner import Debate, PendingTurn, paid_reply, read_reply
-from core.engine.engine import Engine
 from core.engine.event_loop import tune_garbage_collection
 from core.engine.interfaces import Work
 from core.llm.models import LEXICAL, ModelLibrary

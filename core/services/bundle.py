@@ -35,8 +35,8 @@ from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
 from core.services.session import ProjectSession, check_output_path
+from core.store.bundle_tables import ROWS_AT_ONCE, restore
 from core.store.document_records import DocumentRecord
-from core.store.dump import ROWS_AT_ONCE, restore
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS
 
 NAME = "bundle"

@@ -17,7 +17,7 @@ from core.formatting import format_bytes, format_count
 from core.llm.catalogue import list_models
 from core.services import models, preferences
 from core.services.workspace import Workspace
-from core.store.connection import PROJECT_SUFFIXES
+from core.store.database import PROJECT_SUFFIXES
 
 PACKAGES = (
     "streamlit",

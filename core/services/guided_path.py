@@ -14,7 +14,7 @@ from core.services.cache import cached_by_reviews, cached_until_commit
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
 from core.services.session import ProjectSession
-from core.store.versions import CodebookVersion
+from core.store.saved_versions import CodebookVersion
 
 StepState: TypeAlias = Literal["done", "now", "later"]
 StepPage: TypeAlias = Literal["data", "codebook", "models", "run", "review"]

@@ -18,7 +18,7 @@ from core.services.evaluation import ambiguity
 from core.services.runs import costs, planning
 from core.services.runs.costs import longest_document
 from core.services.session import ProjectSession
-from core.store.connection import check_path as check_path
+from core.store.database import check_path as check_path
 
 
 def default_project(path: Path) -> Path:

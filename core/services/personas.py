@@ -16,8 +16,8 @@ from core.debate.personas import DEFAULT_PERSONAS, FAMILY, PersonaSet
 from core.debate.protocol_spec import PRESET
 from core.debate.protocols.panel import AGGREGATOR
 from core.debate.turns import family
-from core.engine import standalone
-from core.engine.standalone import Spent
+from core.engine import standalone_requests
+from core.engine.standalone_requests import Spent
 from core.errors import InputError, UsageError
 from core.formatting import one_line
 from core.ingest.persona_sources import read_text_file
@@ -26,7 +26,7 @@ from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cos
 from core.services.background_jobs import Job
 from core.services.runs.planning import PANEL, Plan, with_defaults
 from core.services.session import ProjectSession
-from core.store.versions import PersonaSetVersion as PersonaSetVersion
+from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
 from core.text_file import read_text
 
 LIMITS = ("groups", "dimensions")
@@ -153,7 +153,9 @@ def generate(
     )
 
     async def run() -> GeneratedPersonas:
-        made, spent = await standalone.drive(step, settings, session.models, session.project.turn_store, on_progress)
+        made, spent = await standalone_requests.drive(
+            step, settings, session.models, session.project.turn_store, on_progress
+        )
         return GeneratedPersonas(made, spent)
 
     return session.engine.submit(run())

@@ -21,7 +21,7 @@ from core.services.guided_path import last_run, reviewed_documents
 from core.services.sample_data import SUFFIX
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace
-from core.store.connection import PROJECT_SUFFIXES, Ownership, data_files
+from core.store.database import PROJECT_SUFFIXES, Ownership, data_files
 
 NAME_LIMIT = 80
 REVEAL_SECONDS = 2.0

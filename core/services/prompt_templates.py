@@ -18,7 +18,7 @@ from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
 from core.services.session import ProjectSession
-from core.store.versions import PromptVersion as PromptVersion
+from core.store.saved_versions import PromptVersion as PromptVersion
 
 _NUMBER = re.compile(r"\.v(\d+)$")
 

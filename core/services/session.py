@@ -14,11 +14,11 @@ from typing import Literal
 from core.debate.events import Event, RunStatus, TurnDone
 from core.documents import Document
 from core.engine import worker_pool
+from core.engine.base_engine import Engine
 from core.engine.batch_run import BatchEngine
-from core.engine.engine import Engine
 from core.engine.event_loop import EngineThread
 from core.engine.interfaces import Dependencies, Publish, Work
-from core.engine.live import LiveEngine
+from core.engine.live_engine import LiveEngine
 from core.errors import ExportError, MootError, ProjectError, UsageError
 from core.llm import embeddings
 from core.llm.batch_api import BatchLibrary
@@ -26,8 +26,8 @@ from core.llm.models import ModelLibrary
 from core.runs import RunRow, State, StopReason
 from core.services import few_shot_examples
 from core.services.classifier_training import ClassifierTrainer, Vectors
-from core.services.live_run import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
-from core.store.connection import PROJECT_SUFFIXES
+from core.services.live_state import SHOWN_OPEN, DocumentText, LiveRunState, StoredDebate, status_of
+from core.store.database import PROJECT_SUFFIXES
 from core.store.project import Project
 from core.store.transcripts import FinishedPage
 

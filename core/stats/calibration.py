@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.arrays import check_shapes, codes, ratings
-from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate
+from core.stats.uncertainty import Design, ratio
 
 BINS = 10
 """Bins of certainty, of equal width."""

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.stats.arrays import Codes
-from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate
+from core.stats.uncertainty import Design, ratio
 
 WORDS = 12
 """Maximum number of cue words."""

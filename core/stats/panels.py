@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from core.stats.agreement import krippendorff_alpha
 from core.stats.arrays import Ratings, ratings
+from core.stats.correlation import kendall, pearson, spearman
 from core.stats.intervals import LEVEL, Estimate, Interval
-from core.stats.similarity import kendall, pearson, spearman
 
 
 @dataclass(frozen=True, slots=True)

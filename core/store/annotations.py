@@ -11,7 +11,7 @@ import numpy.typing as npt
 from core.codebook import Codebook
 from core.documents import Value
 from core.store.annotators import GOLD, LATENT, REVIEWED, AnnotationSource, gold_table, of_run, select, source_of
-from core.store.connection import Reader
+from core.store.database import Reader
 from core.store.documents import STATE
 from core.store.row_conversion import dump, load
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from core.annotations import VERDICT
 from core.errors import UsageError
-from core.store.connection import Connection, Cursor
+from core.store.database import Connection, Cursor
 from core.store.row_conversion import incoming
 from core.store.writer import Repository
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from core.authors.questions import ENTRY, Answer, Entry, Submission
 from core.documents import Document, Value
 from core.store.annotators import AUTHOR
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.documents import insert_documents
 from core.store.events import SELECT_EVENTS, NewEvent, event_of, record
 from core.store.row_conversion import add_row, clean, value_text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from core.engine.interfaces import BatchJob
 from core.runs import RoleModel
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, insert
 from core.store.writer import Repository
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.documents import Value
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.row_conversion import add_row, dump, incoming, insert, load, table_of
 from core.store.writer import Repository
 

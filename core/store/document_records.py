@@ -11,7 +11,7 @@ import duckdb
 from core.annotations import Evidence
 from core.debate.turns import ReplyError
 from core.documents import Document, Value
-from core.store.connection import Reader, translate_error
+from core.store.database import Reader, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
 from core.store.row_conversion import load

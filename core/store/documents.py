@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from core.documents import Document, Rejected, Value
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
 from core.store.writer import Repository
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.store.connection import Cursor, Reader
+from core.store.database import Cursor, Reader
 from core.store.row_conversion import clean, dump, insert, load, value_of, value_text
 
 COLUMNS = (

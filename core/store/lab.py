@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.codebook import Codebook
 from core.store.annotators import KNOWN
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, load
 from core.store.writer import Repository
 

@@ -10,19 +10,19 @@ from types import TracebackType
 from typing import NoReturn, Self
 
 from core.errors import ProjectError, ProjectGone, StorageFull
-from core.store import dump
+from core.store import bundle_tables
 from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
 from core.store.batch_jobs import BatchJobStore
+from core.store.bundle_tables import Dump
 from core.store.classifiers import ClassifierStore
-from core.store.connection import Connection, data_files, open_file
+from core.store.database import Connection, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
-from core.store.dump import Dump
 from core.store.events import Events
 from core.store.lab import Lab
-from core.store.replies import Replies
+from core.store.reply_cache import Replies
 from core.store.review_pages import ReviewPages
 from core.store.review_reasons import ReviewReasons
 from core.store.reviewer_values import ReviewerAgreement
@@ -31,9 +31,9 @@ from core.store.run_costs import RunCosts
 from core.store.run_writer import RunWriter
 from core.store.runs import PrecedentPools, Runs
 from core.store.sampling_frames import SamplingFrames
+from core.store.saved_versions import Codebooks, Personas, Prompts
 from core.store.settings import Settings
 from core.store.transcripts import Transcripts
-from core.store.versions import Codebooks, Personas, Prompts
 from core.store.writer import Writer
 
 
@@ -122,7 +122,7 @@ class Project:
         for folder in (self.path.parent, Path.home()):
             copy = self._free_name(folder)
             try:
-                dump.restore(copy, self.store.dump.schema, self.store.dump.tables())
+                bundle_tables.restore(copy, self.store.dump.schema, self.store.dump.tables())
             except (ProjectError, OSError) as error:
                 failed = error
             else:

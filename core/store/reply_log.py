@@ -14,7 +14,7 @@ from pathlib import Path
 
 from core.debate.turns import Reply
 from core.engine.reply_files import decode, encode
-from core.store.connection import translate_error
+from core.store.database import translate_error
 
 _FLAGS = getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 """A link with the name of the log could lead to any other file of the user."""

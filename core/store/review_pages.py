@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
 from core.store.classifiers import CLASSIFIER
-from core.store.connection import Reader
+from core.store.database import Reader
 from core.store.review_reasons import DEBATE_REASONS, DebateReason
 from core.store.reviews import PENDING, ReviewStatus
 from core.store.row_conversion import clean, dump

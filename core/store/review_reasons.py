@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, get_args
 
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.documents import GOLD_MARK
 from core.store.writer import Repository
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.documents import Value
-from core.store.connection import Reader
+from core.store.database import Reader
 from core.store.reviews import IS_SUBMISSION
 from core.store.row_conversion import load
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from core.documents import Value
-from core.store.connection import Connection, Cursor
+from core.store.database import Connection, Cursor
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
 from core.store.row_conversion import clean, load, value_of
 from core.store.writer import Repository

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from core.documents import Value, storable
 from core.hashing import digest
-from core.store.connection import Cursor
+from core.store.database import Cursor
 
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 

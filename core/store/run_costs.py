@@ -7,7 +7,7 @@ from typing import Any
 
 from core.debate.turns import Usage
 from core.store.annotators import select, source_of
-from core.store.connection import Reader
+from core.store.database import Reader
 
 
 @dataclass(frozen=True, slots=True)

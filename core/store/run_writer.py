@@ -15,7 +15,7 @@ from core.debate.events import VerdictReached
 from core.debate.turns import Turn
 from core.engine.interfaces import FailedAttempt
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
-from core.store.connection import Connection, Cursor
+from core.store.database import Connection, Cursor
 from core.store.row_conversion import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
 from core.store.runs import set_state
 from core.store.writer import Repository, Writer

@@ -12,7 +12,7 @@ from core.engine.interfaces import Work
 from core.errors import NoSuchRun, UsageError
 from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReason
 from core.store.annotators import KNOWN
-from core.store.connection import Connection, Cursor
+from core.store.database import Connection, Cursor
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, insert, load, value_of
 from core.store.writer import Repository, Writer

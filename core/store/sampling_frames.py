@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.row_conversion import add_row, dump, insert, load
 from core.store.writer import Repository
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.events import NewEvent, record
 from core.store.row_conversion import clean, dump, load
 from core.store.writer import Repository

@@ -15,8 +15,8 @@ from core.debate.turns import Reading, Turn, Verdict
 from core.documents import Value
 from core.prompts import Message
 from core.runs import RoleModel
-from core.store.connection import Reader
-from core.store.replies import REPLY, reply_from_row
+from core.store.database import Reader
+from core.store.reply_cache import REPLY, reply_from_row
 from core.store.row_conversion import clean, load
 
 _FIELDS = (

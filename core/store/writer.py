@@ -18,7 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import duckdb
 
 from core.errors import ProjectError, StorageFull
-from core.store.connection import Connection, Cursor, Reader, translate_error
+from core.store.database import Connection, Cursor, Reader, translate_error
 
 T = TypeVar("T")
 R = TypeVar("R")

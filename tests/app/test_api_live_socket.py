@@ -17,7 +17,7 @@ from core.debate.events import Delta, RunStatus, TurnStarted, VerdictReached
 from core.debate.turns import Reply, Turn, Verdict
 from core.errors import ProjectError
 from core.runs import RoleModel
-from core.services.live_run import DocumentText, LiveRunState, StoredDebate
+from core.services.live_state import DocumentText, LiveRunState, StoredDebate
 from core.store.transcripts import FinishedDebate, FinishedPage
 
 RUN = "r1"

@@ -13,7 +13,7 @@ from app import context
 from core.debate.events import RunStatus
 from core.errors import ProjectLocked
 from core.services import guided_path
-from core.services.live_run import DocumentText, LiveRunState, StoredDebate
+from core.services.live_state import DocumentText, LiveRunState, StoredDebate
 from core.store.transcripts import FinishedPage
 
 HOSTILE = "<img src=x onerror=alert(1)>"

@@ -24,11 +24,11 @@ import numpy as np
 from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import comparison_sizes
-from core.stats import metrics, sampling, sequential
-from core.stats.estimation import Design
+from core.stats import metrics, sampling, sequential_tests
 from core.stats.regression import Family, Rows, regression
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
+from core.stats.uncertainty import Design
 from tests.core.stats.samples import uniform_sample
 
 PREVALENCE = (0.02, 0.1, 0.3, 0.5)
@@ -192,12 +192,12 @@ def stopping(documents: int, repeats: int, points: float) -> None:
             order = np.argsort(rng.exponential(size=documents) / sizes)[:500]
             y, f = reference[order, place].astype(float), given[order, place].astype(float)
             sample = Sample.of_draws(order, [sizes] * len(order), documents)
-            found = sequential.confidence_sequence(sample, y, f, float(given[:, place].mean()), planned=100)
+            found = sequential_tests.confidence_sequence(sample, y, f, float(given[:, place].mean()), planned=100)
             holds = [reference[:, place].mean() in one for one in found]
             stop = next((n for n, one in enumerate(found) if one.high - one.low <= 2 * points), len(found) - 1)
             always.append(all(holds))
             ended.append(holds[stop])
-            reviews_needed.append(stop + sequential.FIRST)
+            reviews_needed.append(stop + sequential_tests.FIRST)
         print(f"{label:<10}{np.mean(always):>9.1%}{np.mean(ended):>12.1%}{np.median(reviews_needed):>9.0f}")
 
 
@@ -259,12 +259,12 @@ def comparisons(documents: int, repeats: int) -> None:
             gained = np.where(apart, np.where(rng.random(documents) < right, 0.2, -0.2), 0.0)
             sizes = comparison_sizes(apart, sampling.MIN_EVEN)
             order = np.argsort(rng.exponential(size=documents) / sizes)[:400]
-            found = sequential.confidence_sequence(
+            found = sequential_tests.confidence_sequence(
                 Sample.of_draws(order, [sizes] * len(order), documents), gained[order], np.zeros(len(order)), 0.0,
                 planned=100, low=-1.0, unsure=apart[order],
             )  # fmt: skip
             always.append(all(gained.mean() in one for one in found))
-            better.append(next((n + sequential.FIRST for n, one in enumerate(found) if one.low > 0), None))
+            better.append(next((n + sequential_tests.FIRST for n, one in enumerate(found) if one.low > 0), None))
         known = [one for one in better if one is not None]
         median = f"{np.median(known):>9.0f}" if known else f"{'-':>9}"
         print(f"{right:<10.0%}{np.mean(always):>9.1%}{len(known) / repeats:>9.1%}{median}")
@@ -273,11 +273,11 @@ def comparisons(documents: int, repeats: int) -> None:
 def promises(repeats: int) -> None:
     """Print how often verdicts are accepted at a bound of 10% after the planned reviews, by their true error."""
     print("\nVerdicts accepted at a bound of 10% (the reviews are planned for an error of 5%)")
-    reviewed = sequential.reviews_for_bound(0.05, 0.1) or 0
+    reviewed = sequential_tests.reviews_for_bound(0.05, 0.1) or 0
     rng = np.random.default_rng(0)
     for error in (0.05, 0.08, 0.1001, 0.12):
         wrong = rng.random((10 * repeats, reviewed)) < error
-        share = np.mean([bool(sequential.accept_thresholds(np.ones(reviewed), row, (1,), 0.1)) for row in wrong])
+        share = np.mean([bool(sequential_tests.accept_thresholds(np.ones(reviewed), row, (1,), 0.1)) for row in wrong])
         print(f"true error {error:<8.4f}{share:>7.1%} of studies with {reviewed} reviews")
 
 

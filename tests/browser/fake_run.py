@@ -24,7 +24,7 @@ from core.codebook import Codebook, Label  # noqa: E402
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached  # noqa: E402
 from core.debate.turns import Reading, Reply, ReplyError, Turn, Usage, Verdict  # noqa: E402
 from core.runs import RoleModel  # noqa: E402
-from core.services.live_run import DocumentText, LiveRunState, StoredDebate  # noqa: E402
+from core.services.live_state import DocumentText, LiveRunState, StoredDebate  # noqa: E402
 from core.store.transcripts import FinishedDebate, FinishedPage  # noqa: E402
 
 RUN = "run-14"

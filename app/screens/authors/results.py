@@ -11,7 +11,7 @@ from app.state import with_default
 from app.widgets.alerts import error_boxes
 from app.widgets.common import download, line, report_to, table
 from app.widgets.layout import panel
-from app.widgets.metrics import Metric, metric_strip
+from app.widgets.metric_tables import Metric, metric_strip
 from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
 from core.services.authors import files, report

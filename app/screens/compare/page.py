@@ -28,7 +28,7 @@ from core.formatting import (
     join_names,
 )
 from core.runs import RunRow
-from core.services.evaluation import compare, coverage, latent, run_data
+from core.services.evaluation import compare, counted_documents, latent_truth, run_data
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.session import ProjectSession
@@ -79,8 +79,8 @@ def main() -> None:
         )  # fmt: skip
     margin = points / 100 if points else None
     found = compare.comparison(session, ids, reference, margin)
-    if reference == latent.LATENT:
-        st.caption(latent.warning(session))
+    if reference == latent_truth.LATENT:
+        st.caption(latent_truth.warning(session))
     with st.container(horizontal=True, vertical_alignment="center", key="compare-summary"):
         with st.container(width="stretch"):
             _summary(found)
@@ -172,7 +172,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     one, two = pair.first, pair.second
     each = compare.outcomes(session, one, two, reference)
     runs = [session.run(id) for id in (one, two)]
-    on = coverage.describe(coverage.shared(session, runs, reference), reference)
+    on = counted_documents.describe(counted_documents.shared(session, runs, reference), reference)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         title = f"{runs[1].title} against {runs[0].title}"
@@ -183,7 +183,10 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """Return the documents counted for each run in words; once if they are the same for all."""
-    coverages = {run.title: coverage.describe(coverage.of_run(session, run, reference), reference) for run in runs}
+    coverages = {
+        run.title: counted_documents.describe(counted_documents.of_run(session, run, reference), reference)
+        for run in runs
+    }
     words = set(coverages.values())
     return (
         f"each run: {words.pop()}"

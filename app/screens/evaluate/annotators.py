@@ -13,7 +13,7 @@ from app.widgets.common import facts, line, segments
 from core.annotations import Reference
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
-from core.services.evaluation import alt_test, coverage, drift
+from core.services.evaluation import alt_test, counted_documents, model_drift
 from core.services.evaluation.model_recommendations import (
     ModelScores,
     Recommendation,
@@ -35,8 +35,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     rows = comparable_runs(session, run)
     found = model_scores(session, rows, reference)
     left, right = st.columns([1.2, 1], gap="small")
-    each = [coverage.of_run(session, row, reference) for row in rows]
-    on = coverage.describe(coverage.merge_coverage(each), reference)
+    each = [counted_documents.of_run(session, row, reference) for row in rows]
+    on = counted_documents.describe(counted_documents.merge_coverage(each), reference)
     with left:
         _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
     test_panel = layout.panel(
@@ -45,7 +45,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     with right, test_panel:
         chosen = segments("people", PEOPLE, default="trained", key="models-people-kind")
         test = alt_test.may_replace(session, run, EPSILONS[chosen])
-        _alternative_test(test, coverage.describe(alt_test.counted_by(session, run)))
+        _alternative_test(test, counted_documents.describe(alt_test.counted_by(session, run)))
     with right:
         _drift(session, run)
 
@@ -107,12 +107,12 @@ def _alternative_test(test: Alternative, on: str) -> None:
 
 def _drift(session: ProjectSession, run: RunRow) -> None:
     """Draw the results of the canary runs."""
-    found = drift.drifts(session, run)
-    on = coverage.describe(coverage.merge_coverage([one.counted for one in found])) if found else ""
+    found = model_drift.drifts(session, run)
+    on = counted_documents.describe(counted_documents.merge_coverage([one.counted for one in found])) if found else ""
     with layout.panel("Drift", "canary documents, repeated later", counted=on, key="models-drift") as head:
         with head:
             if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):
-                made = drift.start_canary_run(session, run)
+                made = model_drift.start_canary_run(session, run)
                 session.start_or_resume(made.run_id)
                 state.set_notice(
                     "ok", f"{format_count(made.documents, 'canary document')} started", f"In the run {made.title}."

@@ -23,7 +23,7 @@ from core.formatting import (
     format_tokens,
 )
 from core.runs import RunRow
-from core.services.evaluation import coverage
+from core.services.evaluation import counted_documents
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.session import ProjectSession
@@ -37,8 +37,8 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     result = effect_of(session, run, reference)
     unit = noun(run)
     on_run, on_debate, on_rounds = (
-        coverage.describe(count(session, run, reference), reference)
-        for count in (coverage.of_run, coverage.of_debate, coverage.of_rounds)
+        counted_documents.describe(count(session, run, reference), reference)
+        for count in (counted_documents.of_run, counted_documents.of_debate, counted_documents.of_rounds)
     )
     if result.flip_table is None and not result.rounds and not result.panels:
         _no_debate()

@@ -10,11 +10,11 @@ from app.widgets import charts, layout
 from app.widgets.common import facts, literal, segments
 from app.widgets.document_drawer import document_list, excerpt
 from app.widgets.labels import pick
-from app.widgets.metrics import estimate_data
+from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation import coverage
+from core.services.evaluation import counted_documents
 from core.services.evaluation.error_analysis import SIDES, LabelErrors, Mistake, Side, documents, of_label
 from core.services.session import ProjectSession
 from core.stats.error_analysis import Band
@@ -36,7 +36,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     chosen = pick(codebook, key="errors-label")
     found = of_label(session, run, chosen, reference)
     side, word = _findings(found, codebook.kind, reference)
-    on = coverage.describe(found.counted, reference)
+    on = counted_documents.describe(found.counted, reference)
     containing = f"containing “{word}”" if word else ""
     with layout.panel("Documents", containing, counted=on, key="errors-documents") as head:
         with head:
@@ -69,7 +69,7 @@ def _line(row: Mistake) -> dict[str, str]:
 def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
     word = ""
-    on = coverage.describe(result.counted, reference)
+    on = counted_documents.describe(result.counted, reference)
     left, right = st.columns([1.2, 1], gap="small")
     with (
         left,

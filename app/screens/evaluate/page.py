@@ -24,12 +24,20 @@ from app.widgets.common import line, segments, table
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty, empty_page
 from app.widgets.labels import pick
-from app.widgets.metrics import Metric, agreement, dimension_table, metric_strip, score_metric, score_tables, strong
+from app.widgets.metric_tables import (
+    Metric,
+    agreement,
+    dimension_table,
+    metric_strip,
+    score_metric,
+    score_tables,
+    strong,
+)
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
 from core.formatting import MISSING, format_count, format_number, format_percent, join_names, plural
 from core.runs import RunRow
-from core.services.evaluation import coverage, report, run_data
+from core.services.evaluation import counted_documents, report, run_data
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
@@ -163,7 +171,7 @@ def _key_numbers(found: EvaluationReport) -> None:
                 number = replace(number, notes=(*number.notes, *undefined))
             numbers.append(number)
     counted = found.coverage
-    reasons: list[tuple[str, coverage.Reason, str, str]] = [
+    reasons: list[tuple[str, counted_documents.Reason, str, str]] = [
         ("by the debate", "unresolved", "unresolved", "unres"),
         ("by the provider", "failed", "failed", "wrong"),
         ("for their debate", "waiting", "waiting", ""),
@@ -236,7 +244,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
     flip_table = debate.flip_table
     assert flip_table is not None
     cells = format_count(flip_table.cells, noun(found.run))
-    on = coverage.describe(coverage.of_debate(session, found.run, found.reference), found.reference)
+    on = counted_documents.describe(counted_documents.of_debate(session, found.run, found.reference), found.reference)
     with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
@@ -268,7 +276,9 @@ def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> No
         chosen = pick(run.settings.codebook, key="evaluate-dimension")
         points = [str(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
-        layout.counted(coverage.describe(coverage.on_item(session, run, chosen, reference), reference))
+        layout.counted(
+            counted_documents.describe(counted_documents.on_item(session, run, chosen, reference), reference)
+        )
         charts.confusion_heatmap(matrix, points, key=f"evaluate-confusion-{chosen}", x_title="verdict", y_title=noun)
 
 

@@ -23,11 +23,11 @@ from app.widgets.charts import (
 )
 from app.widgets.common import segments, sentences
 from app.widgets.labels import pick
-from app.widgets.metrics import estimate_data
+from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.formatting import format_number
 from core.runs import RunRow
-from core.services.evaluation import coverage, panel_ablation
+from core.services.evaluation import counted_documents, panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, format_interval
@@ -49,7 +49,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         result = panel_ablation.styles(session, run, chosen, reference)
         if result is None:
             return
-        layout.counted(coverage.describe(result.counted, reference))
+        layout.counted(counted_documents.describe(result.counted, reference))
         rows = [_row(one, result, measure) for one in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")

@@ -10,7 +10,7 @@ import altair as alt
 
 from app.widgets import palette
 from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
-from app.widgets.metrics import estimate_data
+from app.widgets.metric_tables import estimate_data
 from core.formatting import format_count, format_number
 from core.services.evaluation.debate_effect import DebateEffect
 from core.services.evaluation.scores import EvaluationReport

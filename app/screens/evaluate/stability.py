@@ -10,20 +10,20 @@ import streamlit as st
 from app.widgets import charts, layout
 from app.widgets.common import facts, sentences, table
 from app.widgets.layout import counted, panel
-from app.widgets.metrics import estimate_data
+from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import MISSING, format_count, format_number, format_percent
 from core.runs import RunRow
-from core.services.evaluation import ambiguity, coverage
+from core.services.evaluation import ambiguity, counted_documents
 from core.services.evaluation.calibration import Certainty, Kind, certainty
-from core.services.evaluation.coverage import describe
+from core.services.evaluation.counted_documents import describe
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.session import ProjectSession
 from core.stats.intervals import format_interval
-from core.stats.iterations import Repeated
 from core.stats.metrics import Metric, main_metric, metrics
+from core.stats.repeated_runs import Repeated
 
 TITLES: dict[Kind, str] = {
     "votes": "Calibration of the votes",
@@ -44,10 +44,14 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     if repeated is None:
         st.caption("No iteration has a verdict yet.")
         return
-    each = [coverage.of_run(session, row, reference) for row in siblings(session, run)]
+    each = [counted_documents.of_run(session, row, reference) for row in siblings(session, run)]
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(repeated, run.settings.codebook, coverage.describe(coverage.merge_coverage(each), reference))
+        _measures(
+            repeated,
+            run.settings.codebook,
+            counted_documents.describe(counted_documents.merge_coverage(each), reference),
+        )
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)
@@ -99,14 +103,14 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
         for label, own in result.stability.labels.items():
             rows += [{"name": label, "consistency": name, "count": count} for name, count in own.items()]
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
-    on = coverage.describe(result.counted, reference)
+    on = counted_documents.describe(result.counted, reference)
     with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
         charts.draw(charts.consistency_bars(rows), rows, key="stability-consistency")
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
     found = result.calibration
-    on = coverage.describe(result.counted, reference) if result.counted is not None else ""
+    on = counted_documents.describe(result.counted, reference) if result.counted is not None else ""
     with layout.panel(TITLES[result.kind], result.voters, counted=on, key="stability-certainty"):
         if found is None or not found.n:
             st.caption(result.why_not)

@@ -16,7 +16,7 @@ from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data
 from app.widgets.layout import panel
-from app.widgets.metrics import estimate_data
+from app.widgets.metric_tables import estimate_data
 from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.services import prompt_templates

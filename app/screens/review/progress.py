@@ -15,7 +15,7 @@ from app.widgets.alerts import error_boxes
 from app.widgets.common import download
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons
-from app.widgets.metrics import Metric, bar_html, interval_html, mark_html, metric_strip, strong
+from app.widgets.metric_tables import Metric, bar_html, interval_html, mark_html, metric_strip, strong
 from core.codebook import Codebook, Kind
 from core.errors import MootError
 from core.formatting import format_count, format_number, format_percent, format_signed, plural

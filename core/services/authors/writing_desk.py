@@ -42,7 +42,7 @@ from core.authors.selection import Effect, Learned, replay
 from core.codebook import Codebook, normalise
 from core.debate.turns import Step
 from core.documents import Document, storable
-from core.engine.standalone import Spent, drive
+from core.engine.standalone_requests import Spent, drive
 from core.errors import UsageError
 from core.formatting import format_problem
 from core.hashing import digest

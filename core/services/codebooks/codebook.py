@@ -25,7 +25,7 @@ from core.services.codebooks.diff import LabelChange, compare
 from core.services.prompt_templates import require_usable_codebook
 from core.services.sample_data import SAMPLES
 from core.services.session import ProjectSession
-from core.store.versions import CodebookVersion as CodebookVersion
+from core.store.saved_versions import CodebookVersion as CodebookVersion
 from core.text_file import MAX_BYTES, read_bytes
 
 EXPORT_FORMAT = "codebook"

@@ -6,8 +6,8 @@ import numpy as np
 
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import counted_documents, run_data
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
@@ -58,4 +58,4 @@ def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
     predicted = ~np.isnan(verdicts).all(axis=1)
     labelled = [~np.isnan(values).all(axis=1) for values in people.values()]
     several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
-    return coverage.among(session, run, next(iter(people), GOLD).partition("@")[0], predicted & several)
+    return counted_documents.among(session, run, next(iter(people), GOLD).partition("@")[0], predicted & several)

@@ -11,14 +11,14 @@ import numpy as np
 from core.annotations import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow, RunSettings
-from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import counted_documents, run_data
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import score
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
 from core.stats import metrics
-from core.stats.iterations import THETA, Ambiguity, K, of_document
+from core.stats.repeated_runs import THETA, Ambiguity, K, of_document
 
 SAMPLED = ("vote", "self_consistency")
 
@@ -140,7 +140,7 @@ def coverage_by_ambiguity(
     loaded = run_data.verdict_arrays(session, run, reference)
     asked = np.array([document in known for document in loaded.documents], dtype=np.bool_)
     scored = asked & ~np.isnan(loaded.reference).all(axis=1) & ~np.isnan(loaded.verdicts).any(axis=1)
-    return coverage.among(session, run, reference, scored, {"not_voted_on": ~asked})
+    return counted_documents.among(session, run, reference, scored, {"not_voted_on": ~asked})
 
 
 def _part(run: RunRow, reference: Grid, predicted: Grid, rows: Any, known: int) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from core.services.evaluation.scores import cost_of_run, evaluate, plain, score,
 from core.services.session import ProjectSession
 from core.stats import flips, metrics, significance
 from core.stats.arrays import Codes, Mask
-from core.stats.estimation import Design
 from core.stats.flips import FlipTable
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metrics import Scores
 from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
+from core.stats.uncertainty import Design
 
 Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""

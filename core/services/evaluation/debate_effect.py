@@ -17,9 +17,9 @@ from core.services.evaluation.run_data import Grid, Stage
 from core.services.session import ProjectSession
 from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
-from core.stats.estimation import Design
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
+from core.stats.uncertainty import Design
 from core.store.run_costs import Spent
 
 

@@ -14,8 +14,8 @@ from core.annotations import Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import coverage, repeated_runs, run_data
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import counted_documents, repeated_runs, run_data
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask
@@ -126,7 +126,7 @@ def of_label(session: ProjectSession, run: RunRow, label_id: str, reference: Ref
         by_length=by_number(lengths[found.judged], wrong[found.judged], groups=groups),
         by_labels=by_number(present[found.judged], wrong[found.judged], groups=groups) if several else (),
         tags=dict(tags.most_common()),
-        counted=coverage.among(session, run, reference, found.judged),
+        counted=counted_documents.among(session, run, reference, found.judged),
     )
 
 

@@ -20,8 +20,8 @@ from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import counted_documents, run_data
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import panels
@@ -162,12 +162,12 @@ def _aligned(
 def _counted(session: ProjectSession, run: RunRow, other: RunRow | None, reference: Reference, on: Mask) -> Coverage:
     """Return the coverage over the documents of both runs; documents of only one run are excluded."""
     if other is None:
-        return coverage.among(session, run, reference, on)
+        return counted_documents.among(session, run, reference, on)
     own, its = (session.store.runs.document_ids(row.run_id) for row in (run, other))
     shared = set(own) & set(its)
     alone = np.array([document not in shared for document in own], dtype=np.bool_)
-    found = coverage.among(session, run, reference, on, {"one_run_only": alone})
-    return coverage.with_unshared(found, len(its) - len(shared))
+    found = counted_documents.among(session, run, reference, on, {"one_run_only": alone})
+    return counted_documents.with_unshared(found, len(its) - len(shared))
 
 
 def _groups(session: ProjectSession, run: RunRow, at: Any, column: int) -> dict[str, tuple[list[Grid], list[Grid]]]:

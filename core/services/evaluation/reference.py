@@ -9,7 +9,7 @@ from core.annotations import VERDICT, Reference
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
-from core.services.evaluation import latent
+from core.services.evaluation import latent_truth
 from core.services.session import ProjectSession
 from core.store.annotators import LATENT, source_of
 
@@ -78,7 +78,7 @@ def check_reference(session: ProjectSession, reference: str) -> Reference:
         who = "The authors did not label" if source.by_author else f"The gold labels have no rater '{source.who}'"
         raise UsageError(f"{who}.", f"Raters of the gold labels: {', '.join(raters) or 'nobody'}.")
     if source.kind == LATENT:
-        latent.refresh(session)
+        latent_truth.refresh(session)
     if source.kind == "run":
         session.run(source.who)
     return reference

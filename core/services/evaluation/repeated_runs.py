@@ -10,13 +10,13 @@ import numpy as np
 from core.annotations import Reference
 from core.runs import RunRow
 from core.services.cache import cached_scores
-from core.services.evaluation import coverage, run_data
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import counted_documents, run_data
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import evaluate
 from core.services.session import ProjectSession
-from core.stats.iterations import Repeated, Stability, repeated, stability
 from core.stats.metrics import MAIN_PER_LABEL
+from core.stats.repeated_runs import Repeated, Stability, repeated, stability
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def repeats(session: ProjectSession, run: RunRow, reference: Reference = "gold")
         by_run=by_run,
         stability=stability(true, coded, codebook.names if codebook.kind != "choice" else codebook.items),
         documents=loaded[0].documents,
-        counted=coverage.among(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
+        counted=counted_documents.among(session, rows[0], reference, np.any(~np.isnan(gold), axis=1)),
     )
 
 

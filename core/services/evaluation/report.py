@@ -27,8 +27,8 @@ from core.services.evaluation import (
     alt_test,
     calibration,
     debate_effect,
-    drift,
     error_analysis,
+    model_drift,
     model_recommendations,
     panel_ablation,
     repeated_runs,
@@ -73,7 +73,7 @@ def full_report(
         "iterations": plain(repeated_runs.repeats(session, run, reference)) if several else None,
         "calibration": plain(calibration.certainty(session, run, reference)),
         "alternative_test": plain(alt_test.may_replace(session, run, epsilon)),
-        "drift": plain(drift.drifts(session, run)),
+        "drift": plain(model_drift.drifts(session, run)),
     }
     if errors:
         report["errors"] = {

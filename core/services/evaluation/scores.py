@@ -18,18 +18,18 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow, total_cost
 from core.services.cache import cached_scores, cached_until_commit
-from core.services.evaluation import coverage, latent, run_data
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import counted_documents, latent_truth, run_data
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
 from core.stats.arrays import Mask
-from core.stats.estimation import Design
+from core.stats.correlation import kendall, pearson, rouge_l, spearman
 from core.stats.intervals import Interval
 from core.stats.metrics import Scores
-from core.stats.similarity import kendall, pearson, rouge_l, spearman
+from core.stats.uncertainty import Design
 from core.store.annotators import LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {
@@ -114,7 +114,7 @@ class EvaluationReport:
 
     def describe_basis(self) -> str:
         """Return the documents that the scores are based on and how they were selected, in words."""
-        counted = coverage.describe(self.coverage, self.reference)
+        counted = counted_documents.describe(self.coverage, self.reference)
         return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
 
     @property
@@ -164,8 +164,10 @@ def evaluate(
         run=run,
         reference=reference,
         scores=score(codebook, gold, predicted, intervals=intervals, design=design),
-        basis=Basis.of(design, np.any(~np.isnan(gold), axis=1), latent.warning(session) if reference == LATENT else ""),
-        coverage=coverage.of_run(session, run, reference),
+        basis=Basis.of(
+            design, np.any(~np.isnan(gold), axis=1), latent_truth.warning(session) if reference == LATENT else ""
+        ),
+        coverage=counted_documents.of_run(session, run, reference),
         strict=metrics.strict_scores(codebook.kind, gold, predicted, codebook.names),
         **(_several_raters(session, run, annotator) if reference == "gold" else {}),
         overlap=_overlap(session, run) if reference == "gold" else {},

@@ -18,7 +18,7 @@ from core.baseline.evidence import quote_around
 from core.codebook import Codebook, Label, normalise
 from core.debate.reading.json_blocks import find_json_blocks
 from core.debate.turns import Reply, Request, Step
-from core.engine.standalone import drive
+from core.engine.standalone_requests import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import RoleModel

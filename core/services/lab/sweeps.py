@@ -21,7 +21,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from core.debate import protocols
-from core.engine.engine import OUT_OF_BUDGET
+from core.engine.base_engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import prompt_templates

@@ -13,14 +13,14 @@ from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.evaluation.latent import MIN_ANNOTATORS
+from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.review import review
 from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from core.stats.arrays import Ratings
-from core.stats.estimation import Design, ratio
 from core.stats.intervals import Estimate
-from core.stats.latent import dawid_skene
+from core.stats.latent_truth import dawid_skene
+from core.stats.uncertainty import Design, ratio
 from core.store.annotators import AnnotationSource
 from core.store.reviewer_values import ReviewerValues
 from core.store.reviews import Decision, ReviewChange

@@ -15,7 +15,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
-from core.services.live_run import debate_events
+from core.services.live_state import debate_events
 from core.services.review import queue, review
 from core.services.review.queue import REASON_NAMES, QueueFilter
 from core.services.review.review import RESOLVED

@@ -20,11 +20,11 @@ from core.services.evaluation.scores import score
 from core.services.review import sampling_frames
 from core.services.review.sampling_frames import Signals
 from core.services.session import ProjectSession
-from core.stats import metrics, sequential
+from core.stats import metrics, sequential_tests
 from core.stats.arrays import Mask
-from core.stats.estimation import Design
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.sampling import MIN_EVEN, Sample
+from core.stats.uncertainty import Design
 from core.store.annotators import of_run
 from core.store.review_pages import Viewpoint
 
@@ -140,7 +140,7 @@ def plan_reviews(session: ProjectSession, run: RunRow, plan: Plan, even: float) 
         raise UsageError(f"{run.title} has no verdict yet.", "Wait for its first verdicts.")
     if plan.claim == "error":
         among = float((world.levels == 2).mean())
-        needed = sequential.reviews_for_bound(plan.expected, plan.points)
+        needed = sequential_tests.reviews_for_bound(plan.expected, plan.points)
         found = ceil(needed / among) if needed and among else None
         return found if found is not None and found <= count else None
     sizes = sampling_frames.draw_sizes(codebook, world.signals, even, plan.focus)
@@ -167,7 +167,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
     match plan.claim:
         case "share" | "correct":
             y, f, over_all = _linear(codebook, plan, reference, predicted, verdicts[loaded.population])
-            found = sequential.confidence_sequence(sample, y, f, over_all, planned=plan.reviews or 100)
+            found = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=plan.reviews or 100)
             if not found:
                 return whole
             value = over_all + float(sample.estimates(y - f).mean())
@@ -178,7 +178,7 @@ def plan_status(session: ProjectSession, run: RunRow, plan: Plan) -> PlanStatus:
             whole = replace(whole, names=(run.title, session.run(plan.other).title))
             also = others[0][rows]
             gained = _gains(reference, predicted, also)
-            found = sequential.confidence_sequence(
+            found = sequential_tests.confidence_sequence(
                 sample, gained, np.zeros(len(gained)), 0.0, planned=plan.reviews or 100, low=-1.0,
                 unsure=np.any(np.abs(predicted - also) >= 0.5, axis=1),
             )  # fmt: skip
@@ -208,7 +208,7 @@ def _accepted(loaded: ReviewedSample, levels: Grid, whole: PlanStatus) -> PlanSt
     whole = replace(whole, drawn=int(even.sum()))
     if whole.drawn < plan.reviews and not sample.complete:
         return whole
-    kept = sequential.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
+    kept = sequential_tests.accept_thresholds(levels[rows][even], wrong[even], (0, 1, 2), plan.points)
     if not kept:
         return replace(whole, enough=True)
     lowest = int(min(kept))
@@ -326,12 +326,12 @@ def _plan_comparison(session: ProjectSession, run: RunRow, plan: Plan) -> int | 
         gained = np.where(apart, np.where(right, 1.0, -1.0), 0.0).mean(axis=1)
         order = np.argsort(rng.exponential(size=len(apart)) / sizes)[: min(len(apart) - 1, MAX_REVIEWS)]
         sample = Sample.of_draws(order, [sizes] * len(order), len(apart))
-        found = sequential.confidence_sequence(
+        found = sequential_tests.confidence_sequence(
             sample, gained[order], np.zeros(len(order)), 0.0, planned=100, low=-1.0,
             unsure=np.any(apart[order], axis=1),
         )  # fmt: skip
         clear = next((place for place, one in enumerate(found) if one.low > 0), None)
-        needs.append(MAX_REVIEWS + 1 if clear is None else clear + sequential.FIRST)
+        needs.append(MAX_REVIEWS + 1 if clear is None else clear + sequential_tests.FIRST)
     needed = sorted(needs)[_STUDIES // 2]
     return needed if needed <= MAX_REVIEWS else len(apart) if len(apart) <= MAX_REVIEWS else None
 
@@ -374,12 +374,12 @@ def _simulate(codebook: Codebook, world: _World, plan: Plan, sizes: Grid, seed: 
     sample = Sample.of_draws(order, [sizes] * len(order), count)
     if plan.claim != "f1":
         y, f, over_all = _linear(codebook, plan, truth[order], world.values[order], world.values)
-        found = sequential.confidence_sequence(sample, y, f, over_all, planned=100)
+        found = sequential_tests.confidence_sequence(sample, y, f, over_all, planned=100)
         widths = [one.high - one.low for one in found]
         first = next((place for place, width in enumerate(widths) if width <= 2 * plan.points), None)
         if first is None:
             return count if count <= MAX_REVIEWS else MAX_REVIEWS + 1
-        return first + sequential.FIRST
+        return first + sequential_tests.FIRST
     name = codebook.label(plan.label).name
     variables = np.column_stack([np.ones(count), world.signals.given]).astype(np.float64)
     for reviews in _STEPS:

@@ -41,11 +41,11 @@ from core.runs import (
 )
 from core.services import few_shot_examples, preferences, prompt_templates
 from core.services.prompt_templates import simulate_asks
-from core.services.runs import jury
+from core.services.runs import vote_weights
 from core.services.runs.configuration import propose_name
 from core.services.runs.costs import Estimate, context_overflows, estimate_run
 from core.services.session import ProjectSession
-from core.store.versions import CodebookVersion
+from core.store.saved_versions import CodebookVersion
 from core.text_file import read_text
 
 Form = TypeVar("Form", bound=BaseModel)
@@ -275,7 +275,7 @@ def project_settings(session: ProjectSession, plan: Plan) -> RunSettings:
     settings = build_settings(plan.for_protocol(), saved.codebook, saved.version, session.models, own)
     if settings.params.get("weights") != "reviewed":
         return settings
-    weights = jury.vote_weights(session, settings)
+    weights = vote_weights.from_reviews(session, settings)
     return settings.model_copy(update={"params": {**settings.params, "weights": weights}})
 
 

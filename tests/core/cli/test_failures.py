@@ -12,7 +12,7 @@ from aiohttp import web
 from core.engine import rate_limit, retries
 from core.errors import ProjectError, StorageFull
 from core.runs import RunRow
-from core.store.connection import Connection
+from core.store.database import Connection
 from core.store.runs import Runs
 from tests.core.cli.invoking import annotate, moot, rows, write
 from tests.servers import disks

@@ -12,7 +12,7 @@ from core.debate.events import Event, VerdictReached
 from core.debate.turns import Reply, Request, Turn, Usage
 from core.documents import Document
 from core.engine.interfaces import Dependencies, FailedAttempt, Work
-from core.engine.live import LiveEngine
+from core.engine.live_engine import LiveEngine
 from core.llm.connections import Limits
 from core.llm.streaming import OnDelta
 from core.runs import NOT_STOPPED, RoleModel, RunRow, RunSettings, State, StopReason

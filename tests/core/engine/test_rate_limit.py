@@ -11,7 +11,7 @@ import pytest
 from core import errors
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine import engine, rate_limit, retries
+from core.engine import base_engine, rate_limit, retries
 from core.engine.rate_limit import ServerLimiter
 from core.llm.connections import Limits
 from tests.core.engine.fakes import World, find_service, settings
@@ -168,7 +168,7 @@ def test_run_finishes_on_a_server_with_low_concurrency(monkeypatch: pytest.Monke
     monkeypatch.setattr(retries, "MIN_WAIT", 0.01)
     monkeypatch.setattr(retries, "_backoff", lambda _state: 0.02)
     monkeypatch.setattr(retries, "RATE_LIMIT_WAITS", (0.0,))
-    monkeypatch.setattr(engine, "STATUS_SECONDS", 0.005)  # the run ends before the usual first status event
+    monkeypatch.setattr(base_engine, "STATUS_SECONDS", 0.005)  # the run ends before the usual first status event
     world = World(delay=0.005)
 
     def four_at_a_time(ask: Request, document: Document, times: int) -> str | Exception:

@@ -15,7 +15,7 @@ from core.debate.turns import Turn
 from core.documents import Document
 from core.engine import worker_pool
 from core.engine.interfaces import Dependencies
-from core.engine.live import LiveEngine
+from core.engine.live_engine import LiveEngine
 from core.engine.worker_pool import WorkerPoolEngine, debate_document, is_faster
 from core.llm.models import LEXICAL, ModelLibrary
 from core.runs import Handling, RoleModel, RunSettings, StopReason

@@ -20,7 +20,7 @@ from core.runs import BUILTIN, RoleModel, RunRow
 from core.services.classifier import annotate, save, status
 from core.services.classifier_training import Vectors
 from core.services.evaluation import calibration
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.counted_documents import Coverage
 from core.services.runs import planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.stats.counts import Counts
-from core.stats.estimation import Design, ratio
 from core.stats.intervals import (
     Estimate,
     Interval,
@@ -18,6 +17,7 @@ from core.stats.intervals import (
 )
 from core.stats.metrics import score
 from core.stats.sampling import Sample
+from core.stats.uncertainty import Design, ratio
 
 count = st.integers(0, 40)
 

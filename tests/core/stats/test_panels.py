@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.stats import panels
 from core.stats.agreement import krippendorff_alpha
-from core.stats.similarity import kendall, pearson, spearman
+from core.stats.correlation import kendall, pearson, spearman
 
 rated = st.one_of(st.integers(1, 5).map(float), st.just(float("nan")))
 tables = st.integers(2, 9).flatmap(lambda n: st.tuples(*[st.lists(rated, min_size=n, max_size=n) for _ in range(4)]))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from core.stats import sampling
-from core.stats.estimation import Design
 from core.stats.intervals import Estimate
 from core.stats.metrics import score
 from core.stats.sampling import Sample
+from core.stats.uncertainty import Design
 from tests.core.stats.samples import uniform_sample
 
 

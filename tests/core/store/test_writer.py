@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from core.errors import ProjectError, StorageFull
-from core.store.connection import open_file
+from core.store.database import open_file
 from core.store.row_conversion import append, insert
 from core.store.writer import Writer
 

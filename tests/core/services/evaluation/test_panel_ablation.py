@@ -11,7 +11,7 @@ from core.codebook import Codebook, Label, Scale
 from core.debate.personas import Group, Persona, PersonaSet
 from core.documents import Document
 from core.runs import RunSettings
-from core.services.evaluation import coverage, debate_effect, panel_ablation
+from core.services.evaluation import counted_documents, debate_effect, panel_ablation
 from core.services.evaluation.report import full_report
 from tests.core.services import sample_world
 from tests.core.services.evaluation.test_debate_effect import store_rounds
@@ -76,7 +76,7 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert ablation.gains["Readers"]["spearman"].interval is not None
     assert ablation.sentence.endswith("no result, because the ratings or the reference do not vary.")
-    assert coverage.describe(ablation.counted) == "n = 5 documents; left out: 1 without gold"
+    assert counted_documents.describe(ablation.counted) == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"
 
@@ -114,11 +114,11 @@ def test_only_runs_with_the_same_personas_and_documents_are_compared(world):
     assert found.run_id == few
     ablation = panel_ablation.styles(world.session, run, "c")
     assert ablation is not None
-    assert ablation.counted == coverage.Coverage(2, {"one_run_only": 3, "no_reference": 1})
+    assert ablation.counted == counted_documents.Coverage(2, {"one_run_only": 3, "no_reference": 1})
     # From the smaller run too, documents of the larger run only are left out.
     again = panel_ablation.styles(world.session, found, "c")
     assert again is not None
-    assert (again.counted, again.gains) == (coverage.Coverage(2, {"one_run_only": 4}), ablation.gains)
+    assert (again.counted, again.gains) == (counted_documents.Coverage(2, {"one_run_only": 4}), ablation.gains)
 
 
 def test_run_without_a_rating_panel_has_no_groups(session, run):

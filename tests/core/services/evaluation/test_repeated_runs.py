@@ -13,9 +13,9 @@ from core.debate.turns import ReplyError
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import StopReason
-from core.services.evaluation import alt_test, compare, drift, error_analysis, repeated_runs, run_data
+from core.services.evaluation import alt_test, compare, error_analysis, model_drift, repeated_runs, run_data
 from core.services.evaluation import report as html_report
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.report import full_report
 from core.stats import metrics
 from core.stats.intervals import Estimate
@@ -218,13 +218,13 @@ def test_error_analysis_of_a_label(world):
 def test_canary_run_repeats_documents_of_a_run(world):
     session, (first, _) = world
     run = session.store.runs.get(first)
-    again = drift.start_canary_run(session, run, count=3)
+    again = model_drift.start_canary_run(session, run, count=3)
     assert again.experiment_id == f"canary:{first}"
     assert again.settings.iteration == 2
     assert again.documents == 3
     ids = session.store.runs.document_ids(again.run_id)
     assert (
-        session.store.runs.document_ids(drift.start_canary_run(session, run).run_id) == ids
+        session.store.runs.document_ids(model_drift.start_canary_run(session, run).run_id) == ids
     )  # the same documents every time
 
     async def debates():
@@ -234,8 +234,8 @@ def test_canary_run_repeats_documents_of_a_run(world):
             )
 
     asyncio.run(debates())
-    assert run_data.ranked_runs(session)[0].run_id not in {row.run_id for row in drift.canary_runs(session, run)}
-    one = drift.drifts(session, run)[0]
+    assert run_data.ranked_runs(session)[0].run_id not in {row.run_id for row in model_drift.canary_runs(session, run)}
+    one = model_drift.drifts(session, run)[0]
     assert one.documents == 3
     assert one.counted == Coverage(3, {"not_sampled": 1})
     assert set(one.changed) == {id for id in ids if FIRST[id] != SECOND[id]}
@@ -243,7 +243,7 @@ def test_canary_run_repeats_documents_of_a_run(world):
     assert "canaries have another verdict; iterations at one time differ on 50%" in one.sentence
     assert one.models == ()  # the first run recorded no model name of the server
     assert full_report(session, session.run(first))["drift"][0]["later"] == again.run_id
-    third = drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
+    third = model_drift.start_canary_run(session, session.store.runs.get(again.run_id), count=1)
 
     async def third_debates():
         (id,) = session.store.runs.document_ids(third.run_id)
@@ -252,18 +252,18 @@ def test_canary_run_repeats_documents_of_a_run(world):
         )
 
     asyncio.run(third_debates())
-    later = drift.drifts(session, session.store.runs.get(again.run_id))[0]
+    later = model_drift.drifts(session, session.store.runs.get(again.run_id))[0]
     assert later.models == ("judge: m-2026-11 → m-2027-01",)
     assert "The server reports another model: judge: m-2026-11 → m-2027-01." in later.sentence
     with pytest.raises(UsageError, match="no verdict to compare with"):
-        drift.start_canary_run(session, session.store.runs.create(run.settings, ["d0"]))
+        model_drift.start_canary_run(session, session.store.runs.create(run.settings, ["d0"]))
 
 
 @pytest.mark.parametrize("failed", [2, 3])
 def test_failed_canary_run_is_reported(world, failed):
     session, (first, _) = world
-    again = drift.start_canary_run(session, session.store.runs.get(first), count=3)
-    (waiting,) = drift.drifts(session, session.store.runs.get(first))
+    again = model_drift.start_canary_run(session, session.store.runs.get(first), count=3)
+    (waiting,) = model_drift.drifts(session, session.store.runs.get(first))
     assert waiting.sentence == f"{again.run_id}: no canary has a verdict in both runs yet."
 
     async def debates():
@@ -275,7 +275,7 @@ def test_failed_canary_run_is_reported(world, failed):
         await session.project.sink.state(again.run_id, "paused", StopReason("errors", "5 calls failed in a row."))
 
     asyncio.run(debates())
-    (found,) = drift.drifts(session, session.store.runs.get(first))
+    (found,) = model_drift.drifts(session, session.store.runs.get(first))
     problem = f"{failed} of 3 canaries failed. The canary run paused. 5 calls failed in a row."
     if failed == 3:
         assert found.sentence == f"{again.run_id}: {problem}"

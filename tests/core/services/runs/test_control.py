@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import UsageError
-from core.services.live_run import ClientCursor
+from core.services.live_state import ClientCursor
 from core.services.runs import control, planning
 from core.services.session import ProjectSession
 from core.services.workspace import Workspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats.latent import dawid_skene
+from core.stats.latent_truth import dawid_skene
 
 ANSWERS = """
 110. 10.1 0.00 .000 1000 0000 0010 1101 0001 1110

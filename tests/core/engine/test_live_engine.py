@@ -10,9 +10,9 @@ from core import errors
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Request
 from core.documents import Document
-from core.engine import engine, model_calls, retries
+from core.engine import base_engine, model_calls, retries
+from core.engine.base_engine import OUT_OF_BUDGET
 from core.engine.debate_runner import Debate
-from core.engine.engine import OUT_OF_BUDGET
 from core.errors import EmptyReply
 from core.runs import NOT_STOPPED, StopReason
 from tests.core.engine.fakes import World, find_service, settings
@@ -168,7 +168,7 @@ def test_consecutive_equal_provider_faults_pause_the_run() -> None:
     assert world.states[-1][1].code == "errors"
     assert "key revoked" in status.message
     assert world.verdicts == {}
-    assert len(world.requested) <= engine.EQUAL_FAILURES + 2
+    assert len(world.requested) <= base_engine.EQUAL_FAILURES + 2
 
 
 def test_unreadable_replies_never_pause_a_run() -> None:

@@ -7,27 +7,35 @@ import asyncio
 import numpy as np
 import pytest
 
-from core.services.evaluation import ambiguity, compare, coverage, debate_effect, error_analysis, run_data, scores
-from core.services.evaluation.coverage import Coverage
+from core.services.evaluation import (
+    ambiguity,
+    compare,
+    counted_documents,
+    debate_effect,
+    error_analysis,
+    run_data,
+    scores,
+)
+from core.services.evaluation.counted_documents import Coverage
 from tests.core.services import sample_world
 from tests.core.services.sample_world import both
 from tests.core.store.helpers import make_settings, store_debate
 
 
 def test_coverage_of_a_run_matches_its_scores(session, run):
-    found = coverage.of_run(session, run)
+    found = counted_documents.of_run(session, run)
     assert found == Coverage(4, {"unresolved": 1, "failed": 1, "waiting": 1, "no_reference": 1})
     report = scores.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, found)
     description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
-    assert coverage.describe(found) == description
+    assert counted_documents.describe(found) == description
 
 
 def test_coverage_depends_on_the_reference(session, run):
-    found = coverage.of_run(session, run, "reviewed")
+    found = counted_documents.of_run(session, run, "reviewed")
     assert found == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
-    assert coverage.describe(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
-    assert coverage.describe(found, "reviewed@Ann").endswith("8 without a review by Ann")
+    assert counted_documents.describe(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert counted_documents.describe(found, "reviewed@Ann").endswith("8 without a review by Ann")
 
 
 def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run):
@@ -39,16 +47,16 @@ def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run
 
 def test_coverage_of_a_debate_matches_its_flip_table(session, run):
     flip_table = debate_effect.debate_effect(session, run).flip_table
-    found = coverage.of_debate(session, run)
+    found = counted_documents.of_debate(session, run)
     assert flip_table is not None
     assert found.n == flip_table.documents
     assert sum(found.left_out.values()) == flip_table.excluded + 1  # plus d5, which has no gold
 
 
 def test_full_coverage_is_described_by_the_number_only():
-    assert coverage.describe(Coverage(1, {})) == "n = 1 document"
-    assert coverage.describe(Coverage(800, {}, runs=3)) == "n = 800 documents in each of 3 runs"
-    assert coverage.describe(Coverage(2400, {}, runs=3, pooled=True)) == "n = 2,400 verdicts of 3 runs"
+    assert counted_documents.describe(Coverage(1, {})) == "n = 1 document"
+    assert counted_documents.describe(Coverage(800, {}, runs=3)) == "n = 800 documents in each of 3 runs"
+    assert counted_documents.describe(Coverage(2400, {}, runs=3, pooled=True)) == "n = 2,400 verdicts of 3 runs"
 
 
 @pytest.fixture
@@ -69,29 +77,31 @@ def second(project, run):
 
 
 def test_shared_coverage_of_two_runs(session, run, second):
-    found = coverage.shared(session, [run, second])
+    found = counted_documents.shared(session, [run, second])
     # Shared are d1, d2, d3; d0 has no debate in the second run, and d4 to d8 are in one run only.
     assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.n, pair.excluded) == (3, 1)
-    assert coverage.describe(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+    assert counted_documents.describe(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
-    found = coverage.merge_coverage([coverage.of_run(session, run), coverage.of_run(session, second)])
+    found = counted_documents.merge_coverage(
+        [counted_documents.of_run(session, run), counted_documents.of_run(session, second)]
+    )
     assert found == Coverage(8, {"unresolved": 1, "failed": 1, "waiting": 2, "no_reference": 1}, runs=2, pooled=True)
 
 
 def test_coverage_of_equal_runs_is_that_of_each_run(session, run):
-    one = coverage.of_run(session, run)
-    merged = coverage.merge_coverage([one, one])
+    one = counted_documents.of_run(session, run)
+    merged = counted_documents.merge_coverage([one, one])
     assert (merged.n, merged.runs) == (one.n, 2)
-    assert f"n = {one.n} documents in each of 2 runs" in coverage.describe(merged)
+    assert f"n = {one.n} documents in each of 2 runs" in counted_documents.describe(merged)
 
 
 def test_mask_restricts_the_coverage(session, run):
     mask = np.array([True, False, False, False, False, False, False, False])
-    assert coverage.among(session, run, "gold", mask) == Coverage(
+    assert counted_documents.among(session, run, "gold", mask) == Coverage(
         1, {"unresolved": 1, "failed": 1, "waiting": 1, "incomplete": 3, "no_reference": 1}
     )
 
@@ -99,7 +109,7 @@ def test_mask_restricts_the_coverage(session, run):
 def test_additional_reasons_do_not_hide_missing_references(session, run):
     mask, trained_on = np.zeros(8, dtype=bool), np.ones(8, dtype=bool)
     # A document without a reference is reported as such and not as a training example.
-    assert coverage.among(session, run, "gold", mask, {"training_example": trained_on}) == Coverage(
+    assert counted_documents.among(session, run, "gold", mask, {"training_example": trained_on}) == Coverage(
         0, {"training_example": 7, "no_reference": 1}
     )
 
@@ -115,7 +125,7 @@ def test_coverage_of_a_rerun_on_some_documents(project, session, run):
     # Counted are d0, d1, d5 (gold is not needed). d4 was unresolved in the first run, d2 waits in the rerun, and d3, d6
     # and d7 are not in the rerun.
     again = project.store.runs.get(later.run_id)
-    found = coverage.of_rerun(
+    found = counted_documents.of_rerun(
         session, run, again, run_data.verdict_arrays(session, run), run_data.verdict_arrays(session, again)
     )
     assert found == Coverage(3, {"unresolved": 1, "waiting": 1, "not_sampled": 3})

@@ -9,7 +9,7 @@ import pytest
 from core.errors import UsageError
 from core.runs import RoleModel
 from core.services.review import review
-from core.services.runs.jury import vote_weights
+from core.services.runs.vote_weights import from_reviews
 from tests.core.services.evaluation.test_compare import session_with_runs
 from tests.core.services.sessions import decide
 
@@ -23,7 +23,7 @@ def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
     jurors = {"annotator_a": model, "annotator_b": RoleModel(connection="other", model="unknown")}
     settings = run.settings.model_copy(update={"role_models": jurors})
     with pytest.raises(UsageError, match="labelled a reviewed document"):
-        vote_weights(session, settings)
+        from_reviews(session, settings)
     decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, review.By("ada"))
     weight = f"{log(17 / 5):.3g}"
-    assert vote_weights(session, settings) == f"{weight}, {weight}", "an unknown model has the mean weight"
+    assert from_reviews(session, settings) == f"{weight}, {weight}", "an unknown model has the mean weight"

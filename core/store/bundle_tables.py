@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from core.errors import InputError, ProjectError
 from core.store import migrations
-from core.store.connection import CONFIG, Cursor, Reader, translate_error
+from core.store.database import CONFIG, Cursor, Reader, translate_error
 
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 from core.debate.turns import Reply, Request
-from core.engine import standalone
+from core.engine import standalone_requests
 from core.errors import Unauthorised
 from core.prompts import Message
 from tests.core.engine.fakes import World, settings
@@ -22,8 +22,8 @@ def steps() -> Generator[tuple[Request, ...], tuple[Reply, ...], str]:
     return last.text
 
 
-def drive(world: World, **options: object) -> tuple[str, standalone.Spent]:
-    return asyncio.run(standalone.drive(steps(), settings(), world, world, **options))  # type: ignore[arg-type]
+def drive(world: World, **options: object) -> tuple[str, standalone_requests.Spent]:
+    return asyncio.run(standalone_requests.drive(steps(), settings(), world, world, **options))  # type: ignore[arg-type]
 
 
 def test_identical_requests_get_two_replies_and_a_repeat_is_free() -> None:

@@ -15,7 +15,7 @@ _LEAST = 0.05
 """Smallest weight, of a model that is right no more often than by chance."""
 
 
-def vote_weights(session: ProjectSession, settings: RunSettings) -> str:
+def from_reviews(session: ProjectSession, settings: RunSettings) -> str:
     """Return the weights of the annotators of planned settings as text, such as "2.2, 0.85, 1.39".
 
     The weight is log(p / (1 - p)) for the share p of correct labels of the annotator's model on reviewed documents, in

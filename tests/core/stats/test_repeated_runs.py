@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.stats.iterations import CONSISTENCIES, d_rate, of_document, repeated, stability
+from core.stats.repeated_runs import CONSISTENCIES, d_rate, of_document, repeated, stability
 
 
 def test_mean_sd_and_interval_by_hand() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import UsageError
-from core.services.evaluation import compare, latent
+from core.services.evaluation import compare, latent_truth
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import cell_documents, evaluate
 from core.services.review import review
@@ -30,17 +30,17 @@ def test_latent_truth_of_three_runs_is_a_reference(project):
             ] == ["d0", "d2", "d4"]  # fmt: skip
     report = compare.comparison_report(session, runs[1:], "latent")
     assert report["n"] == 30
-    assert report["reports"][0]["basis"]["warning"] == latent.warning(session)
+    assert report["reports"][0]["basis"]["warning"] == latent_truth.warning(session)
 
 
 def test_later_answers_change_the_latent_truth(project):
     gold = {f"d{n}": "a" for n in range(12)}
     session, runs = session_with_runs(project, gold, {}, {f"d{n}": "" for n in range(12)})
     run = session.run(runs[0])
-    before = latent.refresh(session)
+    before = latent_truth.refresh(session)
     assert before == ("r0001", "r0002", "rater gold")
     review.submit(session, runs[0], ["d0"], review.By("ada"))
-    assert latent.refresh(session) == ("r0001", "r0002", "rater gold", "reviewer ada")
+    assert latent_truth.refresh(session) == ("r0001", "r0002", "rater gold", "reviewer ada")
     assert evaluate(session, run, "latent").n == 12
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from core.debate.turns import Reply, ReplyError
 from core.documents import Document
+from core.engine.base_engine import Engine
 from core.engine.budget import BudgetSpent
 from core.engine.debate_runner import PendingTurn, look_up, read_reply
-from core.engine.engine import Engine
 from core.engine.interfaces import Dependencies, Work
 from core.errors import ModelError
 from core.runs import BUILTIN

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.debate.turns import Reply, Usage
 from core.errors import StorageFull
-from core.store.connection import Connection, Cursor
+from core.store.database import Connection, Cursor
 from core.store.reply_log import ReplyLog, reply_log_path
 from core.store.row_conversion import append_keyed, dump, load
 from core.store.writer import Repository, Writer

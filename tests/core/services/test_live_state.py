@@ -11,7 +11,7 @@ import pytest
 from core.debate.events import Delta, RunStatus, TurnDone, TurnStarted, TurnWaiting, VerdictReached
 from core.debate.turns import Reading, Reply, Turn, Usage, Verdict
 from core.runs import RoleModel
-from core.services.live_run import (
+from core.services.live_state import (
     KEPT_FINISHED,
     TAIL,
     ClientCursor,

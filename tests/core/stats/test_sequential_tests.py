@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.stats import sequential
+from core.stats import sequential_tests
 from core.stats.sampling import Sample
 from tests.core.stats.other_libraries import BOUND, CERTAINTY, THRESHOLDS, WRONG
 from tests.core.stats.samples import uniform_sample
@@ -17,8 +17,8 @@ def _all(count: int, population: int) -> Sample:
 
 def test_interval_narrows_with_each_draw() -> None:
     y = np.tile([1.0, 0.0, 0.0, 1.0], 50)
-    found = sequential.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
-    assert len(found) == 200 - sequential.FIRST + 1
+    found = sequential_tests.confidence_sequence(_all(200, 5000), y, np.zeros(200), 0.0, planned=150)
+    assert len(found) == 200 - sequential_tests.FIRST + 1
     assert all(0.5 in one for one in found)
     assert found[-1].high - found[-1].low < 0.6 * (found[20].high - found[20].low)
     fixed = 2 * 1.96 * 0.5 / 200**0.5
@@ -29,18 +29,18 @@ def test_interval_narrows_with_each_draw() -> None:
 
 def test_good_predictions_narrow_the_sequence_to_a_positive_width() -> None:
     y = np.tile([1.0, 0.0], 50)
-    plain = sequential.confidence_sequence(_all(100, 5000), y, np.zeros(100), 0.0, planned=100)[-1]
-    helped = sequential.confidence_sequence(_all(100, 5000), y, y, 0.5, planned=100)[-1]
+    plain = sequential_tests.confidence_sequence(_all(100, 5000), y, np.zeros(100), 0.0, planned=100)[-1]
+    helped = sequential_tests.confidence_sequence(_all(100, 5000), y, y, 0.5, planned=100)[-1]
     assert 0 < helped.high - helped.low < 0.5 * (plain.high - plain.low)
 
 
 def test_few_draws_have_no_interval_and_a_census_has_zero_width() -> None:
-    few = sequential.FIRST - 1
-    assert sequential.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=50) == []
-    (complete,) = sequential.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
+    few = sequential_tests.FIRST - 1
+    assert sequential_tests.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=50) == []
+    (complete,) = sequential_tests.confidence_sequence(_all(30, 30), np.ones(30), np.zeros(30), 0.0, planned=50)
     assert (complete.low, complete.high) == (1.0, 1.0)
     with pytest.raises(ValueError, match="0 planned draws"):
-        sequential.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=0)
+        sequential_tests.confidence_sequence(_all(few, 100), np.ones(few), np.ones(few), 1.0, planned=0)
 
 
 def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
@@ -59,40 +59,40 @@ def test_all_intervals_of_a_study_cover_with_changing_sizes() -> None:
             order += np.argsort(times)[:60].tolist()
             sizes += [frame] * 60
         sample = Sample.of_draws(order, sizes, 600)
-        found = sequential.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
+        found = sequential_tests.confidence_sequence(sample, y[order], f[order], float(f.mean()), planned=100)
         covered += all(y.mean() in one for one in found)
     assert covered >= 110
 
 
 def test_number_of_reviews_for_a_bound() -> None:
     # At 95% confidence and a bound of 10%, two errors in 61 reviews have p = .049 and three p = .11.
-    assert sequential.reviews_for_bound(0.02, 0.1) == 61
-    assert sequential.reviews_for_bound(0.05, 0.1) == 179
-    assert sequential.reviews_for_bound(0.08, 0.1) == 1290
-    assert sequential.reviews_for_bound(0.0, 0.05) == 59, "0.95 ** 59 is below .05"
-    assert sequential.error_p(2, 61, 0.1) == pytest.approx(0.0492, abs=5e-4)
-    assert sequential.error_p(3, 61, 0.1) > 0.1
-    assert sequential.error_p(0, 0, 0.1) == 1.0
+    assert sequential_tests.reviews_for_bound(0.02, 0.1) == 61
+    assert sequential_tests.reviews_for_bound(0.05, 0.1) == 179
+    assert sequential_tests.reviews_for_bound(0.08, 0.1) == 1290
+    assert sequential_tests.reviews_for_bound(0.0, 0.05) == 59, "0.95 ** 59 is below .05"
+    assert sequential_tests.error_p(2, 61, 0.1) == pytest.approx(0.0492, abs=5e-4)
+    assert sequential_tests.error_p(3, 61, 0.1) > 0.1
+    assert sequential_tests.error_p(0, 0, 0.1) == 1.0
     with pytest.raises(ValueError, match="below a bound"):
-        sequential.reviews_for_bound(0.1, 0.1)
+        sequential_tests.reviews_for_bound(0.1, 0.1)
     with pytest.raises(ValueError, match="a bound of 1"):
-        sequential.error_p(1, 2, 1.0)
+        sequential_tests.error_p(1, 2, 1.0)
 
 
 def test_thresholds_are_tested_in_order_until_one_fails() -> None:
     # The 70 most certain verdicts with 2 errors pass; the threshold with 30 more, 20 of them wrong, fails.
     certainty = np.array([2.0] * 70 + [1.0] * 30 + [0.0] * 400)
     wrong = np.array([1] * 2 + [0] * 68 + [1] * 20 + [0] * 10 + [0] * 400)
-    assert sequential.accept_thresholds(certainty, wrong, (0, 1, 2), 0.1) == [2]
-    assert sequential.accept_thresholds(certainty[:40], wrong[:40], (0, 1, 2), 0.05) == []
-    assert sequential.accept_thresholds(certainty, wrong * 0, (0, 1, 2), 0.1) == [2, 1, 0]
+    assert sequential_tests.accept_thresholds(certainty, wrong, (0, 1, 2), 0.1) == [2]
+    assert sequential_tests.accept_thresholds(certainty[:40], wrong[:40], (0, 1, 2), 0.05) == []
+    assert sequential_tests.accept_thresholds(certainty, wrong * 0, (0, 1, 2), 0.1) == [2, 1, 0]
 
 
 def test_false_acceptance_rate_is_bounded() -> None:
     # With a true error just above the bound, at most 5% of 400 studies accept, within three standard errors.
     rng = np.random.default_rng(1)
     false = sum(
-        bool(sequential.accept_thresholds(np.ones(150), rng.random(150) < 0.101, (1,), 0.1)) for _ in range(400)
+        bool(sequential_tests.accept_thresholds(np.ones(150), rng.random(150) < 0.101, (1,), 0.1)) for _ in range(400)
     )
     assert false / 400 <= 0.05 + 3 * (0.05 * 0.95 / 400) ** 0.5
 
@@ -100,8 +100,8 @@ def test_false_acceptance_rate_is_bounded() -> None:
 def test_accepted_thresholds_agree_with_mapie() -> None:
     # P values and accepted thresholds of mapie 1.6.0 (``other_libraries``).
     among = [threshold <= CERTAINTY for threshold in THRESHOLDS]
-    p = [sequential.error_p(int(WRONG[one].sum()), int(one.sum()), BOUND) for one in among]
+    p = [sequential_tests.error_p(int(WRONG[one].sum()), int(one.sum()), BOUND) for one in among]
     assert p == pytest.approx(
         [4.62858596e-05, 2.50794771e-07, 1.39728128e-06, 1.05933909e-04, 9.56828146e-02], rel=1e-7
     )
-    assert sequential.accept_thresholds(CERTAINTY, WRONG, THRESHOLDS, BOUND) == [0.95, 0.9, 0.8, 0.7]
+    assert sequential_tests.accept_thresholds(CERTAINTY, WRONG, THRESHOLDS, BOUND) == [0.95, 0.9, 0.8, 0.7]

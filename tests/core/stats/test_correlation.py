@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy
 
-from core.stats.similarity import divergence, rouge_l
+from core.stats.correlation import divergence, rouge_l
 
 COUNTS = st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=2, max_size=6).filter(
     lambda pairs: sum(a for a, _ in pairs) > 0 and sum(b for _, b in pairs) > 0

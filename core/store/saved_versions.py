@@ -16,7 +16,7 @@ from core.errors import CodebookError, UsageError
 from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
-from core.store.connection import Cursor
+from core.store.database import Cursor
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, load
 from core.store.settings import put

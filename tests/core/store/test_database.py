@@ -20,8 +20,8 @@ from filelock import FileLock
 
 from core.debate.turns import Reply
 from core.errors import ProjectError, ProjectGone, ProjectLocked, StorageFull
-from core.store import connection
-from core.store.connection import open_file, translate_error
+from core.store import database
+from core.store.database import open_file, translate_error
 from core.store.project import Project
 from core.store.reply_log import ReplyLog
 from tests.servers import disks
@@ -164,7 +164,7 @@ def test_unwritable_folder_is_reported(path, monkeypatch):
 def test_read_only_file_is_reported(path, monkeypatch):
     with Project.open(path):
         pass
-    monkeypatch.setattr("core.store.connection.os.access", lambda *_: False)
+    monkeypatch.setattr("core.store.database.os.access", lambda *_: False)
     with pytest.raises(ProjectError, match="read-only"):
         Project.open(path)
     monkeypatch.undo()
@@ -249,7 +249,7 @@ def test_truncated_or_overwritten_file_is_reported_as_damaged(path, part):
 
 
 def test_query_has_a_time_limit(path, monkeypatch):
-    monkeypatch.setitem(connection.CONFIG, "max_execution_time", "200")
+    monkeypatch.setitem(database.CONFIG, "max_execution_time", "200")
     endless = "WITH RECURSIVE t AS (SELECT 1 n UNION ALL SELECT n + 1 FROM t) SELECT max(n) FROM t"
     opened = open_file(path)
     for read in (opened.rows, opened.row, opened.arrow, opened.numbers):

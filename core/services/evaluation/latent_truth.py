@@ -10,7 +10,7 @@ import pyarrow as pa
 from core.formatting import join_names
 from core.services.cache import cached_while
 from core.services.session import ProjectSession
-from core.stats.latent import dawid_skene
+from core.stats.latent_truth import dawid_skene
 from core.store.annotators import LATENT as LATENT
 
 MIN_ANNOTATORS = 3
