@@ -256,6 +256,37 @@ def lines(rows: Rows, series: Mapping[str, str]) -> Spec:
 
 
 @cached
+def learning_curve(rows: Rows, measure: str) -> Spec:
+    """Return a score by the number of training documents, with its intervals as a band.
+
+    Rows are ``{documents, score, low, high}``; without an interval, ``low`` and ``high`` are None. ``measure`` is the
+    title of the y-axis.
+    """
+    shade = palette.colours()
+    most = max(row["documents"] for row in rows) or 1
+    reach = _reach([row[name] for row in rows for name in ("score", "low", "high") if row[name] is not None])
+    x = alt.X(
+        "documents:Q",
+        scale=alt.Scale(domain=[0, most], nice=False, padding=26),
+        axis=alt.Axis(title="training documents", values=[row["documents"] for row in rows], format=",d", grid=False),
+    )
+    up = alt.Scale(domain=list(reach), nice=False)
+    y = alt.Y("score:Q", scale=up, axis=alt.Axis(title=measure, format=".2f", tickCount=4))
+    tip = tooltip(
+        documents=("Training documents", ","), score=("Score", ".3f"), low=("Interval from", ".3f"), high=("to", ".3f")
+    )
+    base = alt.Chart(inline_data(rows))
+    known = alt.Chart(inline_data([row for row in rows if row["low"] is not None]))
+    band = known.mark_area(color=shade["bar"], opacity=0.18).encode(x=x, y=alt.Y("low:Q", scale=up), y2="high:Q")
+    line = base.mark_line(color=shade["bar"], strokeWidth=2).encode(x=x, y=y)
+    dots = base.mark_point(filled=True, color=shade["bar"], size=70, opacity=1).encode(x=x, y=y, tooltip=tip)
+    words = base.mark_text(dy=-12, fontSize=11.5, color=shade["tx2"]).encode(
+        x=x, y=y, text=alt.Text("score:Q", format=".3f")
+    )
+    return styled(band + line + dots + words, 180)
+
+
+@cached
 def reliability(rows: Rows, certainty: str) -> Spec:
     """Return a reliability diagram: certainty against the share of correct cases.
 

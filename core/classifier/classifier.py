@@ -13,6 +13,7 @@ an ordinal scale.
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -178,7 +179,8 @@ def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.Ar
     """Return cross-validated values of the decided documents.
 
     Other documents are NaN, and all are when fewer than two are decided. Folds are drawn at random. With
-    a ``share`` below 1, only that share of the other folds is trained on, to see what more documents gain.
+    a ``share`` below 1, only that share of the other folds is trained on, to see what more documents gain; with 0
+    nothing is, and the values are those of the words alone.
     """
     grid = _check_reference(reference, len(examples), task)
     places = np.flatnonzero(~np.isnan(grid).all(axis=1))
@@ -188,10 +190,15 @@ def cross_val_predict(task: Task, examples: Sequence[Example], reference: npt.Ar
     shuffled = np.random.default_rng(0).permutation(places)
     for fold in np.array_split(shuffled, min(FOLDS, len(places))):
         rest = shuffled[~np.isin(shuffled, fold)]
-        rest = np.sort(rest[: max(1, round(share * len(rest)))])
+        rest = np.sort(rest[: math.ceil(share * len(rest))])
         trained = train(task, [examples[place] for place in rest], grid[rest])
         predicted[fold] = trained.predict([examples[place] for place in fold]).values
     return predicted
+
+
+def training_size(documents: int, share: float = 1.0) -> int:
+    """Return how many of the documents ``cross_val_predict`` trains on at once, rounded."""
+    return round(share * documents * (1 - 1 / max(2, min(FOLDS, documents))))
 
 
 def _new_tfidf() -> Any:

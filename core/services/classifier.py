@@ -28,12 +28,21 @@ PROTOCOL = "single"
 
 
 @dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """A point of the learning curve: the score on held-out documents after training on so many ``documents``."""
+
+    documents: int
+    score: Estimate
+
+
+@dataclass(frozen=True, slots=True)
 class ClassifierStatus:
     """The state of a project's classifier.
 
     ``reviewed`` documents were submitted; ``missing`` more are needed for a first training. ``documents`` were in the
     training data. ``score`` is the cross-validated ``measure`` with a 95% interval, on ``tested`` documents. ``gain``
-    is its change from half of the training documents to all of them.
+    is its change from half of the training documents to all of them. ``curve`` has the points with a score, from no
+    training documents (the words of the codebook alone) to all of them.
     """
 
     reviewed: int
@@ -45,6 +54,7 @@ class ClassifierStatus:
     measure: str = ""
     tested: int = 0
     gain: Estimate = Estimate(None, None)
+    curve: tuple[CurvePoint, ...] = ()
     is_training: bool = False
     error: str = ""
 
@@ -80,6 +90,11 @@ def status(session: ProjectSession) -> ClassifierStatus:
         version=int(facts["codebook_version"]),
         score=_estimate(score),
         gain=_estimate(facts["gain"]),
+        curve=tuple(
+            CurvePoint(int(point["documents"]), _estimate(point))
+            for point in facts.get("curve", ())  # earlier versions stored none
+            if point["value"] is not None
+        ),
         measure=str(score["measure"]),
         tested=int(score["n"]),
     )

@@ -42,6 +42,8 @@ RESCORE_GROWTH = 1.15
 """Factor by which the reviewed documents must grow before a large project is scored again."""
 EMBEDDED_AT_ONCE = 32
 """Texts that are embedded between two looks at whether the project is closing."""
+CURVE_SHARES = (0.0, 0.25, 0.5, 1.0)
+"""Shares of the training documents at which the learning curve is measured."""
 MAX_VECTORS = 20_000
 """Vectors kept in memory, 1.5 kB each with MiniLM."""
 MAX_CARD_LABELS = 40
@@ -256,6 +258,9 @@ def train(
 ) -> tuple[classifier.Classifier, dict[str, Any]]:
     """Train a classifier and return it with plain facts about it, including cross-validated scores.
 
+    The facts have the scores, the gain from twice as many documents and the learning curve: the score by number of
+    training documents, from none (the words alone) on, all on the same held-out documents.
+
     ``read`` are the documents as the classifier sees them, in order of appearance; None to read their texts without
     vectors. Documents in ``used_as_example`` are training examples but not test documents, because the codebook
     contains their words.
@@ -266,17 +271,27 @@ def train(
     known = [baseline.example(codebook, text) for text in texts.values()] if read is None else read
     task = classifier.Task.of(codebook)
     trained = classifier.train(task, known, reference)
-    held = classifier.cross_val_predict(task, known, reference)
-    half = classifier.cross_val_predict(task, known, reference, share=0.5)
     tested = np.array([document not in (used_as_example or set()) for document in documents])
+    held_out = {
+        share: classifier.cross_val_predict(task, known, reference, share=share)[tested] for share in CURVE_SHARES
+    }
+    scores = {share: cross_validated_scores(codebook, reference[tested], held) for share, held in held_out.items()}
     facts: dict[str, Any] = {
         "codebook": codebook.model_dump(mode="json"),
         "codebook_version": version,
         "documents": len(documents),
         "decisions": len(examples),
         "people": sorted({example.actor for example in examples}),
-        "scores": cross_validated_scores(codebook, reference[tested], held[tested]),
-        "gain": learning_gain(codebook, reference[tested], half[tested], held[tested]),
+        "scores": scores[1.0],
+        "gain": learning_gain(codebook, reference[tested], held_out[0.5], held_out[1.0]),
+        "curve": [
+            {
+                "documents": classifier.training_size(len(documents), share),
+                "value": one["value"],
+                "interval": one["interval"],
+            }
+            for share, one in scores.items()
+        ],
         "answers": decision_counts(codebook, examples),
         "vectors": "",
         "versions": {"classifier": classifier.VERSION, "word lists": baseline.VERSION},

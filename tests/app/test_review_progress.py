@@ -111,12 +111,17 @@ def test_accuracy_estimate_and_classifier(session: ProjectSession) -> None:
     at = AppTest.from_function(_page, default_timeout=60).run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     assert "Submit 5 more documents to train it." in html(at)
+    assert "No learning curve yet" in html(at)
     review.submit(session, run.run_id, [f"d{n}" for n in range(9)], review.By("ada"))
     session.trainer.wait(60)
     at.run()
     next(button for button in at.button if button.label == "Accuracy and classifier").click().run()
     shown = html(at)
     assert "Trained on 9 documents with codebook version 1" in shown
+    assert "No learning curve yet" not in shown
+    assert "The band is the 95% interval." in shown
+    assert '<th scope="col">documents</th>' in shown  # the table behind the chart
+    assert "<td>7</td><td>1.0</td>" in shown  # five folds leave 7 of 9 documents to train on
     assert "Combined estimate" in shown
     assert "Price &lt;b&gt;" in shown
 

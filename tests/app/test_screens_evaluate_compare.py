@@ -250,6 +250,13 @@ SPAN = {"name": "A", "value": 0.1, "low": 0.0, "high": 0.2, "words": "0.1"}
 CHARTS = {
     "forest": ([{**SPAN, "tone": "right"}], {"unit": "u"}),
     "lines": ([{"step": "1", "series": "vote", "value": 0.5}], {"series": {"vote": "bar"}}),
+    "learning_curve": (
+        [
+            {"documents": 0, "score": 0.6, "low": 0.5, "high": 0.7},
+            {"documents": 9, "score": 1.0, "low": None, "high": None},
+        ],
+        {"measure": "macro F1"},
+    ),
     "reliability": ([{"certainty": 0.9, "right": 0.8, "low": 0.7, "high": 0.9, "n": 3}], {"certainty": "c"}),
     "bars": ([{**SPAN, "colour": "bar"}], {"unit": "u", "select": True}),
     "frontier": (
@@ -264,7 +271,7 @@ CHARTS = {
 }  # fmt: skip
 
 
-SPECIFIED = {"lines", "reliability", "scatter", "consistency_bars"}
+SPECIFIED = {"lines", "learning_curve", "reliability", "scatter", "consistency_bars"}
 """Charts that only one page draws: their functions return the specification."""
 
 

@@ -10,9 +10,10 @@ import streamlit as st
 from app.pages import open_page
 from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
-from app.widgets import codebook_versions
+from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_boxes
 from app.widgets.common import download
+from app.widgets.empty_state import empty
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons
 from app.widgets.metric_tables import Metric, bar_html, interval_html, mark_html, metric_strip, strong
@@ -145,7 +146,11 @@ def _accuracy_dialog(session: ProjectSession, run: RunRow) -> None:
             '<div class="moot-panel"><h2>Classifier</h2>'
             "<span>trained on your decisions, not a language model</span></div>"
         )
-        classifier_status(found)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            classifier_status(found)
+        with right:
+            learning_curve(found)
         if found.ready:
             _classifier_buttons(session)
         with st.expander("Import a classifier"):
@@ -280,6 +285,12 @@ def accuracy_details(found: AccuracyEstimate, kind: Kind) -> None:
     )
 
 
+_CURVE_LEGEND = (
+    "The learning curve shows the score on the same held-out documents by number of training documents, from none on. "
+    "The band is the 95% interval."
+)
+
+
 def classifier_status(found: ClassifierStatus) -> None:
     """Draw the status of the classifier."""
     if not found.ready:
@@ -300,7 +311,26 @@ def classifier_status(found: ClassifierStatus) -> None:
             f"{' Training on your latest decisions.' if found.is_training else ''}"
         )
     error = f'<div class="moot-remark"><span class="bad">{escape(found.error)}</span></div>' if found.error else ""
-    st.html(f'<div class="moot-remark">{words}</div>{error}')
+    legend = f'<div class="moot-remark q">{_CURVE_LEGEND}</div>' if found.curve else ""
+    st.html(f'<div class="moot-remark">{words}</div>{error}{legend}')
+
+
+def learning_curve(found: ClassifierStatus) -> None:
+    """Draw the classifier's score by the number of training documents, an empty state while it is not known."""
+    rows = [
+        {
+            "documents": point.documents,
+            "score": point.score.value,
+            "low": point.score.interval and point.score.interval.low,
+            "high": point.score.interval and point.score.interval.high,
+        }
+        for point in found.curve
+    ]
+    if not rows:
+        text = "It shows how the score on held-out documents changes with the number of reviewed documents."
+        empty("No learning curve yet", text, sign="bars", key="learning-curve")
+        return
+    charts.draw(charts.learning_curve(rows, found.measure), rows, key="learning-curve")
 
 
 def _gain(found: ClassifierStatus) -> str:

@@ -96,6 +96,9 @@ def test_trains_in_the_background_and_stores_certainty(session: ProjectSession) 
     assert found.score.interval is not None
     assert found.score.interval.low < found.score.interval.high == 1.0
     assert found.gain.value is not None
+    assert [point.documents for point in found.curve] == [0, 5, 10, 19]  # five folds train on 19 of 24
+    assert found.curve[0].score.value == pytest.approx(0.5)  # the words find Service and no "gossamer"
+    assert found.curve[-1].score == found.score
     sure = _certainty(session, "d40")
     assert set(sure) == {CLEAN, SERVICE}
     assert all(0 <= each <= 1 for each in sure.values())
