@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ from core.debate.reading.json_blocks import Block, find_json_blocks
 from core.debate.reading.label_names import Names, names_of
 from core.debate.reading.normalise import fold
 from core.debate.reading.quotation_marks import Span, double_quoted, outermost
-from core.debate.reading.tokens import ANSWERS, UNITS, tokenise
+from core.debate.reading.tokens import UNITS
 from core.prompts import TAGS
 
 MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
@@ -148,7 +148,7 @@ _SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
 )
-_ROLE = r"(?:the |an )?(?:extractor|critic|opponent|annotator)\b"
+ROLE = r"(?:the |an )?(?:extractor|critic|opponent|annotator)\b"
 _REPORTED = re.compile(
     r"\baccording to (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b"
     r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
@@ -157,7 +157,7 @@ _REPORTED = re.compile(
     r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
-    rf"|\b(?:for|in|to) {_ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{_ROLE}['’]s \w+ is(?: that)? *$"
+    rf"|\b(?:for|in|to) {ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"
     r"|\b(?:one|some|you) (?:might|may|could|would|can)\b[^,;]*$|\bat first (?:glance|sight)\b"
 )
 _INSTRUCTED = re.compile(
@@ -170,7 +170,7 @@ _SUPPOSED = re.compile(
 )
 _UNQUOTED = re.compile(r"\n[^\S\n]*[^>\s]")
 _CLAUSE = re.compile(r"[,:;]")
-_DENIED = re.compile(
+DENIED = re.compile(
     r"\b(?:not|never|no longer|nor|nothing|nobody|none|neither|(?:part|half|some) of|cannot"
     r"|(?<!no )doubt|doubtful|unlikely|false|untrue|disagree|deny|denies|reject|rejects|dispute|hardly|without)\b"
     r"|n['’]t\b"
@@ -258,131 +258,12 @@ NEXT_DOCUMENT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """The beginning of another document: "Review 2: ...", "for the second review ..."."""
-WITHDRAWN = re.compile(
-    r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
-    r"|\bhard to (?:say|tell|decide)|\b(?:either way|toss-?up|(?:scratch|strike|make) that"
-    r"|i (?:take (?:that )?back|withdraw|retract|forgot|disagree with myself)|disregard (?:this|that|the above|my)"
-    r"|(?:this|that|these|those|the above) (?:is|are|was|were) (?:the )?(?:extractor|critic|opponent)['’]s"
-    r" (?:answer|aspects?|choice|decision|labels?|list|proposal|ratings?|view)"
-    r"|that(?:['’]s| is| was) (?:wrong|incorrect|not right)|(?:is|just|only) a (?:wild )?guess)"
-    r"|\bthese numbers are an example|^(?:edit|update|p\.? ?s)\b"
-    r"|(?:^|[.!,;\n—-][^\S\n]*)(?:sorry|i meant?|oops|just kidding|or (?:is|are) (?:it|they))\b"
-    r"|(?:^|[.!,;\n—-][^\S\n]*)not[^\w\n]*$"
-    r"|(?:^|[.!\n—-][^\S\n]*)(?:wait|correction|on (?:second thoughts?|reflection)|actually|hmm"
-    r"|(?:please )?ignore (?:this|that|the above|my))\b"
-    r"|(?:^|\n)[^\S\n]*(?:is|was|are|were) (?:(?:only|just|exactly) )?(?:what|how|from|part of|quoted|taken|copied)\b"
-    r"|(?:^|[.!?(\[,;:\n—-][^\S\n]*)(?:please )?(?:choose|select|pick|tick|check|mark|circle)\b[^.\n]{0,40}"
-    r"\b(?:apply|applies|fits?|one|all|any)\b",
-    re.IGNORECASE,
-)
-"""Words after a decision that take it back, a line that goes on about it ("is what the text tries to inject"), or the
-question that it is a copy of ("choose those that apply").
-"""
-CORRECTED = re.compile(
-    r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
-    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)"
-    r"|(?:could|might|may) (?:also|be (?:present|mentioned|included|relevant|implied))"
-    r"|also (?:present|mentioned|applies|included)|remove|add|drop|excluding|except|rather"
-    r"|scratch|deserves?|i now)\b",
-    re.IGNORECASE,
-)
-"""Words after a decision that take back what it says of a label in the same sentence."""
 _WEAK = frozenset({"heading", "sentence"})
 _ANOTHERS = re.compile(
     r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|placeholders?|for example|e\.g\."
     r"|for instance)\b"
 )
 _THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
-_ANOTHERS_VIEW = re.compile(
-    rf"\b(?:(?:in|to|from|is) {_ROLE}['’]s (?:view|opinion|eyes|reading|label)"
-    rf"|(?:for|per|says?|claims?|according to|is what) {_ROLE}(?!['’])"
-    rf"|(?:says?|claims?|according to) the (?:author|guest|{UNITS}))",
-    re.IGNORECASE,
-)
-"""Words after a decision that make it another role's."""
-
-
-def is_anothers(text: str) -> bool:
-    """Return True if the first sentence of a decision ascribes it to another role."""
-    return _ANOTHERS_VIEW.search(SENTENCE.split(text, maxsplit=1)[0]) is not None
-
-
-_AGREED = re.compile(
-    r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true|valid"
-    r"|convincing|persuasive|justified|sustained|upheld)\b"
-)
-
-
-def is_agreed(sentence: str) -> bool:
-    """Return True if a sentence agrees with somebody: "the critic is right that Food is absent"."""
-    folded = sentence.casefold()
-    return _AGREED.search(folded) is not None and _DENIED.search(folded) is None
-
-
-_OBJECTION = re.compile(r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?)\b", re.IGNORECASE)
-
-
-_SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out"})
-_AGAINST = re.compile(
-    r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
-    r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
-    r"|should go\b|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
-)
-_DOUBTS = re.compile(
-    r"\b(?:doubts? (?:about|on|over)|perhaps|maybe|remove|drop|strike|withdraw|leave out)(?: the)?\W{1,3}$"
-)
-_FOR = re.compile(
-    r"\W{0,3}(?:, too\b| too[.!]?$| as well\b"
-    r"| (?:is|was|are|seems|applies|fits|counts)(?: (?:also|too|as well|equally))+\b"
-    r"| (?:is|was|may be|could be|might be|seems)(?: (?:also|still|equally))* (?:possible|plausible|defensible|present"
-    r"|mentioned|hinted at|implied|overlooked|missed|forgotten|not (?:absent|excluded|ruled out)|likely[.!]?$)"
-    r"| (?:cannot|can['’]t|can not) be (?:ruled out|excluded|dismissed|denied))"
-)
-_ADDS = re.compile(
-    r"(?:\b(?:not|n['’]t) (?:exclude|rule out)|\bi (?:have )?(?:overlooked|missed|forgot)|\bi(?:['’]d| would) also \w+"
-    r"|\brightly (?:adds|names|says|includes|points (?:out|to))(?: that)?"
-    r"|^\W*(?:no|nope)\s*[,:;–—-])\W{0,3}$"
-)
-"""Words after a label that speak against it or for it, and words before one that doubt or add it."""
-
-
-def disagrees(sentence: str, decided: Set[str], names: Names) -> bool:
-    """Return True if a sentence after a decision speaks for another label, or against one of the decision.
-
-    That is a sentence of nothing but names and small words ("Also A.", "Not B."), or one that judges a label.
-    """
-    tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
-    named = [token for token in tokens if token.kind == "name"]
-    if named and all(token.kind != "why" and (token.kind != "word" or token.text in _SMALL) for token in tokens):
-        answers = {token.value for token in tokens if token.kind in ANSWERS}
-        value, stated = answers != {False}, set()
-        for token in tokens:
-            if token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
-                value = False
-            elif token.text in ("but", "rather", "instead"):
-                value = True
-            elif token.kind == "name":
-                stated.add((token.item, value))
-        if len(answers) < 2 and any((item in decided) != value for item, value in stated):
-            return True
-    agreed = is_agreed(sentence)
-    if agreed and _OBJECTION.search(sentence) and any(token.item in decided for token in named):
-        return True  # "The critic's objection to A is valid"
-    for at, token in enumerate(tokens):
-        if token.kind != "name":
-            continue
-        before = sentence[max(token.start - _LOOK_BACK, 0) : token.start].casefold()
-        after = sentence[token.end : token.end + _LOOK_BACK].casefold()
-        predicate = tuple(following.kind for following in tokens[at + 1 : at + 3])
-        if token.item in decided:
-            denied = predicate in (("verb", "absent"), ("verb", "hedge"))
-            contrary = denied or bool(_AGAINST.match(after) or _DOUBTS.search(before))
-        else:
-            spoken_for = predicate == ("verb", "present") or _FOR.match(after) is not None
-            contrary = _ADDS.search(before) is not None or (spoken_for and not _DENIED.search(before))
-        if contrary and (agreed or is_agreed(before) or not is_reporting(before)):
-            return True
-    return False
 
 
 def is_reporting(before: str) -> bool:
@@ -404,7 +285,7 @@ def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
         if not before.endswith(":") and not before.lstrip().startswith("#"):
             return False
     before = before.casefold().rstrip(" :")
-    return is_reporting(before) or (denied and bool(_DENIED.search(before) or _OTHERWISE.search(before)))
+    return is_reporting(before) or (denied and bool(DENIED.search(before) or _OTHERWISE.search(before)))
 
 
 def without_reasoning(text: str) -> str:
@@ -543,7 +424,7 @@ def _meant(lines: str, marker: Marker, names: Names) -> bool:
     before = _OWN_WORDS.sub("", lines[begin : marker.start].casefold())
     clause = _CLAUSE.split(before)[-1]
     return not (
-        _REPORTED.search(before) or _SUPPOSED.search(before) or _DENIED.search(clause) or _OTHERWISE.search(before)
+        _REPORTED.search(before) or _SUPPOSED.search(before) or DENIED.search(clause) or _OTHERWISE.search(before)
     )
 
 

@@ -14,19 +14,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook, Kind
+from core.debate.reading.contradictions import check_comment, check_following, check_rating_lines, check_withdrawn
 from core.debate.reading.decision_markers import (
-    CORRECTED,
     NEXT_DOCUMENT,
-    SENTENCE,
-    WITHDRAWN,
     MarkedReply,
     Marker,
-    disagrees,
-    is_agreed,
-    is_anothers,
     is_inside,
     is_reported,
-    is_reporting,
     parse_markers,
     without_reasoning,
 )
@@ -45,7 +39,7 @@ from core.debate.reading.multi_label import (
 )
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
-from core.debate.reading.single_label import check_explanation, read_choice
+from core.debate.reading.single_label import read_choice
 from core.debate.reading.tokens import Value, tokenise
 from core.debate.turns import Reading
 from core.documents import storable
@@ -77,11 +71,6 @@ _NOTES = frozenset(
      "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
 )  # fmt: skip
 
-_STATED_NUMBER = re.compile(
-    r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
-    r"(?: (?:a|only|just))* *(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
-)
-"""Words after a dimension that give its number: "I agree that Fluency is only 2"."""
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
@@ -244,9 +233,9 @@ class _Reader:
             raise
         if self.cut and (end is None or end >= len(text) or out.unfinished):
             raise Unreadable(CUT)
-        if WITHDRAWN.search(self.page.lines, start) or is_anothers(self.page.lines[start:]):
-            raise residue(text[start:])
-        return self._stated(out, len(text) if end is None else end)
+        end = len(text) if end is None else end
+        check_withdrawn(self.page.lines[start:end])
+        return self._stated(out, end)
 
     def _body(self, out: Statements, start: int, limit: int) -> int | None:
         """Read the lines that a marker announces; return where they end, None if they may go on after the text.
@@ -355,15 +344,7 @@ class _Reader:
                 doubted = item in decided and item not in self.open
                 if doubted if None in values else (True in values) != (item in decided):
                     raise residue(line.text)
-        self._check_corrected(position)
-        for sentence in SENTENCE.split(self.page.lines[position:]):
-            if disagrees(sentence, decided, self.names):
-                raise residue(sentence)
-
-    def _check_corrected(self, position: int) -> None:
-        for sentence in SENTENCE.split(self.page.lines[position:]):
-            if WITHDRAWN.search(sentence) or (CORRECTED.search(sentence) and self._mentioned(sentence)):
-                raise residue(sentence)
+        check_following(self.page.lines[position:], dict.fromkeys(decided, True), self.kind, self.names)
 
     def _written(self, items: Iterable[str]) -> str:
         return quoted_names(self.names.written(item) for item in items)
@@ -442,7 +423,8 @@ class _Reader:
         if len(items) != 1:
             raise Unreadable(f"the decision names more than one label: {self._written(items)}" if items else NO_CHOICE)
         if end is not None:
-            check_explanation(self.page.text[end:], items[0], self.names)
+            check_comment(self.page.text[end : self.page.line_end(end)])
+            check_following(self.page.text[end:], {items[0]: True}, self.kind, self.names)
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
         return Reading(values={CHOICE_ITEM: items[0]})
@@ -524,7 +506,6 @@ class _Reader:
             answers = {self.names.find(key) or "": _answer(value, self.names) for key, value in known.items()}
             if not any(isinstance(answer, bool) for answer in answers.values()):
                 return None
-            self._check_corrected(block.end)
             if claims := [key for key in data if key not in known and _is_claim(data[key], self.names)]:
                 raise _outside(claims)
             if self.kind == "choice":
@@ -618,17 +599,8 @@ class _Reader:
         return self._rated(rated)
 
     def _check_ratings(self, rated: Reading, start: int, end: int) -> None:
-        """Check that no sentence after ``end``, and none from ``start`` on that agrees, states another number."""
-        self._check_corrected(end)
-        agreeing = filter(is_agreed, SENTENCE.split(self.page.lines[start:]))
-        for sentence in (*agreeing, *SENTENCE.split(self.page.lines[end:])):
-            named = list(self.names.mentions(fold(sentence)))
-            for mention, after in zip(named, [*(each.start for each in named[1:]), len(sentence)], strict=False):
-                given = _STATED_NUMBER.match(sentence, mention.end, after)
-                if given is None or float(given[1]) == rated.values.get(mention.item, float(given[1])):
-                    continue
-                if is_agreed(sentence) or not is_reporting(sentence[: mention.start].casefold()):
-                    raise residue(sentence)
+        check_rating_lines(self.page.lines[start:end], rated.values, self.names)
+        check_following(self.page.lines[end:], rated.values, self.kind, self.names)
 
     def _rated(self, rated: Reading) -> Reading:
         unknown = _storable(rated.unknown)

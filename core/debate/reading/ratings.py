@@ -7,7 +7,8 @@ from collections.abc import Container
 from typing import Any
 
 from core.codebook import Codebook
-from core.debate.reading.decision_markers import MarkedReply, Marker, is_anothers, is_inside, is_reported
+from core.debate.reading.contradictions import is_anothers
+from core.debate.reading.decision_markers import MarkedReply, Marker, is_inside, is_reported
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names
 from core.debate.reading.normalise import Folded, fold

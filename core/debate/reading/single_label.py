@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from core.debate.reading.decision_markers import SENTENCE, WITHDRAWN, disagrees, is_anothers
+from core.debate.reading.contradictions import check_comment, check_following
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import UNLIKELY, Unreadable, quoted_names, residue, sole_answer
-from core.debate.reading.normalise import fold
 from core.debate.reading.tokens import Token, every, past, tokenise
 
 _NAMED = ("name", "code")
@@ -21,42 +20,6 @@ _FITTING = frozenset(
 )
 """Words after "X is" that speak for X."""
 _BESIDE = frozenset({"link", "why", "bracket", "quote", "stop", "semicolon", "comma", "struck", "verb", "fill", "mark"})
-
-# Words after a decision that may take it back.
-_HEDGED_AT_ONCE = re.compile(
-    r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|unclear|uncertain|leaning"
-    r"|likely"
-    r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually|[^\w\s]*\?"
-    r"|(?:only )?if\b(?! anything| in doubt)|unless|assuming|supposing|provided|borderline|debatable|doubtful"
-    r"|not?\W*$|which i (?:reject|doubt)"
-    r"|(?:this|that|which)(?:['’]s| is| was) (?:wrong|incorrect|mistaken|not (?:right|correct)"
-    r"|what the (?:extractor|critic))"
-    r"|(?:the |its )?(?:definition|criteri\w+|conditions?) (?:\w+ )?not\b)"
-)
-_OTHERWISE = re.compile(
-    r"\b(?:however|actually|wait|instead|correction|on (?:second thoughts?|reflection)|better|tilt|undertones?|slant"
-    r"|more (?:accurate|appropriate)\w*|best|should|could|might|may|lean(?:s|ing)?|possibly|perhaps|equally"
-    r"|alternativ\w*|reconsider\w*|revis\w+"
-    r"|changed?|final(?:ly)?|therefore|correct|answer|label|re-?reading|overall)\b"
-)
-_IT_IS = re.compile(
-    r"\b(?:(?:it|this|that)(?:['’]s| is| should be)"
-    r"|i(?: would|['’]d)? (?:find|consider|call|deem|label|judge|classify) (?:it|this|that)(?: to be| as)?)"
-    r" (?:an? )?[\W_]*$"
-)
-"""Words before another label that choose it: "But it is Dovish", "and I find it Dovish"."""
-_REFUTED = re.compile(
-    r"['\"”’*_)]*(?: (?:label|category|class|option|reading|answer))? (?:does not|doesn['’]t|cannot|fails|is rejected"
-    r"|(?:is|would) not(?! (?:wrong|incorrect|excluded|impossible|unreasonable)))\b"
-    r"|.*\b(?:which i (?:reject|do not accept)|does not (?:hold|convince)|is (?:not |un)convincing)\b",
-    re.IGNORECASE,
-)
-"""Words after another label that reject it."""
-_DENYING = re.compile(
-    r"\b(?:not|neither|nor|never|no|without|rather than|instead of|lacks?|less|than|opposed to|cannot)\b|n['’]t\b"
-)
-_DENIAL = re.compile(r"(?:not|never|neither|no)\b.* \w", re.IGNORECASE)
-"""A name like "Not mentioned" inside a longer phrase."""
 
 
 def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
@@ -106,32 +69,9 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     if others := [token.item for token in _listed(rest) if token.item != item]:
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
     start = rest[0].start if rest else len(first)
-    check_explanation(first[start:] + "\n" + after, item, names)
+    check_comment(first[start:])
+    check_following(first[start:] + "\n" + after, {item: True}, "choice", names)
     return item
-
-
-def check_explanation(text: str, item: str, names: Names) -> None:
-    """Raise ``Unreadable`` if the words after a decision hedge it, or speak for another label."""
-    folded = re.sub(r"[^\S\n]+", " ", text.casefold())
-    beside = folded.partition("\n")[0]
-    asked = SENTENCE.split(beside)[0].rstrip().endswith("?")
-    if asked or _HEDGED_AT_ONCE.match(beside) or is_anothers(beside) or WITHDRAWN.search(folded):
-        raise residue(text)
-    for sentence in SENTENCE.split(text):
-        if disagrees(sentence, {item}, names):
-            raise residue(sentence)
-        mentioned = [
-            mention
-            for mention in names.mentions(fold(sentence))
-            if mention.item != item and not _DENIAL.match(sentence, mention.start, mention.end + 2)
-        ]
-        if not mentioned:
-            continue
-        before = sentence[: mentioned[0].start].casefold()
-        taken_back = _OTHERWISE.search(sentence.casefold()) or sentence.rstrip().endswith("?")
-        refuted = len(mentioned) == 1 and _REFUTED.match(sentence, mentioned[0].end)
-        if _IT_IS.search(before) or (taken_back and not refuted and not _DENYING.search(before)):
-            raise residue(sentence)
 
 
 def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
