@@ -342,7 +342,9 @@ SEED = click.IntRange(-(2**53), 2**53)
 @click.option("--extend", is_flag=True, help="With --resume: add new documents of INPUT to the run.")
 @json_option
 def annotate_command(as_json: bool, project: Path | None, resume: str | None, **options: Any) -> None:
-    """Annotate the documents of INPUT (csv, tsv, xlsx, jsonl, json, parquet) and store the results in a project.
+    """Annotate the documents of INPUT and store the results.
+
+    INPUT is csv, tsv, xlsx, jsonl, json or parquet.
 
     The rows of several files are put together, with the column file for the name of each row's file.
     """
@@ -404,7 +406,7 @@ def _given_options() -> set[str]:
 @click.option("--engine", type=click.Choice(ENGINES), help="Engine that runs the debates. Default: that of RUN.")
 @json_option
 def rerun_command(run: str, project: Path, as_json: bool, **options: Any) -> None:
-    """Rerun RUN on the same documents with some settings changed, as a new run.
+    """Rerun RUN with some settings changed, as a new run.
 
     Replies to unchanged requests are reused without cost. With another judge, for example, only the judge is paid. The
     JSON is that of annotate; cached_calls counts the reused replies.

@@ -52,7 +52,7 @@ def authors_command(
     connections: dict[str, str],
     as_json: bool,
 ) -> None:
-    """Compare annotators with the authors who labelled their own texts."""
+    """Compare annotators with authors who labelled their texts."""
     from core.services.authors import files
     from core.services.authors.report import annotate, author_report, run_predictivity, to_json
 

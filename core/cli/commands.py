@@ -94,7 +94,7 @@ def desktop_entry() -> None:
 @main.command("demo")
 @json_option
 def demo(as_json: bool) -> None:
-    """Annotate and evaluate the sample data with the built-in model."""
+    """Annotate and evaluate the sample with the built-in model."""
     import tempfile
 
     from core import resources

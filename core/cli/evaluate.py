@@ -69,7 +69,10 @@ def evaluate_command(
     epsilon: float,
     as_json: bool,
 ) -> None:
-    """Score runs against reference labels: metrics per label, effect of the debate, stability."""
+    """Score runs against reference labels.
+
+    Print metrics per label, the effect of the debate, and stability.
+    """
     from core.services.evaluation import ambiguity
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
@@ -140,7 +143,10 @@ def _format_errors(label: Mapping[str, Any]) -> str:
 )
 @json_option
 def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin: float | None, as_json: bool) -> None:
-    """Compare runs with the first one on their common documents: differences, significance, cost."""
+    """Compare runs on their common documents.
+
+    Print differences to the first run, significance and cost.
+    """
     from core.services.evaluation.compare import comparison_report
 
     with open_session(project) as session:
@@ -182,7 +188,10 @@ def compare_command(project: Path, runs: tuple[str, ...], reference: str, margin
 def regress_command(
     project: Path, run: str | None, outcome: str, predictors: tuple[str, ...], family: str, as_json: bool
 ) -> None:
-    """Regress on labels of a run, corrected by its reviewed documents and their selection probabilities."""
+    """Regress on labels of a run, corrected by its reviews.
+
+    The correction uses the reviewed documents and their selection probabilities.
+    """
     from core.services.evaluation import regression
     from core.services.headless import known_run
 

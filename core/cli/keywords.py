@@ -26,7 +26,10 @@ from core.formatting import format_count, join_names
 def keywords_command(
     input: Path, text: str, codebook_file: Path, names: tuple[str, ...], output: Path | None, as_json: bool
 ) -> None:
-    """Propose keywords for the built-in model from the texts of INPUT; the codebook file is not changed."""
+    """Propose keywords for the built-in model from INPUT.
+
+    The codebook file is not changed.
+    """
     from core.errors import UsageError
     from core.services.codebooks.codebook import read_codebook, write_yaml
     from core.services.codebooks.keyword_matches import labels_without_keywords, propose_keywords, with_keywords

@@ -59,7 +59,10 @@ def runs_command(project: Path, as_json: bool) -> None:
 )  # fmt: skip
 @click.option("--output", required=True, type=PROJECT_PATH, help="Output file.")
 def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path) -> None:
-    """Export runs, the whole project (bundle), the codebook or the trained classifier to a file."""
+    """Export runs, a project, a codebook or a classifier.
+
+    The format bundle contains the whole project.
+    """
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
     from core.services.headless import known_run
@@ -96,7 +99,7 @@ def import_command(file: Path, project: Path) -> None:
 @click.option("--probe", is_flag=True, help="Test the first model of each connection.")
 @json_option
 def models_command(connections: dict[str, str], probe: bool, as_json: bool) -> None:
-    """List the models of each connection, or the reason why it does not answer."""
+    """List the models of each connection, or why there are none."""
     from core.services import models
 
     with open_workspace(connections) as workspace:
@@ -117,7 +120,10 @@ def models_command(connections: dict[str, str], probe: bool, as_json: bool) -> N
 
 @click.command("install-minilm")
 def install_minilm_command() -> None:
-    """Install MiniLM (90 MB), which compares texts by vectors, offline, without PyTorch."""
+    """Install MiniLM (90 MB), to compare texts by vectors.
+
+    MiniLM works offline and without PyTorch.
+    """
     from core.services import models
 
     width = models.install_minilm()
@@ -128,9 +134,10 @@ def install_minilm_command() -> None:
 @project_option(required=False)
 @json_option
 def doctor_command(project: Path | None, as_json: bool) -> None:
-    """Check versions, permissions, disk, connections and, with --project, the integrity of a project.
+    """Check the installation, the connections and a project.
 
-    The exit code is 1 if something needs to be done.
+    Print versions, permissions, disk space, connections and, with --project, the integrity of the project. The exit
+    code is 1 if something needs to be done.
     """
     from core.services.doctor import diagnose
 

@@ -35,7 +35,7 @@ MIN_FREE_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A checked fact; ``remedy`` is empty if nothing is wrong."""
+    """A checked fact: ``result`` without a full stop, ``remedy`` empty if nothing is wrong."""
 
     name: str
     result: str
@@ -79,7 +79,7 @@ def _connection(workspace: Workspace, name: str) -> Check:
     try:
         cards = list_models(place)
     except ModelError as error:
-        return Check(f"Connection {name}", error.message, "" if place.local else error.remedy)
+        return Check(f"Connection {name}", error.message.removesuffix("."), "" if place.local else error.remedy)
     return Check(f"Connection {name}", f"answers, {format_count(len(cards), 'model')}")
 
 
@@ -89,5 +89,5 @@ def _integrity(workspace: Workspace, project: Path) -> Check:
         tables = workspace.open(project, create=False).store.dump.tables()
         rows = [sum(batch.num_rows for batch in batches) for _, batches in tables]
     except MootError as error:
-        return Check("Project", error.message, error.remedy)
+        return Check("Project", error.message.removesuffix("."), error.remedy)
     return Check("Project", f"{format_count(len(rows), 'table')}, {format_count(sum(rows), 'row')}, all readable")

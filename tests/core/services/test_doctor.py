@@ -35,6 +35,7 @@ def test_healthy_project_passes_every_check(project: Path) -> None:
     assert "free at" in found["Disk"][0]
     assert found["Connection builtin"][0] == "answers, 2 models"
     assert found["Permissions of the project"] == ("for you alone", "")
+    assert not [name for name, (result, _) in found.items() if result.endswith(".")], "the command adds the full stop"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX permissions")
