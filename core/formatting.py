@@ -92,10 +92,12 @@ def format_signed(value: float | None, digits: int = 3) -> str:
 
 
 def format_effect(corrected: int, regressed: int) -> str:
-    """Return the effect of a change on decisions: "+4 right, −1 wrong", "+4 right, 0 wrong", "no decision changed"."""
+    """Return the effect of a change on decisions: "corrects 4 errors, introduces 1", "changes no decision"."""
     if not corrected and not regressed:
-        return "no decision changed"
-    return f"{format_signed(corrected, 0)} right, {format_signed(-regressed, 0)} wrong"
+        return "changes no decision"
+    if not corrected:
+        return f"corrects none, introduces {format_count(regressed, 'error')}"
+    return f"corrects {format_count(corrected, 'error')}, introduces {f'{regressed:,}' if regressed else 'none'}"
 
 
 def format_percent(share: float | None, digits: int = 0) -> str:

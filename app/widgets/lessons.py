@@ -59,10 +59,11 @@ def sentence(found: AcceptedLessons) -> str:
         advice = " No significant difference."
     elif (change or 0.0) < 0:
         advice = ' <span class="bad">Undo them, or change their words.</span>'
-    return (
-        f"{head}, tested with the word-list baseline on {format_count(result.n, 'labelled document')}: "
-        f"{format_effect(fixed, broken)}{escape(f1)}.{advice}"
-    )
+    tested, left_out = f"all {format_count(result.n, 'labelled document')}", ""
+    if result.n < found.labelled:
+        tested = f"{result.n:,} of {format_count(found.labelled, 'labelled document')}"
+        left_out = f" (at most {lessons.MAX_DOCUMENTS}, without held-out ones and sources of examples)"
+    return f"{head}. Word-list baseline on {tested}{left_out}: {format_effect(fixed, broken)}{escape(f1)}.{advice}"
 
 
 def _undo(session: ProjectSession) -> None:

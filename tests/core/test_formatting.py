@@ -64,7 +64,8 @@ def test_numbers_use_a_minus_sign_and_no_signed_zero(
 
 def test_effects_count_decisions_that_become_right_and_wrong() -> None:
     assert [f.format_effect(*counts) for counts in ((4, 1), (1_204, 0), (0, 2), (0, 0))] == [
-        "+4 right, −1 wrong", "+1,204 right, 0 wrong", "0 right, −2 wrong", "no decision changed",
+        "corrects 4 errors, introduces 1", "corrects 1,204 errors, introduces none",
+        "corrects none, introduces 2 errors", "changes no decision",
     ]  # fmt: skip
 
 

@@ -45,7 +45,7 @@ class NetEffect:
     def __str__(self) -> str:
         """Describe the effect in a sentence for the page."""
         of = format_count(self.documents, "labelled document")
-        return f"Word-list baseline: {format_effect(self.corrected, self.regressed)} on {of}"
+        return f"Word-list baseline on {of}: {format_effect(self.corrected, self.regressed)}"
 
 
 Known = Sequence[tuple[str, Mapping[str, bool]]]

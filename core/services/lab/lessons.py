@@ -1,7 +1,7 @@
 """Accepted lessons: changes to labels that were suggested from reviewed documents, errors or the texts.
 
 Whenever one is accepted, and when twice as many documents are reviewed, all of them are tried together in the
-background: the codebook with them against the codebook without them, on reviewed documents, by the built-in model,
+background: the codebook with them against the codebook without them, on labelled documents, by the built-in model,
 which costs nothing. They can be undone together. Other edits of the codebook, before or after a lesson, stay.
 """
 
@@ -30,8 +30,8 @@ SETTING = "accepted lessons"
 PARTS = ("description", "include", "exclude", "keywords")
 MIN_REVIEWED = 10
 """Reviewed documents from which on lessons that were accepted before are tried."""
-MAX_DOCUMENTS = 200
-"""Most documents of a trial."""
+MAX_DOCUMENTS = 500
+"""Most documents of a trial: reviewed ones before those with only gold labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,14 @@ class Lesson:
 class AcceptedLessons:
     """Lessons that are in the codebook.
 
-    ``is_running`` is True while they are tried. ``result`` is the outcome on labelled documents, None before it is
-    known and without such documents. ``measure`` names its score.
+    ``is_running`` is True while they are tried. ``result`` is the outcome on the labelled documents of the trial, None
+    before it is known and without such documents. ``labelled`` counts all labelled documents of the project, also those
+    that a trial leaves out. ``measure`` names its score.
     """
 
     lessons: tuple[Lesson, ...]
     measure: str
+    labelled: int = 0
     is_running: bool = False
     result: TrialResult | None = None
 
@@ -94,8 +96,9 @@ def accepted(session: ProjectSession) -> AcceptedLessons | None:
     lessons = _applied(session)
     if not lessons:
         return None
-    kind = codebooks.codebook_status(session).codebook.kind
-    found = AcceptedLessons(lessons, "share of correct values" if kind == "rating" else "macro F1")
+    kind, split = codebooks.codebook_status(session).codebook.kind, samples.holdout_split(session)
+    measure = "share of correct values" if kind == "rating" else "macro F1"
+    found = AcceptedLessons(lessons, measure, split.development + split.held_out)
     number = session.store.settings.get(SETTING)["trial"]
     trial = trials.find_trial(session, SUBJECT, number) if number is not None else None
     if trial is None:
@@ -178,7 +181,7 @@ def _start_trial(session: ProjectSession, lessons: Iterable[Lesson]) -> int | No
     used = {document for document, *_ in session.store.classifiers.codebook_examples()}
     labelled = [id for id in samples.development_ids(session) if id not in used]
     reviewed = {one.document_id for one in session.store.classifiers.training_examples()}
-    chosen = ([id for id in labelled if id in reviewed] or labelled)[-MAX_DOCUMENTS:]
+    chosen = sorted(labelled, key=reviewed.__contains__)[-MAX_DOCUMENTS:]
     after = codebooks.codebook_status(session).codebook
     protocol = keyword_matches.protocol_for(after, planning.Plan().protocol)
     if not chosen:

@@ -47,7 +47,7 @@ class Suggestion:
     """One change to a label's definition.
 
     ``why`` gives the evidence. ``document_id`` is the source of an example, empty for a keyword. ``documents`` are the
-    errors behind it.
+    errors behind it. ``net`` is the number of right decisions that it gains.
     """
 
     label_id: str
@@ -56,6 +56,7 @@ class Suggestion:
     why: str
     document_id: str
     documents: tuple[str, ...]
+    net: int = 0
 
     @property
     def name(self) -> str:
@@ -69,12 +70,13 @@ Texts: TypeAlias = Mapping[str, str]
 
 @cached_until_commit
 def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple[Suggestion, ...]:
-    """Return changes that the errors of a run suggest for the codebook draft, best supported first.
+    """Return changes that the errors of a run suggest for the codebook draft, in the order of their net effect.
 
     The run defaults to ``latest_scored_run``.
 
     Each states its net effect on the built-in model's decisions on the same documents. Changes that lose more than they
-    gain are left out. Empty without errors, for ratings, and where everything was accepted or dismissed already.
+    gain are left out. Of changes with the same effect, those with most errors behind them are first. Empty without
+    errors, for ratings, and where everything was accepted or dismissed already.
     """
     now = codebooks.codebook_status(session).codebook
     dismissed = set(session.store.settings.get(DISMISSED_SETTING, []))
@@ -90,7 +92,7 @@ def suggest_changes(session: ProjectSession, run_id: str | None = None) -> tuple
     ]
     # Of equal changes, such as the same sentence of two documents, the best supported one is kept.
     unique = {one.name: one for one in sorted(found, key=lambda one: len(one.documents))}
-    return tuple(sorted(unique.values(), key=lambda one: -len(one.documents))[:MAX_SUGGESTIONS])
+    return tuple(sorted(unique.values(), key=lambda one: (-one.net, -len(one.documents)))[:MAX_SUGGESTIONS])
 
 
 def accept(session: ProjectSession, suggestion: Suggestion) -> None:
@@ -138,7 +140,7 @@ def _with_net_effect(
     except CodebookError:  # for instance a keyword that is too long
         return None
     effect = net_effect(now, after, [each for id, each in known.items() if id != one.document_id])
-    return replace(one, why=f"{one.why}. {effect}") if effect.pays else None
+    return replace(one, why=f"{one.why}. {effect}", net=effect.net) if effect.pays else None
 
 
 def dismiss(session: ProjectSession, suggestion: Suggestion) -> None:

@@ -27,7 +27,7 @@ def test_net_effect_counts_corrections_and_regressions_of_a_keyword() -> None:
     assert effect == NetEffect(corrected=2, regressed=1, documents=5)
     assert effect.net == 1
     assert effect.pays
-    assert str(effect) == "Word-list baseline: +2 right, −1 wrong on 5 labelled documents"
+    assert str(effect) == "Word-list baseline on 5 labelled documents: corrects 2 errors, introduces 1"
 
 
 def test_removing_a_keyword_has_the_opposite_effect() -> None:

@@ -47,6 +47,7 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
         (label,) = [one for one in wait_for_trial(session).result.labels if one.name == "Service"]
         assert (label.fixed, label.broken) == (corrected, regressed)
         assert wait_for_trial(session).result.n == len(shown)
+        assert wait_for_trial(session).labelled == 14, "held-out documents are counted, too"
         accept_keyword(session, CLEAN, "tap")  # a harmful lesson, visible in the trial of both
         found = wait_for_trial(session)
         assert len(found.lessons) == 2
@@ -137,3 +138,13 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         found = wait_for_trial(session)
         assert found.result.n == len(samples.development_ids(session))
         assert sum(label.fixed for label in found.result.labels) == found.result.n
+
+
+def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        add_documents(session, "A gondolier sang", True, 20, "p")
+        (run,) = queue_runs(session, planning.Plan())
+        session.start_or_resume(run.run_id).result(30)
+        review.submit(session, run.run_id, ["p0", "p1"])
+        accept_keyword(session, SERVICE, "gondolier")
+        assert wait_for_trial(session).result.n == len(samples.development_ids(session)) > 2

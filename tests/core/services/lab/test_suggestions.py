@@ -108,3 +108,29 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         until(lambda: not trials.is_trial_active(session, after))
         assert session.store.annotations.example_documents(after.after_run) == [example.document_id]
         assert trials.trial_result(session, after).n == 19
+
+
+def test_helpful_suggestions_are_listed_before_neutral_ones_with_more_errors(tmp_path):
+    with studio(tmp_path, documents=0) as (_, session):
+        clean, service = (label.id for label in BOOK.labels)
+        groups = (("A gondolier sang", service, 24), ("Midges in a corner", clean, 12), ("We slept", "", 30))
+        session.store.documents.add(
+            [
+                Document(
+                    f"{text[0]}{n}",
+                    {"text": f"{text}, {n}."},
+                    gold={"gold": {id: id == label for id in (clean, service)}},
+                )
+                for text, label, count in groups
+                for n in range(count)
+            ]
+        )
+        (run,) = queue_runs(session, planning.Plan())
+        session.start_or_resume(run.run_id).result(30)
+        keywords = (*BOOK.label(service).keywords, "gondolier")  # the draft corrects these errors of the run already
+        codebooks.save_draft(session, codebooks.change_label(BOOK, service, keywords=keywords))
+        found = [one for one in suggestions.suggest_changes(session, run.run_id) if one.part == "keywords"]
+        nets, errors = [one.net for one in found], [len(one.documents) for one in found]
+        assert nets == sorted(nets, reverse=True)
+        assert (found[0].label_id, found[-1].label_id, found[-1].net) == (clean, service, 0)
+        assert errors[0] < errors[-1]
