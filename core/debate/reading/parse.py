@@ -406,11 +406,9 @@ class _Reader:
             start, limit = line.end - len(without_bullet(line.text)), line.end
         if self.cut and limit >= len(text):
             raise Unreadable(CUT)
-        line_end = self.page.line_end(limit)
-        rest = text[limit:] if limit < line_end else text[line_end:]
-        item = read_choice(_unwrapped(text[start:limit]) + "\n" + rest.lstrip("}$ "), self.names, codes=True)
+        item = read_choice(_unwrapped(text[start:limit]), self.names, codes=True)
         if item is not None:
-            return self._chosen(item)
+            return self._chosen(item, end=limit)
         if _asks(text[start:limit]) or (marker.plain and marker.kind != "label"):
             return None
         words = text[start:limit].strip(" *_#\"'`.,;:()[]\n")
@@ -418,13 +416,12 @@ class _Reader:
             raise residue(words)
         raise Unreadable(NO_CHOICE) if re.match(r"(?:none|no label)\b|$", words, re.I) else self._foreign(words)
 
-    def _chosen(self, *items: str, end: int | None = None) -> Reading:
+    def _chosen(self, *items: str, end: int) -> Reading:
         """Return the reading of the one item chosen; the text from ``end`` on may not speak for another."""
         if len(items) != 1:
             raise Unreadable(f"the decision names more than one label: {self._written(items)}" if items else NO_CHOICE)
-        if end is not None:
-            check_comment(self.page.text[end : self.page.line_end(end)])
-            check_following(self.page.text[end:], {items[0]: True}, self.kind, self.names)
+        check_comment(self.page.lines[end : self.page.line_end(end)])
+        check_following(self.page.lines[end:], {items[0]: True}, self.kind, self.names)
         if items[0] in self.open:
             return Reading(undecided={CHOICE_ITEM: LEFT_OPEN})
         return Reading(values={CHOICE_ITEM: items[0]})
@@ -512,7 +509,7 @@ class _Reader:
                 chosen = [item for item, answer in answers.items() if answer is True]
                 if len(chosen) != 1 or "none" in answers.values():
                     raise Unreadable(NO_CHOICE)
-                return self._chosen(*chosen)
+                return self._chosen(*chosen, end=block.end)
             if missing := self._missing(answers):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return self._json_labels(known, None, block.end)

@@ -27,8 +27,7 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
 
     Raises ``Unreadable`` if the words after the label name another one, or take it back.
     """
-    first, _, after = text.partition("\n")
-    tokens = tokenise(first, names, codes=codes)
+    tokens = tokenise(text, names, codes=codes)
     at = 0
     while at < len(tokens) and (tokens[at].kind in ("fill", "no") or tokens[at].text in _LEADING):
         if tokens[at].kind == "no" and (at + 1 >= len(tokens) or tokens[at + 1].kind != "code"):
@@ -48,7 +47,7 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         return None
     rest = tokens[end:]
     if rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
-        raise residue(first)
+        raise residue(text)
     denied = len(rest) > 1 and (
         rest[1].kind in ("neg", "negation", "absent", "no", "hedge") or (rest[1].kind == "mark" and not rest[1].value)
     )
@@ -59,18 +58,18 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
         and rest[2].kind in ("word", "name", "fill")
     )
     if denied and not remark and rest[0].kind in ("verb", "link"):
-        raise residue(first)  # "Hawkish is wrong", "Hawkish: no"
-    if rest and _goes_on(rest, first, names):
-        raise residue(first)
+        raise residue(text)  # "Hawkish is wrong", "Hawkish: no"
+    if rest and _goes_on(rest, text, names):
+        raise residue(text)
     own = names.written(item)
     beside = [token.text for token in every(rest[:3]) if token.text]
     if any(names.find(f"{one} {own}") or names.find(f"{own} {one}") for one in beside):
-        raise residue(first)  # "Positive, very.", if there is a label "Very positive", too
+        raise residue(text)  # "Positive, very.", if there is a label "Very positive", too
     if others := [token.item for token in _listed(rest) if token.item != item]:
         raise Unreadable(f"more than one label: {quoted_names(map(names.written, [item, *others]))}")
-    start = rest[0].start if rest else len(first)
-    check_comment(first[start:])
-    check_following(first[start:] + "\n" + after, {item: True}, "choice", names)
+    comment = text[rest[0].start :] if rest else ""
+    check_comment(comment)
+    check_following(comment, {item: True}, "choice", names)
     return item
 
 
