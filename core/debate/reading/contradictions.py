@@ -99,10 +99,16 @@ _AGREED = re.compile(
     r"|convincing|persuasive|justified|sustained|upheld)\b"
 )
 """Words that adopt another role's view: "The critic is right that Food is absent"."""
-_OBJECTION = re.compile(r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?)\b")
+_OBJECTION = re.compile(
+    r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?"
+    r"|(?:critic|opponent)['’]s (?:point|argument|doubt|correction|remark|reasoning)s?)\b"
+)
+"""Words that with agreement speak against a decided label: "I accept the critic's point about Food"."""
 _AGAINST = re.compile(
     r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
     r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
+    r"|(?:is|was|are|were)(?: not|n['’]t)(?: (?:really|actually|even|truly|quite))*"
+    rf" (?:there|here|present|mentioned|discussed|expressed|supported|justified|in (?:it|this|the (?:{UNITS})))\b"
     r"|should go\b|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
 )
 """Words after a decided label that speak against it: "Food does not apply"."""

@@ -44,7 +44,7 @@ _TRANSLATED = (
 )
 _HEADINGS = (
     r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
-    r"|thus|therefore|so|hence) ++)*"
+    r"|thus|therefore|so|hence|list ++of) ++)*"
     rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
@@ -89,7 +89,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
         rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]) )"
     )
-    heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice)|{_TRANSLATED})[ ._]*+$"
+    heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
     boxed = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
     chosen = (
         rf"{_START}(?:i|we)(?: ++(?:would|will|must|therefore|thus|hence|finally|now)|['’](?:d|ll))*+ ++"
@@ -97,7 +97,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as) *+(?P<mark>:)?+"
     )
     noun = rf"(?:{own}|{UNITS})"
-    surely = r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely) ++)*+"
+    surely = r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely|overwhelmingly|unambiguously) ++)*+"
     classed = (
         rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
         r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -44,6 +44,11 @@ class Names:
         self._codes = {float(code): item for item, _, code in reversed(labels) if code is not None}
         keys = sorted(self._loose, key=lambda key: (-len(key), key))
         self._anywhere = re.compile("|".join(_bounded(keys))) if keys else None
+
+    @property
+    def items(self) -> Collection[str]:
+        """The items in the order of the codebook."""
+        return self._written.keys()
 
     def written(self, item: str) -> str:
         """Return the label's name as in the codebook. Raises KeyError for an unknown item."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NoReturn
 
 from core.debate.reading.label_names import Names
-from core.debate.reading.tokens import ANSWERS, NO_SIGNS, YES_SIGNS, Token, Value, every, past, tokenise
+from core.debate.reading.tokens import ANSWERS, NO_SIGNS, NUMERALS, YES_SIGNS, Token, Value, every, past, tokenise
 from core.documents import storable
 
 _HEDGES = frozenset({"hedge", "or", "question"})
@@ -78,11 +78,12 @@ class Statements:
 
     ``values`` are the values stated of each label, ``line_values`` those of the last line. ``explicit`` are the labels
     with an answer, a heading or a predicate; ``none`` is set by "none", ``blank`` by "Name:" with nothing after it. A
-    heading without names applies to the lines below it.
+    heading without names applies to the lines below it. ``all_meant`` allows "all of them" for the codebook's labels.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, *, all_meant: bool = False) -> None:
         self.names = names
+        self.all_meant = all_meant
         self.values: dict[str, set[Value]] = {}
         self.line_values: dict[str, set[Value]] = {}
         self.explicit: set[str] = set()
@@ -217,7 +218,7 @@ class _Sentence:
         if _name_labels(self.tokens):
             return True
         first = [token for token in self.tokens if token.kind not in ("fill", "and", "verb")]
-        if not first or first[0].kind in ("none", "rest", "struck"):
+        if not first or first[0].kind in ("all", "none", "rest", "struck"):
             return bool(first)
         return first[0].kind in ANSWERS and all(token.kind in ("link", "bracket", "none") for token in first[1:])
 
@@ -242,6 +243,8 @@ class _Sentence:
                     self._flush()
                     self.rest = True
                     self.position += 1
+                case "all":
+                    self._all(token)
                 case "none":
                     self._none()
                 case "semicolon":
@@ -437,12 +440,29 @@ class _Sentence:
             if inner.kind == "name":
                 self.out._state(inner.item, False)
         self.position += 1
+        if self._kind() == "link":
+            self._comment("", implicit=False)  # "~~Food~~ - only the taxi driver ate"
+
+    def _all(self, token: Token) -> None:
+        """Read "all three", if the codebook has three labels, or "all of them", if they can only be its labels."""
+        count = next((word for word in token.text.split() if word in NUMERALS or word.isdigit()), "")
+        items = self.out.names.items
+        counted = count in (str(len(items)), *NUMERALS[len(items) : len(items) + 1])
+        following = [each.kind for each in self.tokens[self.position + 1 :]]
+        whole = self.position == 0 and following in ([], ["present"], ["verb", "present"], ["verb", "absent"])
+        if not whole or not (counted or (self.out.all_meant and not count)):
+            self._fail()
+        for item in items:
+            self.out._state(item, following[-1:] != ["absent"])
+        self.position = len(self.tokens)
 
     def _none(self) -> None:
         self._flush()
         self.position += 1
         if self._kind() == "verb" and self._kind(1) == "present":
             self.position += 2  # "none of the aspects are present"
+        elif self._kind() == "present":
+            self.position += 1  # "none of them apply"
         elif self._kind() in ("verb", "name") or self._kind() in ANSWERS:
             self._fail()
         if self.out.heading in ("default", True):

@@ -77,6 +77,7 @@ _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
+_TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
 _CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 
 
@@ -120,7 +121,7 @@ class _Line:
 
     @property
     def blank(self) -> bool:
-        return not _CONTENT.search(self.text)
+        return not _CONTENT.search(self.text) or _TAG.fullmatch(self.text) is not None
 
 
 class _Reader:
@@ -222,7 +223,8 @@ class _Reader:
         for block in self.page.blocks:
             if block.start >= start and not _CONTENT.search(text[start : block.start].replace("json", "")):
                 return self._block(block) if block.error else self._ballot(block)
-        out = Statements(self.names)
+        labels_meant = marker.kind == "aspects" or start > marker.end
+        out = Statements(self.names, all_meant=labels_meant and not self._mentioned(text[: marker.start]))
         try:
             end = self._body(out, start, marker.limit)
         except Unreadable as failure:

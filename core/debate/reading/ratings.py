@@ -12,6 +12,7 @@ from core.debate.reading.decision_markers import MarkedReply, Marker, is_inside,
 from core.debate.reading.json_blocks import entries
 from core.debate.reading.label_names import IGNORED, Names
 from core.debate.reading.normalise import Folded, fold
+from core.debate.reading.tokens import NUMERALS
 from core.debate.turns import Reading
 from core.documents import Value
 
@@ -20,10 +21,11 @@ LEFT_OPEN = "left open by the agent"
 _DECORATION = frozenset(" |-+•–—.)([]>_" + IGNORED)
 _WRAPPED = rf"[\s_\[({re.escape(IGNORED)}]*+"
 _BETWEEN = re.compile(rf"[\s_{re.escape(IGNORED)}]*+(?:\([^()]{{0,80}}\)\s?)?(?::|=|\||→|[-–—]\s){_WRAPPED}")
+_OUT_OF = r"(?:/|out\sof|von|sur|de|di|из|满分)"
 _NUMBER = re.compile(
     rf"(?P<number>[-+−]?\d{{1,15}}(?:\.\d{{1,15}})?)(?!\d|[.,:]\d|\s?(?:[-–—~→⇒+]|[-=]>)\s?\d|\s?[%?±]|\+|[a-z]|[-–]\s*$|\s(?:(?:to|or|and|vs\.?)\s)?\d"
     r"|\s?/\s?\d{1,15}\s?/|,\s?\d{1,15}\s?(?:$|[,;|)]))"
-    rf"[\s_{re.escape(IGNORED)}]*+(?:(?:/|out\sof|von|sur|de|di|из|满分)\s?(?P<top>\d{{1,15}}))?"
+    rf"[\s_{re.escape(IGNORED)}]*+(?:{_OUT_OF}\s?(?P<top>\d{{1,15}}))?"
 )
 _NOTHING = re.compile(
     rf"(?:n/?a|none|null|undecided|unclear|not rated|unknown|[-–—?]++)[\s.{re.escape(IGNORED)}]*+(?:$|[,;|(])"
@@ -40,22 +42,30 @@ _REVISED = re.compile(
 _LOOK_AHEAD = 1_000
 """Characters after a rating in which words about it are searched; without a limit, a long line takes quadratic time."""
 _TAKEN_BACK = re.compile(
-    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least)|or (?:higher|lower|more|less|so|above|below)|is too\b"
+    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least)"
+    r"|(?:and|&) (?:a|one) (?:half|quarter)|point \d|or (?:higher|lower|more|less|so|above|below)|is too\b"
     r"|(?:too (?:high|low|generous|strict|harsh|lenient)|wrong|incorrect)\W*$|(?:the )?(?:extractor|critic|opponent)\))"
 )
 """Words after a rating that make it a limit, reject it or ascribe it to another role."""
 _PLAIN = re.compile(
     r"[^:=|\n]{0,10}\|?[^:=|\n]{1,120}(?:[:=|]|\s[-–—])[\s*_`\"'(\[]*[-+−]?\d{1,15}(?:\.\d{1,15})?[\s*_`\"')\]]*"
-    r"(?:(?:/|out of|von|sur|de|di|из|满分)\s?\d{1,15}[\s*_`\"')\]]*)?(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
+    rf"(?:{_OUT_OF}\s?\d{{1,15}}[\s*_`\"')\]]*)?"
+    r"(?:$|[|,;(–—].*|\s-\s.*|[.:](?:\s.*)?)"
 )
 _SCORE = re.compile(r"(?:(?:the|my|final) )*(?:rating|score|overall(?: rating| score)?)(?![^\W_])")
 """Words in place of the name of the only dimension."""
-_POINT = re.compile(rf"\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:/\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
+_POINT = re.compile(rf"\d{{1,15}}(?:\.\d{{1,15}})?\s?(?:{_OUT_OF}\s?\d{{1,15}})?[\s.{re.escape(IGNORED)}]*$")
 """A line that is the rating of the only dimension."""
 _CELL = re.compile(r"\|\s*[-+−]?\d")
 """A number in a table; two of them in a row may be those of two roles."""
 _WIDE = 10
 """Highest point from which on a number below 1 may be a fraction of the scale."""
+_BOXED = re.compile(r"\$*\\boxed\s*\{\s*(?:\\text\s*\{)?([^{}\n]*)\}{1,2}\$*")
+_NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b(?!-)", re.IGNORECASE)
+_WRITTEN_OUT = re.compile(
+    rf"[:=|][\s*_]*+(?={_NUMERAL.pattern})|^[\s*_]*+(?={_NUMERAL.pattern}[\s.*_]*(?:$|(?:/|out of)))", re.IGNORECASE
+)
+"""Before a rating in words: "Fluency: four out of five", "Four"."""
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
 
@@ -66,7 +76,9 @@ def ratings_of(
 
     With them the end of the last of these lines, and True if they are complete.
     """
-    following = next((m.start for m in page.markers if m.start >= marker.end), len(page.text))
+    following = next(
+        (m.start for m in page.markers if m.start >= marker.end and m.kind in ("final", "ratings")), len(page.text)
+    )
     collected = _Collected(codebook, names, bare=True)
     last, ended = marker.end, False
     for start, end in page.spans(marker.end, following):
@@ -86,13 +98,15 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
     collected = _Collected(codebook, names)
     last = -1
     for start, end in page.spans():
-        plain = page.lines[start:end]
-        alone = plain.strip() == page.lines.strip() and _POINT.match(plain.strip())
+        boxed = _BOXED.search(page.text, start, end) if collected.sole else None
+        plain = _in_digits(boxed[1] if boxed else page.lines[start:end])
+        alone = (boxed or page.lines.strip() == page.lines[start:end].strip()) and _POINT.match(plain.strip())
         if (
             (alone or _PLAIN.fullmatch(plain))
             and len(_CELL.findall(plain)) < 2
-            and collected.line(page.text[start:end])
+            and collected.line(boxed[1] if boxed else page.text[start:end])
         ):
+            start = boxed.start() if boxed else start
             if is_reported(page, start) or is_inside(start, page.quoted):
                 return Reading(), -1
             last = end
@@ -120,6 +134,7 @@ class _Collected:
 
     def line(self, text: str) -> bool:
         """Take what a line says, from its start on, as long as it is ratings; return True if any was taken."""
+        text = _in_digits(_BOXED.sub(r"\1", text))
         folded = fold(text)
         before = sum(map(len, self.seen.values()))
         position = 0
@@ -164,7 +179,7 @@ class _Collected:
         elif isinstance(said, int | float) and not isinstance(said, bool):
             self.rate(item, said)
         else:
-            text = str(said)[:200].strip()
+            text = _in_digits(f": {str(said)[:200].strip()}")[2:]
             self.said(item, text, fold(text), 0)
 
     def said(self, item: str, text: str, folded: Folded, position: int) -> None:
@@ -202,6 +217,15 @@ class _Collected:
         reasons = {item: reason for item, reason in self.reasons.items() if item not in values}
         twice = {item: f"rated {said[0]} and {said[1]}" for item, said in self.seen.items() if len(set(said)) > 1}
         return Reading(values, reasons | twice, tuple(self.unknown))
+
+
+def _in_digits(line: str) -> str:
+    """Return a line with the number words of its ratings as digits."""
+    first = _WRITTEN_OUT.search(line)
+    if first is None:
+        return line
+    rest = _NUMERAL.sub(lambda word: str(NUMERALS.index(word.group().casefold())), line[first.end() :])
+    return line[: first.end()] + rest
 
 
 def _has_superscript(text: str, start: int, end: int) -> bool:

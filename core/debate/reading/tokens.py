@@ -24,6 +24,7 @@ _KEPT = (
     r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
 UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
+NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:\w+ly|at\ all|to\ be)\ )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
 # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
@@ -33,11 +34,15 @@ _VOCABULARY = {
     "rest": r"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ (?:aspects?|labels?|categories|topics?))?"
     r"|remaining(?:\ \w+)?)"
     r"|everything\ else|all\ others?",
+    "all": rf"all(?:\ of)?(?:\ (?:the|these|those|them))?(?:\ (?:{'|'.join(NUMERALS[2:])}|\d{{1,2}}))?"
+    r"(?:\ of\ them)?(?:\ (?:listed|given|above))?(?:\ (?:aspects|labels|categories|topics|themes|codes))?"
+    r"(?=\W*(?:$|[.;!])|\ (?:are|apply)\b)",
     "none": rf"(?:the|this)\ (?:\w+\ )?(?:{UNITS})\ (?:does\ not|doesn['’]t)"
     r"\ (?:mention|discuss|address|cover|contain)\ any\ (?:of\ the\ )?(?:(?:listed|given)\ )?"
     r"(?:aspects|labels|categories|topics|themes)(?=\W*$)"
+    r"|(?<!\w\ )(?<!\w,\ )nothing(?=\W*$)"
     r"|none(?:\ (?:at\ all|present|of\ (?:the|these|those|them)(?:\ (?:listed|given|above|aspects?|labels?"
-    r"|other|five|categories|topics?))*+))?"
+    r"|other|two|three|four|five|six|categories|topics?))*+))?"
     r"|(?:there\ (?:is|are)\ )?no\ (?:(?:relevant|listed|such|specific|given)\ )?"
     r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
@@ -59,7 +64,8 @@ _VOCABULARY = {
     r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
     "yes": r"yes|y(?!\ \w)|true|1|ja|oui|sí|sì|sim|tak|是|はい|да",
     "no": r"no|n|false|0|nein|non|não|nee|nie|否|いいえ|не",
-    "hedge": r"maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
+    "hedge": r"at\ (?:the\ very\ )?least(?=\W*(?:$|[.,;!]))"
+    r"|maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
     "|impli(?:ed|citly|cit)"
     r"|indirect(?:ly)?|questionable|doubtful|might|may|could|should|would|but|however|although|though|yet|unless|if"
     r"|rather"
@@ -211,7 +217,9 @@ def _scan(
         match = _LEXER.match(text, position, end)
         signed = match is not None and match.lastgroup in ("yes_mark", "no_mark")
         group = None if signed or depth == 3 else groups.get(position)
-        if group is not None and group[3] <= end:
+        if group is not None and (named := names.at(folded, position + 1)) and named[1] > group[3]:
+            position += 1  # the name contains the quotation: "Lost" parcel
+        elif group is not None and group[3] <= end:
             start_of_group, (kind, begin, stop, position) = position, group
             inner = tuple(_scan(folded, begin, stop, names, codes, groups, depth + 1))
             kinds = {token.kind for token in inner}

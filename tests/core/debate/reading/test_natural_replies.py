@@ -561,7 +561,7 @@ OPEN = {
     ],
     "rating": [
         ("Fluency: 1-2\nOverall: 3\nRelevance: 4", "?, 3, 4"),
-        ("Fluency: two\nOverall: 3\nRelevance: 4", "?, 3, 4"),
+        ("Fluency: two\nOverall: 3\nRelevance: 4", "2, 3, 4"),
         ("I'd give Fluency a 2, Overall a 3 and Relevance a 4.", "2, 3, 4"),
         ("Fluency: 2\nOverall: 3\nRelevance: 4\n\nActually, no: Overall is 2.", "2, ?, 4"),
         ("Final Ratings:\nFluency: 2\nOverall: 3\nRelevance: 4\n\nActually, Overall should be 2.", "2, ?, 4"),

@@ -88,6 +88,18 @@ BOOKS = {
     ),
     "hate": book("choice", "post", "hate", "offensive", "neither"),
     "summary": book("rating", "summary", "Coherence", "Consistency", "Relevance", scale={"min": 1, "max": 5}),
+    "feelings": book("multilabel", "text", "Joy", "Fear", "Anger"),
+    "tickets": book(
+        "multilabel",
+        "ticket",
+        "Can't log in",
+        '"Lost" parcel',
+        "Refund (late)",
+        "Refund",
+        "U.S. politics",
+        "Yes/No question",
+        "Q&A",
+    ),
     "adequacy": book("rating", "translation", "Adequacy", scale={"min": 0, "max": 100}),
 }
 
@@ -130,6 +142,13 @@ READ: dict[str, dict[str, str]] = {
         "Sentence 1: a cut.\nSentence 2: more cuts.\nThe label is dovish": "dovish",
     },
     "fluency": {
+        "\\boxed{3}": "3",
+        "The summary reads well with two slips.\n\n$\\boxed{4}$": "4",
+        "four out of five": "4",
+        "Rating: four": "4",
+        "Fluency: four out of five": "4",
+        "4 out of 5": "4",
+        "Final rating: \\boxed{4}": "4",
         "3": "3",
         "Score: 3": "3",
         "Final score: 3": "3",
@@ -139,6 +158,16 @@ READ: dict[str, dict[str, str]] = {
         '```json\n{"score": 3, "reason": "2 errors in 5 sentences"}\n```': "3",
     },
     "hotel": {
+        "The aspects present in this review are: #Food: the guest had at least two breakfasts": "Food",
+        "Final Decision: Food\n\nI accept the critic's point about Price.": "Food",
+        "Final Decision: None of them.": "none",
+        "Final Decision: None apply.": "none",
+        "None of these apply to the review.": "none",
+        "Final Decision: Nothing": "none",
+        'Final Decision:\n\n1. **Food** — "cold eggs"\n2. **Service** — "rude waiter"\n3. ~~Price~~ — not about the hotel\n': "Service, Food",
+        "<answer>\n- Food\n- Service\n</answer>": "Service, Food",
+        "Updated list of aspects: Food, Service": "Service, Food",
+        "The aspects present in this review are: all of them": "Cleanliness, Service, Location, Food, Price, Comfort",
         "## Answer\n\nFood, Service": "Service, Food",
         "**Decision**\n\nFood ✅": "Food",
         "### Conclusion\n- Food\n- Price": "Food, Price",
@@ -473,6 +502,7 @@ READ: dict[str, dict[str, str]] = {
         '1. #Room Service: "the burger came cold"\n2. #Price/Value: "12 euros for water"\n\nThe aspects present in this hotel review are: #Room Service, #Price/Value': "Room Service, Price/Value",
     },
     "sentiment": {
+        "The comment is overwhelmingly negative.": "Negative",
         "The label is Positive": "Positive",
         "The label is Positive.": "Positive",
         "**The label is Positive**": "Positive",
@@ -660,6 +690,9 @@ READ: dict[str, dict[str, str]] = {
         '{"label": "Partly supports"}': "Partly supports",
     },
     "essay": {
+        "Final Ratings:\nClarity: four\nEngagement: three\nDepth: two": "4, 3, 2",
+        "Final Ratings:\nClarity: 4 – however, jargon should be avoided\nEngagement: 3\nDepth: 2": "4, 3, 2",
+        "Final Ratings:\n- Clarity: 4 out of 5\n- Engagement: 3 out of 5\n- Depth: 2 out of 5": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nThe extractor's Clarity of 5 overlooks the first line.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nClarity is good because there are only 2 slips.": "4, 3, 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2": "4, 3, 2",
@@ -1027,6 +1060,20 @@ READ: dict[str, dict[str, str]] = {
         "Adequacy: 72 (wrong tense in line 2)": "72",
         "Adequacy: 72 - wrong tense in line 2": "72",
     },
+    "feelings": {
+        "Final Decision: all three": "Joy, Fear, Anger",
+        "The aspects present in this text are: all three labels": "Joy, Fear, Anger",
+        "The aspects present in this text are: #Joy\n\nFear isn't really there.": "Joy",
+        "All three are absent.": "none",
+    },
+    "tickets": {
+        "The aspects present in this ticket are: #Refund (late)": "Refund (late)",
+        "The aspects present in this ticket are: Refund, Refund (late)": "Refund (late), Refund",
+        'The aspects present in this ticket are: "Lost" parcel, Q&A': "'Lost' parcel, Q&A",
+        "The aspects present in this ticket are: U.S. politics": "U.S. politics",
+        "The aspects present in this ticket are: Yes/No question": "Yes/No question",
+        '{"labels": ["\\"Lost\\" parcel", "Refund"]}': "'Lost' parcel, Refund",
+    },
 }
 REFUSED: dict[str, list[str]] = {
     "stances": [
@@ -1058,8 +1105,24 @@ REFUSED: dict[str, list[str]] = {
     ],
     "grades": ["A-", "The label is A-", "B+", "Grade: +A"],
     "levels": ["-2", "The label is 2-3", "2.5"],
-    "fluency": ["3 errors", "3 or 4", "Score: 3 or 4", "Score: 7", "The critic's score: 3"],
+    "fluency": [
+        "\\boxed{7}",
+        "Fluency: four or five",
+        "Fluency: three and a half",
+        "3 errors",
+        "3 or 4",
+        "Score: 3 or 4",
+        "Score: 7",
+        "The critic's score: 3",
+    ],
     "hotel": [
+        "Final Decision: Food at least",
+        "The aspects present in this review are: Food, at least",
+        "Final Decision: at least Food",
+        "Final Decision: Food, Price\n\nI accept the critic's point about Price.",
+        "Final Decision: Food, Comfort. Comfort is not really there.",
+        "The extractor found Food and Price.\n\nFinal Decision: all of them",
+        "Final Decision: all three",
         "Review 1: The aspects present in this review are: #Food\nReview 2: The aspects present in this review are: #Price",
         "For the first review, the aspects are Food. For the second review, the aspects are Price.",
         "Final Decision: Food. Price is hinted at.",
@@ -1121,7 +1184,6 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this review are not: #Food",
         "The aspects not present in this review are: #Food, #Price",
         "The aspects absent in this review are: #Cleanliness, #Comfort",
-        "The aspects present in this review are: all of them",
         "The aspects present in this review are: all except #Food",
         "The aspects present in this review are: #Food, #Price, #Parking",
         "The aspects present in this review are: #Foods, #Prices",
@@ -1220,6 +1282,10 @@ REFUSED: dict[str, list[str]] = {
         "The aspects present in this hotel review are: Service Room",
     ],
     "sentiment": [
+        "Label: Mixed (leans negative)",
+        "Final Decision: Negative at least",
+        "The label is Negative. I accept the critic's point about Negative.",
+        "The label is Negative. Negative is not really there.",
         "The label is not Positive",
         "The label is Positive or Mixed",
         "The label is Positive/Mixed",
@@ -1363,6 +1429,8 @@ REFUSED: dict[str, list[str]] = {
         "The author supports the policy.",
     ],
     "essay": [
+        "Final Ratings:\nClarity: 3 and a half\nEngagement: 3\nDepth: 2",
+        "Final Ratings:\nClarity: one, maybe two\nEngagement: 3\nDepth: 2",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nClarity is a 3, though.",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nI would lower Clarity to 2.",
         "Final Ratings:\nClarity: 4\nEngagement: 3\nDepth: 2\n\nNo, Clarity: 2.",
@@ -1768,6 +1836,9 @@ REFUSED: dict[str, list[str]] = {
         "Final Ratings:\nAdequacy: 1e2",
         "Final Ratings:\nAdequacy: 7 2",
         "Final Ratings:\nAdequacy: 72; or 80",
+    ],
+    "feelings": [
+        "The aspects present in this text are: #Joy\n\nJoy is not really there.",
     ],
 }
 EITHER: dict[str, dict[str, str]] = {
