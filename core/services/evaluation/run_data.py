@@ -147,11 +147,12 @@ def sampling_design(
     of them; those that the review queue drew carry their probabilities. Other references represent a larger population
     of independent documents or groups.
     """
-    places = {document: row for row, document in enumerate(verdict_arrays(session, run).documents)}
-    rows = np.array([places[document] for document in documents], dtype=np.int64)
+    own = verdict_arrays(session, run).documents
     if source_of(reference).kind != REVIEWED:
         groups = group_codes(session, run)
-        return Design() if groups is None else Design(groups=groups[rows])
+        return Design() if groups is None else Design(groups=groups[rows_in(own, documents)])
+    places = {document: row for row, document in enumerate(own)}
+    rows = np.array([places[document] for document in documents], dtype=np.int64)
     left_out = [
         *session.store.annotations.example_documents(run.run_id), *session.store.classifiers.discarded_documents()
     ]  # fmt: skip
