@@ -6,7 +6,8 @@ are fixed, or it is open: its options are made for each text, or the answer is o
 Source: Ma et al. 2025, sections 2.1 and 2.2 (one click or one word, abstention), 3.1 (one model per feature), 3.4.1
 (the predicted value is among the options; loss 0 or 1 by match, cosine distance for free words).
 Deviations: only the options made for a text or taken from the codebook are shuffled. "Not sure" and "None of these"
-always come last, so that a position bias cannot look like an abstention. An author may also put a question off; the
+always come last, so that a position bias cannot look like an abstention; between yes and no, "None of these" is left
+out. An author may also put a question off; the
 paper only says that answering is optional.
 """
 
@@ -111,6 +112,11 @@ class Question:
     text: str
     options: tuple[str, ...] = ()
     predicted: str | None = None
+
+    @property
+    def abstentions(self) -> tuple[Abstention, ...]:
+        """The abstentions that are offered: between yes and no, there is nothing else to mean."""
+        return ABSTENTIONS[:1] if {*self.options} == {YES, NO} else ABSTENTIONS
 
     @property
     def codebook(self) -> Codebook:

@@ -80,6 +80,15 @@ def test_answers_are_disabled_at_first_and_a_question_can_be_postponed(session: 
     assert "not now" in html(at)
 
 
+def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -> None:
+    session.store.codebooks.save(Codebook(labels=BOOK.labels[:1]))
+    at = agree(open_page("authors"))
+    send(at, "The report is due tomorrow and not done.")
+    asked = [each.label for each in at.button if "/" in str(each.key)]
+    assert (sorted(asked[:2]), asked[2:]) == (["No", "Yes"], ["Not sure", "Not now"])
+    assert "Keys 1 to 3 answer." in html(at) or "Take your time" in html(at)
+
+
 def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
     writing_desk.save_settings(session, reading_seconds=0, m=1)

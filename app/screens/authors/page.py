@@ -17,7 +17,7 @@ from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.common import line, literal, saved, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
-from core.authors.questions import ABSTENTIONS, AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
+from core.authors.questions import AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
 from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
@@ -285,7 +285,7 @@ def _draw_question(question: Question, give: Callable[..., None], left: float) -
             on_click=lambda: give(str(st.session_state.get(word_key, ""))),
         )  # fmt: skip
     with st.container(horizontal=True, gap="small"):
-        for place, abstention in enumerate(ABSTENTIONS, start=len(question.options) + 1):
+        for place, abstention in enumerate(question.abstentions, start=len(question.options) + 1):
             st.button(
                 abstention.capitalize(), key=f"{key}-{place}", disabled=waiting, shortcut=str(place),
                 on_click=give, kwargs={"abstention": abstention},
@@ -294,7 +294,7 @@ def _draw_question(question: Question, give: Callable[..., None], left: float) -
     if waiting:
         line(f"Take your time to read. You can answer in {format_count(int(left) + 1, 'second')}.")
     elif question.options:
-        line(f"Keys 1 to {len(question.options) + 2} answer.")
+        line(f"Keys 1 to {len(question.options) + len(question.abstentions)} answer.")
 
 
 # -- settings
