@@ -106,8 +106,8 @@ def _subtitle(overview: RunOverview, file_name: str) -> str:
     title = spec.name.upper() if len(spec.name) <= 4 else spec.title
     source = file_name or "the documents"
     parts = [source if overview.run.details.name else f"{title} on {source}", f"codebook v{settings.codebook_version}"]
-    if own := prompt_templates.own_prompts(settings).values():
-        parts.append(f"prompts: {', '.join(own)}")
+    if own := prompt_templates.summarise_prompts(settings):
+        parts.append(f"prompts: {own}")
     if overview.siblings > 1:
         parts.append(f"iteration {settings.iteration + 1} of {overview.siblings}")
     return ", ".join(parts)

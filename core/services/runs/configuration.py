@@ -8,7 +8,7 @@ from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count
 from core.runs import RoleModel, RunDetails, RunRow, RunSettings
-from core.services.prompt_templates import own_prompts, title_of
+from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
 from core.services.session import ProjectSession
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
@@ -26,7 +26,7 @@ def configuration(settings: RunSettings, documents: int) -> dict[str, str]:
     return {
         PROTOCOL: protocol_name(settings.protocol),
         MODELS: ", ".join(dict.fromkeys(models.values())),
-        PROMPTS: ", ".join(own.values()) or SHIPPED,
+        PROMPTS: summarise_prompts(settings) or SHIPPED,
         CODEBOOK: f"v{settings.codebook_version}" if settings.codebook_version else "not saved",
         "Parameters": ", ".join(f"{name} {value}" for name, value in _changed_params(settings).items()) or "default",
         DOCUMENTS: f"{documents:,}",

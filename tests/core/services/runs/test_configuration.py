@@ -70,6 +70,12 @@ def test_text_that_is_not_shipped_is_named_by_its_origin(name, shown):
     assert configuration(settings, 1)["Prompts"] == shown
 
 
+def test_prompts_of_another_moot_version_are_named_once():
+    templates = {role: Template(name=f"ecj/{role}.v1", text="Object.") for role in ("extractor", "critic", "judge")}
+    settings = SETTINGS.model_copy(update={"templates": {**templates, **CRITIC.templates}})
+    assert configuration(settings, 1)["Prompts"] == "critic v2, 2 prompts (other Moot version)"
+
+
 def test_all_configured_sampling_parameters_are_named():
     sampling = Sampling(temperature=0, top_p=0.9, max_tokens=2048, seed=3, reasoning_effort="low", json_schema="off")
     description = "m at temperature 0, top p 0.9, at most 2,048 tokens, low effort, seed 3, text replies"
