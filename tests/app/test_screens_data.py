@@ -192,6 +192,18 @@ def test_pages_without_a_project_lead_to_home(tmp_path: Path, monkeypatch: pytes
             assert ("No project is open" in html(open_page(name))) is (name != "home")
 
 
+def test_long_unknown_values_are_shortened_in_the_middle(session: ProjectSession) -> None:
+    session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
+    start = "no evidence of an effect on the outcome of interest in the"
+    at = upload(
+        f"text,Food,Service\na,1,{start} target summary\nb,0,{start} generated summary\n".encode() + b"more,1,1\nrows,0,0\n" * 4
+    )
+    shown = html(at)
+    for end in ("target", "generated"):
+        assert f'<b title="{start} {end} summary">no evidence' in shown
+        assert f"{end} summary</b>" in shown
+
+
 def test_words_are_mapped_to_ratings_and_rows_grouped(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("{kind: rating, labels: [{name: Clarity}], scale: {min: 1, max: 3}}"))
     clarity = label_id(session, "Clarity")

@@ -30,6 +30,7 @@ TITLES = {
 MAX_SEGMENTS = 3
 """More options than these are offered as a list instead of side by side."""
 MAX_UNKNOWN = 24
+LONGEST_VALUE = 60
 
 Keep = Callable[[ImportDraft], None]
 
@@ -209,7 +210,7 @@ def unknown_values(draft: ImportDraft, built: BuiltDocuments, codebook: Codebook
 
     for number, (text, words) in enumerate(rows):
         left, right = st.columns((2.6, 1), vertical_alignment="center")
-        left.html(f'<div class="moot-cell"><b>{escape(_short(text))}</b> {escape(words)}</div>')
+        left.html(f'<div class="moot-cell">{_value_html(text)} {escape(words)}</div>')
         if not meanings:
             continue
         shown = "No gold"
@@ -234,8 +235,11 @@ def _times(count: int) -> str:
     return "once" if count == 1 else f"{count:,} times"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 44 else f"{text[:44]}…"
+def _value_html(text: str) -> str:
+    """Return a gold value as HTML: of a long one both ends, as long values often start the same."""
+    if len(text) <= LONGEST_VALUE:
+        return f"<b>{escape(text)}</b>"
+    return f'<b title="{escape(text)}">{escape(text[:36])} … {escape(text[-20:])}</b>'
 
 
 def reasons(sentences: Sequence[str]) -> None:
