@@ -72,8 +72,8 @@ class Alternative:
         verdict = "may replace the annotators" if self.passed else "should not replace the annotators yet"
         return (
             f"The model {verdict}: it passes the test against {won} of {len(tested)} people "
-            f"(winning rate {self.winning_rate:.2f}, at least 0.50 required; ε = {self.epsilon:g}), and is as good as "
-            f"a person or better on {format_percent(self.advantage)} of documents."
+            f"(a winning rate of {self.winning_rate:.2f}; 0.50 is required), and is as good as a person or better on "
+            f"{format_percent(self.advantage)} of documents."
         )
 
 

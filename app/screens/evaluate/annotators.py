@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import facts, line, segments
+from app.widgets.common import facts, line
 from core.annotations import Reference
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
@@ -25,9 +25,9 @@ from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
 
 PEOPLE: dict[People, str] = {
-    "experts": "Experts 0.2",
-    "trained": "Trained 0.15",
-    "crowd": "Crowd 0.1",
+    "experts": "experts",
+    "trained": "trained annotators",
+    "crowd": "crowd workers",
 }
 
 
@@ -43,9 +43,13 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         "Alternative annotator test", "can the model replace human annotators?", key="models-alt-test"
     )
     with right, test_panel:
-        chosen = segments("people", PEOPLE, default="trained", key="models-people-kind")
+        chosen = st.selectbox(
+            "The annotators are", list(PEOPLE), index=1, format_func=PEOPLE.__getitem__, key="models-people-kind",
+            help="The model may be worse than a person by this share of the documents, because it costs less: "
+            + ", ".join(f"{EPSILONS[kind]:g} for {name}" for kind, name in PEOPLE.items()),
+        )  # fmt: skip
         test = alt_test.may_replace(session, run, EPSILONS[chosen])
-        _alternative_test(test, counted_documents.describe(alt_test.counted_by(session, run)))
+        _alternative_test(test, alt_test.describe_coverage(session, run))
     with right:
         _drift(session, run)
 
@@ -91,18 +95,22 @@ def _alternative_test(test: Alternative, on: str) -> None:
             }
             for one in test.people
         ]
-        as_good = "Share of the documents on which the {} agrees with the other people at least as well as the {}"
+        as_good = "Share of these documents on which the {} agrees with the other people at least as well as the {}"
         st.dataframe(
             rows,
             hide_index=True,
             key="models-people",
             column_config={
+                "person left out": st.column_config.TextColumn(help="The model is compared with this person"),
+                "n": st.column_config.NumberColumn(help="Documents labelled by the model, this person and another one"),
                 "model": st.column_config.TextColumn(alignment="right", help=as_good.format("model", "person")),
                 "person": st.column_config.TextColumn(alignment="right", help=as_good.format("person", "model")),
-                "p": st.column_config.NumberColumn(format="%.3f"),
+                "p": st.column_config.NumberColumn(
+                    format="%.3f", help="Chance of such a result if the model were worse than the allowance"
+                ),
+                "replaceable": st.column_config.TextColumn(help="p is small enough, corrected for several people"),
             },
         )
-    st.caption(alt_test.EPSILON_WORDS)
 
 
 def _drift(session: ProjectSession, run: RunRow) -> None:

@@ -7,17 +7,11 @@ import numpy as np
 from core.runs import RunRow
 from core.services.cache import cached_until_commit
 from core.services.evaluation import counted_documents, run_data
-from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.session import ProjectSession
 from core.stats.alt_test import EPSILONS, LEAST_PEOPLE, Alternative, alternative_test
 from core.stats.arrays import Mask
 from core.store.annotators import GOLD, REVIEWED, AnnotationSource
-
-EPSILON_WORDS = (
-    "ε is how far the model may fall below a person because it costs less: its authors advise 0.2 where the people are "
-    "experts, 0.15 where they are trained annotators, and 0.1 for crowd workers."
-)
 
 
 @cached_until_commit
@@ -52,10 +46,11 @@ def _annotations(session: ProjectSession, run: RunRow) -> tuple[Grid, dict[str, 
     return np.where(fit, loaded.verdicts, np.nan), people
 
 
-def counted_by(session: ProjectSession, run: RunRow) -> Coverage:
-    """Return the coverage of the test: documents with a verdict and labels from at least two annotators."""
+def describe_coverage(session: ProjectSession, run: RunRow) -> str:
+    """Describe the documents of the test: those with a verdict and labels from at least two annotators."""
     verdicts, people = _annotations(session, run)
     predicted = ~np.isnan(verdicts).all(axis=1)
     labelled = [~np.isnan(values).all(axis=1) for values in people.values()]
     several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
-    return counted_documents.among(session, run, next(iter(people), GOLD).partition("@")[0], predicted & several)
+    kind = next(iter(people), GOLD).partition("@")[0]
+    return counted_documents.describe(counted_documents.among(session, run, kind, predicted & several), kind)
