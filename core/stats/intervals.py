@@ -14,6 +14,8 @@ from core.formatting import format_number, format_percent
 
 LEVEL = 0.95
 """Confidence level of intervals."""
+FEW_DOCUMENTS = 20
+"""With fewer documents a value is called unreliable."""
 
 
 @dataclass(frozen=True, slots=True)

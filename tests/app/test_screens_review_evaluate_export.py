@@ -217,17 +217,32 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
         review.edit(session, run_id, ["d0"], "a", True, review.By(actor))
         review.edit(session, run_id, ["d0"], "b", value, review.By(actor))
         review.submit(session, run_id, ["d0"], review.By(actor))
-    app = screen("review", review_view="Agreement")
+    app = screen("review", review_view="Focus")
+    app.button(key="review-resolve").click().run()
     assert "1 of 1 disagreements open" in texts(app)
+    assert "1 document: too few for a reliable value" in texts(app)
     assert "the truth is inferred from all answers, as if annotators erred independently" in texts(app)
     assert "<td>reviewed by bob</td><td>1</td>" in texts(app)
     assert "<td>gold</td>" in texts(app)
     assert "Alpha: undefined (–), because all reviewers gave the same value everywhere." in texts(app)
-    assert "d0: Beta" in texts(app)
+    assert "Beta" in texts(app)
     button = next(button for button in app.button if button.label == literal("absent (bob)"))
     button.click().run()
     assert "0 of 1 disagreements open" in texts(app)
     assert queue.review_rows(session, project.store.runs.get(run_id), ["d0"])[0].values["b"] is False
+
+
+def test_text_with_several_disagreements_is_shown_once(screen, project, session):
+    run_id = sample_world.build(project)
+    for actor, value in (("ann", True), ("bob", False)):
+        for item in ("a", "b"):
+            review.edit(session, run_id, ["d0"], item, value, review.By(actor))
+        review.submit(session, run_id, ["d0"], review.By(actor))
+    app = screen("review", review_view="Agreement")
+    shown = [literal(f"{value} ({who})") for value, who in (("present", "ann"), ("absent", "bob"))]
+    assert [button.label for button in app.button if button.label in shown] == shown * 2
+    texts_shown = [each for each in app.get("bidi_component") if str(each.key).endswith("-text")]
+    assert len(texts_shown) == 1
 
 
 def test_label_names_are_not_executed_in_the_grid(screen, project):

@@ -21,12 +21,12 @@ from core.errors import MootError
 from core.formatting import format_count, format_price
 from core.services import prompt_templates
 from core.services.lab import samples, trials
-from core.services.lab.results import EFFECT_ORDER, FEW_DOCUMENTS, TrialResult
+from core.services.lab.results import EFFECT_ORDER, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
 from core.services.session import ProjectSession
-from core.stats.intervals import format_interval
+from core.stats.intervals import FEW_DOCUMENTS, format_interval
 
 _TRIAL_RESULTS = component("trial_results")
 TRIED = "lab-outcome"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
+from itertools import groupby
+from operator import attrgetter
 
 import streamlit as st
 
@@ -19,17 +22,23 @@ from core.runs import RunRow
 from core.services.review import agreement as use
 from core.services.review import review
 from core.services.session import ProjectSession
+from core.stats.intervals import FEW_DOCUMENTS, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")
 PAGE, SHOW = "review-agreement-page", "review-agreement-show"
 SIZE = 10
-"""Number of disagreements on a page."""
+"""Number of documents with disagreements on a page."""
 
 
 def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     """Draw the Agreement view."""
     found = use.agreement_report(session, run)
+    _reviewers(session, run, found, actor)
     _latent(session, run)
+
+
+def _reviewers(session: ProjectSession, run: RunRow, found: use.AgreementReport, actor: str) -> None:
+    """Draw the agreement of the reviewers and their disagreements."""
     if found.documents == 0:
         others = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items()) or "nobody yet"
         empty(
@@ -44,18 +53,19 @@ def agreement(session: ProjectSession, run: RunRow, actor: str) -> None:
     _numbers(found, codebook)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         show = segments("Show", ("Open", "Resolved"), default="Open", key=SHOW)
-        left = f"{len(found.open):,} of {len(found.disagreements):,} disagreements open"
-        st.html(f'<div class="moot-legend"><span>{left}</span></div>')
+        left = f"{len(found.open):,} of {len(found.disagreements):,} disagreements open."
+        line(f"{left} Click a value to make it the final one. Until then, the last submitted review counts.")
     disagreements = found.open if show == "Open" else tuple(d for d in found.disagreements if d.decided is not None)
     if not disagreements:
         empty(
             "No disagreements", "Items on which reviewers disagree are listed here.", sign="check", key="agreement-done"
         )
         return
-    pages = -(-len(disagreements) // SIZE)
+    documents = [list(own) for _, own in groupby(disagreements, attrgetter("document_id"))]
+    pages = -(-len(documents) // SIZE)
     number = min(st.session_state.get(PAGE, 1), pages)
-    for disagreement in disagreements[(number - 1) * SIZE : number * SIZE]:
-        _dispute(session, run, disagreement, actor)
+    for own in documents[(number - 1) * SIZE : number * SIZE]:
+        _document(session, run, own, actor)
     if pages > 1:
         st.session_state[PAGE] = number
         st.pagination(pages, key=PAGE)
@@ -67,7 +77,8 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
     kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
     lines = "".join(
         f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
-        f'<td><span class="moot-badge {_tone(one.observed)}">{format_percent(one.observed)}</span></td>'
+        f'<td><span class="moot-badge {_tone(one.observed.value)}">{format_percent(one.observed.value)}</span> '
+        f"{format_interval(one.observed.interval, 'percent')}</td>"
         f"<td>{format_number(one.kappa, 2)}</td><td>{format_number(one.alpha, 2)}</td></tr>"
         for one in found.items
     )
@@ -82,6 +93,9 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
             f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'
             f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
         )
+        if few := [one.n for one in found.items if 0 < one.n < FEW_DOCUMENTS]:
+            documents = format_count(min(few), "document")
+            line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
         same = [review.item_name(codebook, one.item) for one in found.items if one.n and one.alpha is None]
         if same:
             line(f"{join_names(same)}: undefined ({MISSING}), because all reviewers gave the same value everywhere.")
@@ -121,37 +135,18 @@ def _tone(observed: float | None) -> str:
     return "right" if observed >= 0.9 else "unres" if observed >= 0.7 else "wrong"
 
 
-def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, actor: str) -> None:
-    """Draw one disagreement: the text, and a button for each value with its reviewers."""
-    codebook = run.settings.codebook
-    known = review.load_record(session, run, disagreement.document_id)
-    key = f"disagreement-{disagreement.document_id}-{disagreement.item}"
-    note = ""
-    if disagreement.decided is not None:
-        note = f"{review.value_name(codebook, disagreement.decided)}, resolved by {disagreement.by}"
-    title = f"{disagreement.document_id}: {review.item_name(codebook, disagreement.item)}"
-    with layout.panel(title, note=note, key=key) as head:
-        with head:
-            for value in dict.fromkeys(disagreement.values.values()):
-                who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
-                st.button(
-                    literal(f"{review.value_name(codebook, value)} ({who})"),
-                    key=f"{key}-{value}",
-                    type="primary" if value == disagreement.decided else "secondary",
-                    on_click=_decide,
-                    args=(session, run, disagreement, value, actor),
-                )
-            if disagreement.decided is not None:
-                st.button(
-                    "Reopen", key=f"{key}-open", type="tertiary", on_click=_decide,
-                    args=(session, run, disagreement, None, actor),
-                )  # fmt: skip
+def _document(session: ProjectSession, run: RunRow, own: Sequence[use.Disagreement], actor: str) -> None:
+    """Draw a document once, and for each of its disagreements a button for each value with its reviewers."""
+    codebook, document_id = run.settings.codebook, own[0].document_id
+    with layout.panel(document_id, key=f"disagreement-{document_id}"):
+        known = review.load_record(session, run, document_id)
         if known is not None:
+            disputed = {disagreement.item for disagreement in own}
             quotes = review.all_quotes(known)
             if codebook.kind != "choice":
-                quotes = tuple(quote for quote in quotes if quote.item == disagreement.item)
+                quotes = tuple(quote for quote in quotes if quote.item in disputed)
             _HIGHLIGHTED_TEXT(
-                key=f"{key}-text",
+                key=f"disagreement-{document_id}-text",
                 data={
                     "fields": dict(known.document.fields),
                     "labels": label_data(codebook),
@@ -159,6 +154,34 @@ def _dispute(session: ProjectSession, run: RunRow, disagreement: use.Disagreemen
                     "height": 220,
                 },
             )
+        for disagreement in sorted(own, key=lambda one: codebook.items.index(one.item)):
+            _choice(session, run, disagreement, actor)
+
+
+def _choice(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, actor: str) -> None:
+    """Draw the values of a disagreement as buttons that make them final."""
+    codebook = run.settings.codebook
+    key = f"disagreement-{disagreement.document_id}-{disagreement.item}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
+        name = escape(review.item_name(codebook, disagreement.item))
+        if disagreement.decided is not None:
+            decided = review.value_name(codebook, disagreement.decided)
+            name += f": {escape(decided)}, resolved by {escape(disagreement.by)}"
+        st.html(f'<div class="moot-cell"><b>{name}</b></div>', width=180)
+        for value in dict.fromkeys(disagreement.values.values()):
+            who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
+            st.button(
+                literal(f"{review.value_name(codebook, value)} ({who})"),
+                key=f"{key}-{value}",
+                type="primary" if value == disagreement.decided else "secondary",
+                on_click=_decide,
+                args=(session, run, disagreement, value, actor),
+            )
+        if disagreement.decided is not None:
+            st.button(
+                "Reopen", key=f"{key}-open", type="tertiary", on_click=_decide,
+                args=(session, run, disagreement, None, actor),
+            )  # fmt: skip
 
 
 def _decide(session: ProjectSession, run: RunRow, disagreement: use.Disagreement, value: object, actor: str) -> None:

@@ -25,7 +25,7 @@ from core.services import classifier
 from core.services.classifier import ClassifierStatus
 from core.services.codebooks import codebook as codebooks
 from core.services.review import accuracy_estimate as proofs
-from core.services.review import browser_data, plan, review
+from core.services.review import agreement, browser_data, plan, review
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
@@ -52,6 +52,10 @@ def draw(session: ProjectSession, run: RunRow, document_id: str | None, actor: s
                     plan_view.line(session, run, current)
                 else:
                     accuracy_line(proofs.estimate_accuracy(session, run))
+        if count := len(agreement.agreement_report(session, run).open):
+            st.button(f"Resolve {format_count(count, 'disagreement')}", type="tertiary", icon=":material/balance:",
+                      key="review-resolve", on_click=ReviewState.view.set, args=("Agreement",),
+                      help="Decide the labels on which reviewers disagree.")  # fmt: skip
         if st.button("Plan", type="tertiary", icon=":material/flag:", key="review-plan-open",
                      help="State what you want to claim, and see how many reviews it takes."):  # fmt: skip
             plan_view.dialog(session, run, actor)

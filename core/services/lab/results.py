@@ -16,15 +16,13 @@ from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
 from core.stats import metrics
 from core.stats.debate_rounds import is_right
-from core.stats.intervals import Estimate
+from core.stats.intervals import FEW_DOCUMENTS, Estimate
 from core.stats.significance import holm, mcnemar
 from core.store.annotations import decode_value
 
 Effect: TypeAlias = Literal["broken", "fixed", "changed", "wrong", "same"]
 EFFECT_ORDER: tuple[Effect, ...] = ("broken", "fixed", "changed", "wrong", "same")
 """Reading order. ``changed`` has another value and no reference, ``wrong`` is as wrong as before."""
-FEW_DOCUMENTS = 20
-"""Number of labelled documents below which a score is unreliable."""
 
 
 @dataclass(frozen=True, slots=True)

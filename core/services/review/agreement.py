@@ -12,6 +12,7 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
+from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.review import review
@@ -30,13 +31,14 @@ from core.store.reviews import Decision, ReviewChange
 class ItemAgreement:
     """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
-    ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's for two reviewers, Fleiss' for more,
-    None for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined.
+    ``observed`` is the share of documents with equal values, with its interval. ``kappa`` is Cohen's for two reviewers,
+    Fleiss' for more, None for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is
+    undefined.
     """
 
     item: str
     n: int
-    observed: float | None
+    observed: Estimate
     kappa: float | None
     alpha: float | None
 
@@ -70,8 +72,8 @@ class AgreementReport:
     """Agreement of the reviewers of a run.
 
     Holds submitted documents by reviewer, the number submitted by two or more, how many of these are ``dependent``,
-    agreement by item, and every disagreement in the order of the run. On a dependent document a reviewer changed labels
-    while those of another one were visible; it does not count in ``items``.
+    agreement by item, and every disagreement, document by document in the order of the run. On a dependent document a
+    reviewer changed labels while those of another one were visible; it does not count in ``items``.
     """
 
     reviewers: Mapping[str, int]
@@ -110,6 +112,7 @@ class BlindReport:
     shown: Share
 
 
+@cached_until_commit
 def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
     """Return the agreement of the reviewers of a run."""
     codebook = run.settings.codebook
@@ -174,12 +177,12 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
     documents = {document: place for place, document in enumerate(dict.fromkeys(one.document_id for one in own))}
     reviewers = {actor: place for place, actor in enumerate(sorted({one.actor for one in own}))}
     if len(reviewers) < 2:
-        return ItemAgreement(item, 0, None, None, None)
+        return ItemAgreement(item, 0, Estimate(None, None), None, None)
     table = np.full((len(documents), len(reviewers)), None, dtype=object)
     for one in own:
         table[documents[one.document_id], reviewers[one.actor]] = one.value
     shared = [row for row in table if sum(value is not None for value in row) > 1]
-    equal = sum(len({value for value in row if value is not None}) == 1 for row in shared)
+    equal = np.array([len({value for value in row if value is not None}) == 1 for row in shared])
     rating = codebook.kind == "rating"
     if rating:
         kappa = None
@@ -188,7 +191,7 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
     else:
         kappa = fleiss_kappa(table).value
     alpha = krippendorff_alpha(table.astype(np.float64) if rating else table, "ordinal" if rating else "nominal").value
-    return ItemAgreement(item, len(shared), equal / len(shared) if shared else None, kappa, alpha)
+    return ItemAgreement(item, len(shared), ratio(equal, np.ones(len(shared)), Design()), kappa, alpha)
 
 
 def rater_quality(session: ProjectSession, run: RunRow, item: str) -> tuple[RaterQuality, ...]:

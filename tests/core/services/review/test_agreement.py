@@ -11,6 +11,7 @@ from core.errors import UsageError
 from core.services.codebooks import codebook as codebooks
 from core.services.review import agreement, queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
+from core.stats.intervals import wilson
 from tests.core.services import sample_world
 from tests.core.store.helpers import store_debate
 
@@ -36,8 +37,9 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
     report = agreement.agreement_report(session, run)
     assert (report.reviewers, report.documents) == ({"ann": 5, "bob": 4}, 4)
     alpha, beta = report.items
-    assert (alpha.n, alpha.observed, alpha.kappa) == (4, 0.75, pytest.approx(0.5))
-    assert (beta.observed, beta.kappa, beta.alpha) == (1.0, None, None)  # undefined, as all values are equal
+    assert (alpha.n, alpha.observed.value, alpha.kappa) == (4, 0.75, pytest.approx(0.5))
+    assert alpha.observed.interval == wilson(3, 4)
+    assert (beta.observed.value, beta.kappa, beta.alpha) == (1.0, None, None)  # undefined, as all values are equal
     (disagreement,) = report.disagreements
     assert (disagreement.document_id, disagreement.item, disagreement.values) == (
         "d2",
@@ -86,7 +88,7 @@ def test_labels_changed_after_seeing_another_review_do_not_count(session, run):
     submit_review(session, run, "bob", "d0", a=True)
     report = agreement.agreement_report(session, run)
     assert (report.documents, report.dependent) == (3, 1)
-    assert (report.items[0].n, report.items[0].observed) == (2, 0.5)
+    assert (report.items[0].n, report.items[0].observed.value) == (2, 0.5)
 
 
 def test_second_review_is_blind(session, run):
