@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from core import yaml_text
 from core.errors import CodebookError
+from core.formatting import format_rating
 from core.hashing import digest
 
 Kind: TypeAlias = Literal["multilabel", "choice", "rating"]
@@ -72,7 +73,7 @@ class Scale(_Frozen):
 
     def __str__(self) -> str:
         """Return the ends in words: "1 to 5"."""
-        return f"{self.min} to {self.max}"
+        return f"{format_rating(self.min)} to {format_rating(self.max)}"
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:

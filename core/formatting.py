@@ -91,6 +91,11 @@ def format_signed(value: float | None, digits: int = 3) -> str:
     return f"+{shown}" if value is not None and value > 0 and _nonzero(shown) else shown
 
 
+def format_rating(value: float) -> str:
+    """Return a point of a rating scale or a mean of ratings, with at most two decimals: "3", "2.67", "−1"."""
+    return f"{round(value, 2):g}".replace("-", _MINUS)
+
+
 def format_effect(corrected: int, regressed: int) -> str:
     """Return the effect of a change on decisions: "corrects 4 errors, introduces 1", "changes no decision"."""
     if not corrected and not regressed:

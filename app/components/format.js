@@ -91,12 +91,12 @@ export function formatChange(n) {
 }
 
 /**
- * Format a rating: 3, or a mean with at most two decimals.
+ * Format a rating: 3, −1, or a mean with at most two decimals.
  *
  * @param {unknown} value
  */
 export function formatRating(value) {
-  return typeof value === "number" ? String(Math.round(value * 100) / 100) : String(value);
+  return typeof value === "number" ? String(Math.round(value * 100) / 100).replace("-", "−") : String(value);
 }
 
 /**

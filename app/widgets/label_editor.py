@@ -18,7 +18,7 @@ from app.widgets.common import icon_button, line, literal
 from app.widgets.lessons import accepted_lessons
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError
-from core.formatting import format_count
+from core.formatting import format_count, format_rating
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.keyword_matches import KeywordMatches, KeywordProposal, KeywordProposals
@@ -173,7 +173,8 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
     def change(end: str) -> Edit:
         return lambda book, typed: rescale(book, **{end: typed})
 
-    field_name("Scale", "of this dimension", f"gold ratings: {gold[0]} to {gold[1]}" if gold else "")
+    span = " to ".join(map(format_rating, gold)) if gold else ""
+    field_name("Scale", "of this dimension", f"gold ratings: {span}" if gold else "")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for end, title in (("min", "Lowest rating"), ("max", "Highest rating")):
             bound = fields.bind(f"label-{end}-{label.id}", getattr(scale, end), change(end))
@@ -181,7 +182,7 @@ def scale_fields(fields: Fields, codebook: Codebook, label: Label) -> None:
         if gold and _is_other_scale(gold, scale):
             low, high = gold
             st.button(
-                f"Use {low} to {high}", key="label-scale-gold", type="tertiary",
+                f"Use {span}", key="label-scale-gold", type="tertiary",
                 on_click=fields.do, args=(lambda book: rescale(book, min=low, max=high),),
             )  # fmt: skip
     for end in ("min", "max"):

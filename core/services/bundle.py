@@ -30,7 +30,7 @@ from core.documents import Value
 from core.errors import InputError
 from core.export import debate_pages, replacing
 from core.export.export_row import named_values
-from core.formatting import escape_markdown
+from core.formatting import escape_markdown, format_rating
 from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
@@ -302,6 +302,6 @@ def _words(values: dict[str, Value | None], codebook: Codebook) -> tuple[str, ..
         case str() as name:
             return (name,)
         case dict() as ratings:
-            return tuple(f"{name} {value:g}" for name, value in ratings.items())
+            return tuple(f"{name} {format_rating(value)}" for name, value in ratings.items())
         case _:
             return ()

@@ -21,7 +21,7 @@ from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
 from core.errors import MootError
-from core.formatting import format_number, format_signed
+from core.formatting import format_number, format_rating, format_signed
 from core.hashing import digest
 from core.runs import RunSettings
 from core.stats import metrics
@@ -516,7 +516,7 @@ def _plain(estimate: Estimate) -> dict[str, Any]:
 def _value_name(value: Value, names: Mapping[str, str]) -> str:
     if isinstance(value, bool):
         return "present" if value else "absent"
-    return names.get(value, value) if isinstance(value, str) else f"{value:g}"
+    return names.get(value, value) if isinstance(value, str) else format_rating(value)
 
 
 def _code(text: str) -> str:

@@ -236,7 +236,7 @@ def own_prompts(settings: RunSettings) -> dict[str, str]:
 
 
 def summarise_prompts(settings: RunSettings) -> str:
-    """Return the prompts of a run that are not shipped ones, those of another Moot version as one; empty without any."""
+    """Return the prompts of a run that are not shipped, those of another Moot version as one; empty without any."""
     names = list(own_prompts(settings).values())
     others = [name for name in names if name.endswith(OTHER_MOOT)]
     if len(others) > 1:

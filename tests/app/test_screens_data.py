@@ -195,9 +195,8 @@ def test_pages_without_a_project_lead_to_home(tmp_path: Path, monkeypatch: pytes
 def test_long_unknown_values_are_shortened_in_the_middle(session: ProjectSession) -> None:
     session.store.codebooks.save(load_yaml("labels: [{name: Food}, {name: Service}]"))
     start = "no evidence of an effect on the outcome of interest in the"
-    at = upload(
-        f"text,Food,Service\na,1,{start} target summary\nb,0,{start} generated summary\n".encode() + b"more,1,1\nrows,0,0\n" * 4
-    )
+    rows = f"a,1,{start} target summary\nb,0,{start} generated summary\n" + "more,1,1\nrows,0,0\n" * 4
+    at = upload(f"text,Food,Service\n{rows}".encode())
     shown = html(at)
     for end in ("target", "generated"):
         assert f'<b title="{start} {end} summary">no evidence' in shown

@@ -14,7 +14,7 @@ import {
   formatScore,
 } from "../../app/components/format.js";
 
-const shared = { formatDuration, formatMoney, formatPercent, formatPoints, formatScore };
+const shared = { formatDuration, formatMoney, formatPercent, formatPoints, formatRating, formatScore };
 
 // tests/core/test_formatting.py checks the same cases against the Python functions.
 const cases = JSON.parse(await readFile(new URL("format_cases.json", import.meta.url), "utf-8"));

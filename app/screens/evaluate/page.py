@@ -35,7 +35,7 @@ from app.widgets.metric_tables import (
 )
 from app.widgets.run_picker import reference_picker, run_date, run_picker, selected_run
 from core.annotations import Reference
-from core.formatting import MISSING, format_count, format_number, format_percent, join_names, plural
+from core.formatting import MISSING, format_count, format_number, format_percent, format_rating, join_names, plural
 from core.runs import RunRow
 from core.services.evaluation import counted_documents, report, run_data
 from core.services.evaluation.debate_effect import DebateEffect, noun, summary
@@ -274,7 +274,7 @@ def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> No
     noun = reference_names(reference).noun
     with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
         chosen = pick(run.settings.codebook, key="evaluate-dimension")
-        points = [str(point) for point in run.settings.codebook.scale_of(chosen).points]
+        points = [format_rating(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
         layout.counted(
             counted_documents.describe(counted_documents.on_item(session, run, chosen, reference), reference)

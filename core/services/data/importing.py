@@ -20,7 +20,7 @@ from uuid import uuid4
 from core.codebook import Codebook, normalise
 from core.documents import Document, Value
 from core.errors import InputError, MootError, UsageError
-from core.formatting import one_line
+from core.formatting import format_rating, one_line
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
 from core.ingest.document_builder import build_documents, codebook_from_gold
@@ -252,7 +252,8 @@ def gold_value_options(draft: ImportDraft, codebook: Codebook | None) -> dict[st
     """
     kinds = {source.kind for source in draft.mapping.gold}
     if codebook is not None and codebook.kind == "rating":
-        return {str(point): point for point in sorted({point for scale in codebook.scales for point in scale.points})}
+        points = sorted({point for scale in codebook.scales for point in scale.points})
+        return {format_rating(point): point for point in points}
     if "label" in kinds:
         return {"present": True, "absent": False}
     names: dict[str, Value] = {name: name for name in codebook.names} if codebook is not None else {}

@@ -18,6 +18,7 @@ from core.formatting import (
     format_money,
     format_number,
     format_percent,
+    format_rating,
     format_signed,
     format_timestamp,
     format_tokens,
@@ -212,7 +213,7 @@ def _confusion_matrices(
         case "rating":
             for label in codebook.labels:
                 matrix = rating_confusion(session, found.run, label.id, found.reference)
-                yield label.name, [str(point) for point in codebook.scale_of(label.id).points], matrix
+                yield label.name, [format_rating(point) for point in codebook.scale_of(label.id).points], matrix
         case "multilabel":
             for name, counts in found.scores.counts.items():
                 yield name, ("present", "absent"), ((counts.tp, counts.fn), (counts.fp, counts.tn))

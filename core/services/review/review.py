@@ -12,6 +12,7 @@ from core.annotations import Evidence
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Value
 from core.errors import NoSuchRun, UsageError
+from core.formatting import format_rating
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import codebook as codebooks
 from core.services.session import ProjectSession
@@ -247,7 +248,7 @@ def value_name(codebook: Codebook, value: Value | None) -> str:
         case str():
             return item_name(codebook, value)
         case _:
-            return f"{value:g}"
+            return format_rating(value)
 
 
 def check_value(codebook: Codebook, item: str, value: Value | None) -> None:
