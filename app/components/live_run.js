@@ -199,6 +199,10 @@ class LiveRunView {
     }
     const menu = this.rolesMenu();
     const roleButton = button({ className: "button", popoverTargetElement: menu }, () => {}, icon("eye"), "Roles");
+    menu.onbeforetoggle = ({ newState }) => {
+      // Chromium restores the focus after Escape only outside a shadow root.
+      if (newState === "closed" && menu.matches(":focus-within")) roleButton.focus();
+    };
     const buttons = el("div", "row push", this.replayButton, this.pinButton, roleButton, menu);
     const head = el("div", "panel-head", el("h2", "", "Debate"), order, this.connection, buttons);
     makeScrollable(this.turns, "Turns");

@@ -80,6 +80,16 @@ def assert_text_kept(page: Page, before: str) -> None:
     assert reply_text(page)[:size] == before[:size]
 
 
+def test_escape_in_the_menu_of_roles_returns_to_its_button(page: Page) -> None:
+    roles = page.get_by_role("button", name="Roles", exact=True)
+    roles.press("Enter")
+    first = page.get_by_role("group", name="Roles shown").get_by_role("checkbox").first
+    expect(first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(first).to_be_hidden()
+    expect(roles).to_be_focused()
+
+
 def test_protocol_diagram_marks_the_speaking_role(page: Page) -> None:
     wait_for_text(page)
     page.wait_for_selector(".diagram .diagram-node.active[title$=': speaking']")
