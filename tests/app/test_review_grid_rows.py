@@ -60,5 +60,8 @@ def test_click_cycles_through_the_points_of_the_dimensions_own_scale():
     assert options["context"]["values"] == {"v_f": ["0", "1", "2"], "v_o": ["1", "2", "3", "4", "5"]}
 
 
-def test_names_of_many_labels_are_vertical():
-    assert head(book("multilabel", 8)) > head(book("multilabel", 6)) == 52
+def test_names_of_many_labels_and_long_names_are_vertical():
+    short = [Label(name=f"label {number}") for number in range(7)]
+    assert head(Codebook(labels=tuple(short[:6]))) == head(book("choice", 8)) == 52
+    assert head(Codebook(labels=tuple(short))) > 52
+    assert head(book("multilabel", 1)) > 52

@@ -17,8 +17,9 @@ FONTS = {
 LINE = 30
 SCROLLBAR = 10  # in pixels; without a width, the scrollbar covers the last row
 GROUPS = 24
-ROOMY = 6
-"""Maximum number of labels with horizontal names. With more labels, names are vertical to fit a small screen."""
+ROOMY, SHORT = 6, 7
+"""Numbers of labels and of letters in a name up to which names are horizontal. Others are vertical, to be whole on a
+small screen with the document beside the grid."""
 SQUARES = 16
 """Maximum number of labels with a square each in a role's cell. With more labels, only present labels are shown."""
 
@@ -36,7 +37,8 @@ def _names(codebook: Codebook) -> int:
 
 
 def _tight(codebook: Codebook) -> bool:
-    return len(codebook.items) > ROOMY
+    long = any(len(label.name) > SHORT for label in codebook.labels)
+    return codebook.kind != "choice" and (long or len(codebook.labels) > ROOMY)
 
 
 def _widths(codebook: Codebook) -> tuple[int, int]:
@@ -144,7 +146,7 @@ def _columns(
                     "cellClass": "id",
                     "cellClassRules": {"focused": js("moot.callback('isFocused')")},
                 },
-                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 100, "cellClass": "text",
+                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 80, "cellClass": "text",
                  "tooltipField": "_text"},
             ],
         },
@@ -169,7 +171,7 @@ def _columns(
             ],
         },
         {
-            "headerName": "Reference",
+            "headerName": "",
             "headerClass": "centre line",
             "children": [{"field": "gold", "headerName": "gold", "width": reference, **squares}],
         },
