@@ -10,7 +10,7 @@ import streamlit as st
 from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
-from core.formatting import format_clock
+from core.formatting import MISSING, format_clock
 from core.services.background_jobs import Job
 
 T = TypeVar("T")
@@ -112,7 +112,8 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Columns with numbers are aligned right, except the first.
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
-    numeric = [any(any(map(str.isdigit, row[place])) for row in texts) for place in range(len(heads))]
+    columns = list(zip(*texts, strict=True)) or [()] * len(heads)
+    numeric = [any(map(str.isdigit, "".join(column))) or {*column} - {""} == {MISSING} for column in columns]
     sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
     head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, heads, strict=True))
     body = "".join(

@@ -311,14 +311,14 @@ def proposed_keywords(fields: Fields, label: Label, found: KeywordProposals) -> 
 _PROPOSAL_SOURCES = {
     "definition": "in the description",
     "example": "in an include example",
-    "common": "common for labels of this kind",
+    "common": "common keyword",
 }
 
 
 def _proposal_html(one: KeywordProposal) -> str:
     parts = [f"in {format_count(one.documents, 'document')}"]
     if one.together:
-        parts.append(f"in {one.together:,} of them with another keyword of the label")
+        parts.append(f"{one.together:,} with another keyword")
     parts += filter(None, [_PROPOSAL_SOURCES.get(one.source)])
     example = f"<br><q>{escape(one.example)}</q>" if one.example else ""
     return f'<div class="moot-line"><b>{escape(one.word)}</b> {escape(", ".join(parts))}<small>{example}</small></div>'

@@ -104,7 +104,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
         if whole.cost_usd is None:
             st.caption("The price of a model is unknown, so costs are given in tokens.")
         elif whole.net <= 0:
-            st.caption("The debate corrected nothing on these documents, so there is no cost per correction.")
+            st.caption("The debate gained no label on balance, so there is no cost per label gained.")
 
 
 def _critic(result: DebateEffect) -> None:

@@ -214,7 +214,7 @@ def project_list(workspace: Workspace, shown: Path | None, open_project: Callabl
             cells[4].html(f'<div class="moot-cell">{format_date(row.opened_at) if row.opened_at else ""}</div>')
             cells[5].html(f'<div class="moot-cell num">{format_bytes(row.size)}</div>')
             if row.path == shown:
-                cells[6].html('<div class="moot-cell">shown</div>')
+                cells[6].html('<div class="moot-cell">current</div>')
             else:
                 cells[6].button("Open", key=f"open-recent-{number}", on_click=open_project, args=(row.path,))
             key = f"manage-{number}-{state.data.project_actions}"
