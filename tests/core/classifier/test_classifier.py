@@ -77,6 +77,16 @@ def test_classifier_learns_words_outside_the_word_lists() -> None:
     assert "cobwebs" not in trained.explain(cobwebs, 0, 0.0)
 
 
+def test_documents_without_a_label_do_not_take_it_from_its_unreviewed_words() -> None:
+    absent = [Example(f"we stayed {number} nights", (-2.0,)) for number in range(60)]
+    trained = classifier.train(
+        classifier.Task("multilabel", 1), [*absent, Example("a toll", (-2.0,))], [[0.0]] * 60 + [[1.0]]
+    )
+    derived, without = trained.predict_proba([Example("the fee", (1.2,), {"fee": 1.0}), Example("again", (-2.0,))])
+    assert derived[0, 1] > 0.6  # 0.77 before any decision
+    assert without[0, 1] < 0.08  # 0.12 before
+
+
 def test_single_valued_training_data_does_not_change_predictions() -> None:
     examples = _examples(["a word"] * 50, np.ones(50))
     task = classifier.Task("multilabel", 1)
