@@ -7,13 +7,13 @@ may go on about the labels in any other way: it may give reasons, quote, report 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TypeAlias
 
 from core.codebook import Kind
-from core.debate.reading.decision_markers import DENIED, ROLE, SENTENCE, is_reporting
+from core.debate.reading.decision_markers import DENIED, ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
-from core.debate.reading.multi_label import residue
+from core.debate.reading.multi_label import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.normalise import fold
 from core.debate.reading.tokens import ANSWERS, UNITS, Token, tokenise
 from core.documents import Value
@@ -132,6 +132,8 @@ _ADDS = re.compile(
 """Words before another label that add it: "I overlooked Price"."""
 _SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
+_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
+_STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
     r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
     r"(?: (?:a|only|just))* *(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
@@ -160,6 +162,29 @@ def check_following(text: str, decided: Decided, kind: Kind, names: Names) -> No
             raise residue(sentence)
 
 
+def check_lines(
+    page: MarkedReply, start: int, end: int, decided: Decided, names: Names, *, undecided: Container[str]
+) -> None:
+    """Raise ``Unreadable`` if a line after a decision on several labels, from ``start`` to ``end``, decides otherwise.
+
+    A footnote of the decision may only be a comment.
+    """
+    after = Statements(names)
+    starred = any(map(_is_starred, page.text[start:end].split("\n")))
+    for line in page.statement_lines(end):
+        footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
+        if footnote and not is_comment(line.text, names):
+            raise residue(line.text)
+        try:
+            after.read(line.text)
+        except Unreadable:
+            continue
+        for item, values in after.values.items():
+            doubted = item in decided and item not in undecided
+            if doubted if None in values else (True in values) != (item in decided):
+                raise residue(line.text)
+
+
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
     """Raise ``Unreadable`` if a remark beside a rating agrees with another number."""
     for sentence in SENTENCE.split(text):
@@ -173,6 +198,12 @@ def check_comment(text: str) -> None:
     if _HEDGED.match(text):
         raise residue(text)
     check_withdrawn(text)
+
+
+def _is_starred(line: str) -> bool:
+    """Return True if a word of the line has an asterisk that refers to a footnote and is not emphasis."""
+    bare = without_bullet(line)
+    return bare.count("*") % 2 == 1 and _STARRED.search(bare) is not None
 
 
 def _is_agreed(sentence: str) -> bool:

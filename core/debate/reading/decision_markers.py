@@ -144,6 +144,9 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
 _LOOK_BACK = 200
 _SHORT = 300
 """Length of a line in characters from which its markers are not cached."""
+CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
+_TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
 _SENTENCE = re.compile(r"[.!?][\"”’)»]* +")
 _OWN_WORDS = re.compile(
     r"\b(?:i|we)(?:['’]d| would| will| must| can| therefore| also)* +(?:say|state|argue|suggest|conclude|claim|write)\b"
@@ -206,6 +209,20 @@ class Marker:
     limit: int
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a reply, from ``start`` to ``end``."""
+
+    start: int
+    end: int
+    text: str
+
+    @property
+    def blank(self) -> bool:
+        """True if the line has no words: it is decoration or a tag."""
+        return not CONTENT.search(self.text) or _TAG.fullmatch(self.text) is not None
+
+
 @dataclass(frozen=True)
 class MarkedReply:
     """A reply with its markers and JSON. ``text`` is the reply without reasoning; all positions refer to it.
@@ -242,6 +259,13 @@ class MarkedReply:
             stop = min(self.line_end(start), limit)
             yield start, stop
             start = stop + 1
+
+    def statement_lines(self, start: int, end: int | None = None) -> Iterator[Line]:
+        """Yield lines of the reply, without JSON, code fences and quotations that began on an earlier line."""
+        for begin, stop in self.spans(start, end):
+            quoted = is_inside(begin, self.quoted) and self.lines[begin - 1 : begin] == "\n"
+            if not (quoted or "\x00" in self.lines[begin:stop] or _FENCE.match(self.text, begin, stop)):
+                yield Line(begin, stop, self.text[begin:stop])
 
     def past_marker(self, start: int, limit: int) -> int:
         """Return ``start``, or the end of a second marker there: Final Decision: "The present aspects are: A"."""

@@ -8,14 +8,20 @@ that of numbers. What a grammar leaves over becomes the problem of the reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook, Kind
-from core.debate.reading.contradictions import check_comment, check_following, check_rating_lines, check_withdrawn
+from core.debate.reading.contradictions import (
+    check_comment,
+    check_following,
+    check_lines,
+    check_rating_lines,
+    check_withdrawn,
+)
 from core.debate.reading.decision_markers import (
+    CONTENT,
     NEXT_DOCUMENT,
     MarkedReply,
     Marker,
@@ -74,11 +80,6 @@ _NOTES = frozenset(
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
-_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
-_STARRED = re.compile(r"[^\W_]\*(?![\w*])")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_TAG = re.compile(r"\s*</?[a-zA-Z_]{1,20}>\s*")
-_CONTENT = re.compile(r"[^\s*_`\"'“”‘’«»„:,.#>|\-\x00()\[\]{}]")
 
 
 def read(text: str, codebook: Codebook, *, finish_reason: str = "stop") -> Reading:
@@ -111,17 +112,6 @@ def mentions(text: str, codebook: Codebook) -> frozenset[str]:
     A name inside a longer one does not count. Reasoning at the start of the text is left out.
     """
     return frozenset(mention.item for mention in names_of(codebook).mentions(fold(without_reasoning(text))))
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    start: int
-    end: int
-    text: str
-
-    @property
-    def blank(self) -> bool:
-        return not _CONTENT.search(self.text) or _TAG.fullmatch(self.text) is not None
 
 
 class _Reader:
@@ -187,17 +177,6 @@ class _Reader:
             below = marker
         return found
 
-    def _lines(self, start: int, end: int | None = None) -> Iterator[_Line]:
-        """Yield lines of the reply, without JSON, code fences and quotations that began on an earlier line."""
-        for begin, stop in self.page.spans(start, end):
-            quoted = is_inside(begin, self.page.quoted) and self.page.lines[begin - 1 : begin] == "\n"
-            if (
-                not quoted
-                and "\x00" not in self.page.lines[begin:stop]
-                and not _FENCE.match(self.page.text, begin, stop)
-            ):
-                yield _Line(begin, stop, self.page.text[begin:stop])
-
     def _mentioned(self, text: str) -> list[str]:
         return [mention.item for mention in self.names.mentions(fold(text))]
 
@@ -221,7 +200,7 @@ class _Reader:
     def _marked_labels(self, marker: Marker, start: int) -> Reading | None:
         text = self.page.text
         for block in self.page.blocks:
-            if block.start >= start and not _CONTENT.search(text[start : block.start].replace("json", "")):
+            if block.start >= start and not CONTENT.search(text[start : block.start].replace("json", "")):
                 return self._block(block) if block.error else self._ballot(block)
         labels_meant = marker.kind == "aspects" or start > marker.end
         out = Statements(self.names, all_meant=labels_meant and not self._mentioned(text[: marker.start]))
@@ -250,7 +229,7 @@ class _Reader:
             out.none = True
             return limit
         whole = limit >= self.page.line_end(start)
-        if _CONTENT.search(first):
+        if CONTENT.search(first):
             end = limit
             try:
                 stated = out.read(_unwrapped(first))
@@ -259,7 +238,7 @@ class _Reader:
                 if remark is None or not out.read(first[: remark.start()]):
                     raise
                 return start + remark.end()
-            for line in self._lines(self.page.line_end(limit) + 1, following):
+            for line in self.page.statement_lines(self.page.line_end(limit) + 1, following):
                 if not out.unfinished or line.blank:
                     break
                 stated, end = out.read(line.text), line.end
@@ -271,7 +250,7 @@ class _Reader:
         elif not whole:
             return limit
         begun, bullets, depth, end = bool(out.values), False, 0, limit + 1
-        for line in self._lines(limit + 1, following):
+        for line in self.page.statement_lines(limit + 1, following):
             if line.blank:
                 if begun and not bullets and not out.headed:
                     return line.end
@@ -315,7 +294,9 @@ class _Reader:
 
         The text from ``end`` on may not state anything else.
         """
-        self._check_after(out, end)
+        decided = {item: True for item, values in out.values.items() if values == {True}}
+        check_lines(self.page, self.start, end, decided, self.names, undecided=self.open)
+        check_following(self.page.lines[end:], decided, self.kind, self.names)
         if out.contradicted:
             raise Unreadable(f"the decision says different things about {self._written(out.contradicted)}")
         values = {item: next(iter(given)) for item, given in out.values.items()}
@@ -330,24 +311,6 @@ class _Reader:
             undecided={item: reasons[item] for item in self.items if item in reasons},
         )
 
-    def _check_after(self, out: Statements, position: int) -> None:
-        decided = {item for item, values in out.values.items() if values == {True}}
-        after = Statements(self.names)
-        starred = any(map(_is_starred, self.page.text[self.start : position].split("\n")))
-        for line in self._lines(position):
-            footnote = _FOOTNOTE.match(line.text) or (starred and line.text.lstrip().startswith("*"))
-            if footnote and not is_comment(line.text, self.names):
-                raise residue(line.text)
-            try:
-                after.read(line.text)
-            except Unreadable:
-                continue
-            for item, values in after.values.items():
-                doubted = item in decided and item not in self.open
-                if doubted if None in values else (True in values) != (item in decided):
-                    raise residue(line.text)
-        check_following(self.page.lines[position:], dict.fromkeys(decided, True), self.kind, self.names)
-
     def _written(self, items: Iterable[str]) -> str:
         return quoted_names(self.names.written(item) for item in items)
 
@@ -359,7 +322,7 @@ class _Reader:
         prose = leftover = end = 0
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
-        for line in self._lines(0):
+        for line in self.page.statement_lines(0):
             if line.blank:
                 continue
             text = _unwrapped(line.text)
@@ -399,10 +362,10 @@ class _Reader:
         text, limit = self.page.text, marker.limit
         if text.startswith("\\boxed", marker.start):
             limit = min(x for x in (text.find("}", start), limit) if x >= 0)
-        elif not _CONTENT.search(self.page.lines, start, limit):
+        elif not CONTENT.search(self.page.lines, start, limit):
             if limit < self.page.line_end(start):
                 return None
-            line = next((one for one in self._lines(limit + 1) if not one.blank), None)
+            line = next((one for one in self.page.statement_lines(limit + 1) if not one.blank), None)
             if line is None:
                 raise Unreadable(CUT if self.cut else NO_CHOICE)
             start, limit = line.end - len(without_bullet(line.text)), line.end
@@ -430,7 +393,7 @@ class _Reader:
 
     def _unmarked_choice(self) -> Reading | None:
         """Return the label of the first or the last line, of a heading, or of answers label by label."""
-        lines = [line for line in self._lines(0) if not line.blank]
+        lines = [line for line in self.page.statement_lines(0) if not line.blank]
         out = Statements(self.names)
         for line in lines:
             with suppress(Unreadable):
@@ -623,12 +586,6 @@ def _unwrapped(text: str) -> str:
         if around and bare.count(closing) == (2 if opening == closing else 1):
             return inner[1:-1]
     return text
-
-
-def _is_starred(line: str) -> bool:
-    """Return True if a word of the line has an asterisk that refers to a footnote and is not emphasis."""
-    bare = without_bullet(line)
-    return bare.count("*") % 2 == 1 and _STARRED.search(bare) is not None
 
 
 def _claims(text: str, failure: Unreadable) -> bool:
