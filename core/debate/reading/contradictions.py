@@ -47,14 +47,15 @@ _WITHDRAWN = re.compile(
 """Words that take a decision back, or show that it was none."""
 _ANOTHERS_VIEW = re.compile(
     rf"\b(?:(?:in|to|from|is) {ROLE}['’]s (?:view|opinion|eyes|reading|label)"
-    rf"|(?:for|per|says?|claims?|according to|is what) {ROLE}(?!['’])"
+    rf"|(?:for|from|per|says?|claims?|according to|is what) {ROLE}(?!['’])"
     rf"|(?:says?|claims?|according to) the (?:author|guest|{UNITS}))",
     re.IGNORECASE,
 )
 """Words that make a decision another role's: "Food, according to the critic"."""
 _HEDGED = re.compile(
     r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|unclear|uncertain|leaning"
-    r"|likely|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually|[^\w\s]*\?"
+    r"|likely|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually"
+    r"|apparently|presumably|seemingly|allegedly|as far as|[^\w\s]*\?"
     r"|(?:only )?if\b(?! anything| in doubt)|unless|assuming|supposing|provided|borderline|debatable|doubtful"
     r"|not?\W*$|which i (?:reject|doubt)"
     r"|(?:this|that|which)(?:['’]s| is| was) (?:wrong|incorrect|mistaken|not (?:right|correct)"
@@ -71,14 +72,16 @@ _CORRECTING = re.compile(
 )
 """Words that correct what a decision says of the labels in their sentence: "Price should be removed"."""
 _RECONSIDERING = re.compile(
-    r"\b(?:better|tilt|undertones?|slant|more (?:accurate|appropriate)\w*|best|should|could|might|may|lean(?:s|ing)?"
-    r"|possibly|perhaps|equally|alternativ\w*|changed?|final(?:ly)?|therefore|correct|answer|label|overall)\b"
+    r"\b(?:better|safer|stronger|preferable|tilt|undertones?|slant|more (?:accurate|appropriate)\w*|best|should|could"
+    r"|might|may|lean(?:s|ing)?|possibly|perhaps|equally|alternativ\w*|changed?|final(?:ly)?|therefore|correct|answer|label|overall)\b"
     r"|\?\s*$"
 )
 """Words that may choose another label than the one decided: "Neutral fits better"."""
 _CHOSEN_NOW = re.compile(
     r"\b(?:(?:it|this|that)(?:['’]s| is| should be)"
-    r"|i(?: would|['’]d)? (?:find|consider|call|deem|label|judge|classify) (?:it|this|that)(?: to be| as)?)"
+    r"|i(?: would|['’]d)? (?:find|consider|call|deem|label|judge|classify) (?:it|this|that)(?: to be| as)?"
+    r"|(?:i(?: would|['’]d)?(?: now)? (?:prefer|favou?r|go with|choose|pick|settle on))|^\W*go with"
+    r"|make it|(?:switch(?:ing)?|chang(?:e|ing) \w+|move) to|\bis (?:right|correct) (?:about|on))"
     r" (?:an? )?[\W_]*$"
 )
 """Words before another label that choose it: "But it is Dovish", "and I find it Dovish"."""
@@ -101,6 +104,7 @@ _AGREED = re.compile(
 """Words that adopt another role's view: "The critic is right that Food is absent"."""
 _OBJECTION = re.compile(
     r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?"
+    r"|(?:critic|opponent)(?: \w+)* (?:about|on)"
     r"|(?:critic|opponent)['’]s (?:point|argument|doubt|correction|remark|reasoning)s?)\b"
 )
 """Words that with agreement speak against a decided label: "I accept the critic's point about Food"."""
@@ -109,16 +113,28 @@ _AGAINST = re.compile(
     r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
     r"|(?:is|was|are|were)(?: not|n['’]t)(?: (?:really|actually|even|truly|quite))*"
     rf" (?:there|here|present|mentioned|discussed|expressed|supported|justified|in (?:it|this|the (?:{UNITS})))\b"
-    r"|should go\b|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
+    r"|(?:has no|lacks)(?: \w+)? (?:support|evidence|basis|quotes?)|out(?: *[.!,;]|$)"
+    r"|(?:is|was)(?: not|n['’]t)(?: *[.!;]|$)|(?:should|must) go\b|low confidence"
+    r"|is (?:a stretch|a judge?ment call|low|arguable|debatable|borderline)(?: *[.!,;]|$)"
+    r"|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
 )
 """Words after a decided label that speak against it: "Food does not apply"."""
 _DOUBTS = re.compile(
-    r"\b(?:doubts? (?:about|on|over)|perhaps|maybe|remove|drop|strike|withdraw|leave out)(?: the)?\W{1,3}$"
+    # "I have doubts about Food", "I might be wrong about Food"
+    r"(?:\b(?:doubts?|wrong|unsure|uncertain|not(?: \w+ly)? (?:sure|certain|convinced)) (?:about|on|over|of)"
+    # "perhaps Food", "Remove Food", "The critic rightly rejects Food"
+    r"|\b(?:perhaps|maybe|remove|drop|strike|withdraw|forget|leave out)"
+    r"|\brightly (?:rejects|removes|drops|doubts|questions|objects to)"
+    # "hardly any Food", "no evidence for Food", "The text says nothing about Food", "I can't find Food"
+    r"|\b(?:(?:hardly|barely|scarcely) any|little(?: that is)?|no (?:\w+ )?(?:evidence|support|basis) (?:for|of))"
+    rf"|(?:\b(?:guest|author|{UNITS}) says )?\bnothing (?:about|on)"
+    r"|(?:\bnot|n['’]t|\bnever|\bno longer) (?:think|believe|find|see|mention|discuss|address)"
+    r")(?: the)?\W{1,3}$"
 )
 """Words before a decided label that doubt it: "I have doubts about Food"."""
 _FOR = re.compile(
     r"\W{0,3}(?:, too\b| too[.!]?$| as well\b"
-    r"| (?:is|was|are|seems|applies|fits|counts)(?: (?:also|too|as well|equally))+\b"
+    r"| (?:is|was|are|seems|applies|fits|counts)(?:,? (?:also|too|as well|equally))+\b"
     r"| (?:is|was|may be|could be|might be|seems)(?: (?:also|still|equally))* (?:possible|plausible|defensible|present"
     r"|mentioned|hinted at|implied|overlooked|missed|forgotten|not (?:absent|excluded|ruled out)|likely[.!]?$)"
     r"| (?:cannot|can['’]t|can not) be (?:ruled out|excluded|dismissed|denied))"
@@ -126,10 +142,20 @@ _FOR = re.compile(
 """Words after another label that speak for it: "Price, too", "Price cannot be ruled out"."""
 _ADDS = re.compile(
     r"(?:\b(?:not|n['’]t) (?:exclude|rule out)|\bi (?:have )?(?:overlooked|missed|forgot)|\bi(?:['’]d| would) also \w+"
+    r"|\bi should (?:also )?have (?:also )?\w+|\balso (?:\w+ )?(?:evidence|support) (?:for|of)"
+    r"|\bsame (?:goes|is true|holds) for|n['’]t forget"
+    r"|^\W*the (?:\w+ )?(?:guest|author|writer|reviewer|speaker)(?: \w+ly)? (?:mentions|discusses|talks about)"
+    r"|\bextractor is right (?:about|on)|\bagree with the extractor (?:about|on)"
     r"|\brightly (?:adds|names|says|includes|points (?:out|to))(?: that)?"
     r"|^\W*(?:no|nope)\s*[,:;–—-])\W{0,3}$"
 )
 """Words before another label that add it: "I overlooked Price"."""
+_ONLY = re.compile(
+    r"\W*only (?:(?!because\b)[^.,;]){1,80}?(?:[.!]?\s*$"
+    r"| (?:is|are) (?:certain|clear|sure|present|mentioned|supported)\b"
+    r"| (?:really |clearly |actually )?appl(?:y|ies)\b)"
+)
+"""A sentence that restricts the decision: "Only Food is certain"."""
 _SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
 _FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
@@ -209,7 +235,7 @@ def _is_starred(line: str) -> bool:
 def _is_agreed(sentence: str) -> bool:
     """Return True if a sentence agrees with somebody: "the critic is right that Food is absent"."""
     folded = sentence.casefold()
-    return _AGREED.search(folded) is not None and DENIED.search(folded) is None
+    return "rightly" in folded or (_AGREED.search(folded) is not None and DENIED.search(folded) is None)
 
 
 def _corrects(sentence: str, _: Decided, names: Names) -> bool:
@@ -251,7 +277,8 @@ def _chooses_other(sentence: str, decided: Decided, names: Names) -> bool:
 def _disagrees(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
     tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
-    if _states_otherwise(tokens, decided):
+    named = {token.item for token in tokens if token.kind == "name"}
+    if _states_otherwise(tokens, decided) or (named < decided.keys() and _ONLY.match(sentence.casefold())):
         return True
     agreed = _is_agreed(sentence)
     folded = sentence.casefold()
@@ -265,7 +292,9 @@ def _disagrees(sentence: str, decided: Decided, names: Names) -> bool:
         predicate = tuple(following.kind for following in tokens[at + 1 : at + 3])
         if token.item in decided:
             denied = predicate in (("verb", "absent"), ("verb", "hedge"))
-            contrary = denied or bool(_AGAINST.match(after) or _DOUBTS.search(before))
+            doubted = _DOUBTS.search(before)
+            contrary = denied or bool(_AGAINST.match(after) or doubted)
+            before = before[: doubted.start()] if doubted else before
         else:
             spoken_for = predicate == ("verb", "present") or _FOR.match(after) is not None
             contrary = _ADDS.search(before) is not None or (spoken_for and not DENIED.search(before))

@@ -157,7 +157,7 @@ _REPORTED = re.compile(
     r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
     r"|\b(?:says?|said|saying|states?"
     r"|insists?|believes|thinks|maintains|mistaken"
-    r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?|demands?"
+    r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?(?!ing)|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
     rf"|\b(?:for|in|to) {ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"

@@ -345,6 +345,9 @@ class _Sentence:
             self._fail()  # "yes/no"
         if self._kind() == "link" and self._kind(1) in ANSWERS and self._token(1).value != token.value:
             self._fail()  # "no → yes"
+        words = self.text[self._token().start : self._token().end]
+        if token.value and self._kind() == "bracket" and UNLIKELY.fullmatch(words):
+            self._fail()  # "yes (20%)"
         if token.text.isdigit() and self._kind() == "comma" and self._token(1).text[:1].isdigit():
             self._fail()  # "1/5"
         self._comment(own, implicit=False)

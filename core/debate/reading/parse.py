@@ -545,7 +545,7 @@ class _Reader:
                     foreign.append(str(name))
             none = none or part.none
             for each, values in part.values.items():
-                stated = {None if answer is None else (value == answer) == side for value in values}
+                stated = {None if None in (answer, value) else (value == answer) == side for value in values}
                 out.values.setdefault(each, set()).update(stated)
         if foreign:
             raise residue(foreign[0], foreign)

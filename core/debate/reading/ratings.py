@@ -36,13 +36,13 @@ _BARE = re.compile(r"\s(?=\d{1,15}(?:\.\d{1,15})?\s?(?:/\s?\d{1,15})?\s?(?:\.?$|
 """Between a dimension and its number where both stand alone: "Fluency 2; Overall 3"."""
 _REVISED = re.compile(
     r"\b(?:no|not|or|could|might|may|maybe|perhaps|possibly|probably|actually|rather|closer to|should|would|lean\w*"
-    r"|make it|wait|correction)\b(?:\W+[^\W\d]+){0,4}\W+\d"
+    r"|make it|wait|correction|so|otherwise)\b(?:\W+[^\W\d]+){0,4}\W+\d"
 )
 """Words after a rating that give another number."""
 _LOOK_AHEAD = 1_000
 """Characters after a rating in which words about it are searched; without a limit, a long line takes quadratic time."""
 _TAKEN_BACK = re.compile(
-    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least)"
+    r"[\s*_]*[,(–—-]?\s*(?:at (?:most|least|best|worst)|for now|roughly|approximately"
     r"|(?:and|&) (?:a|one) (?:half|quarter)|point \d|or (?:higher|lower|more|less|so|above|below)|is too\b"
     r"|(?:too (?:high|low|generous|strict|harsh|lenient)|wrong|incorrect)\W*$|(?:the )?(?:extractor|critic|opponent)\))"
 )
@@ -63,7 +63,7 @@ _WIDE = 10
 _BOXED = re.compile(r"\$*\\boxed\s*\{\s*(?:\\text\s*\{)?([^{}\n]*)\}{1,2}\$*")
 _NUMERAL = re.compile(rf"\b(?:{'|'.join(NUMERALS)})\b(?!-)", re.IGNORECASE)
 _WRITTEN_OUT = re.compile(
-    rf"[:=|][\s*_]*+(?={_NUMERAL.pattern})|^[\s*_]*+(?={_NUMERAL.pattern}[\s.*_]*(?:$|(?:/|out of)))", re.IGNORECASE
+    rf"(?:[:=|]|^)[\s*_]*+(?={_NUMERAL.pattern}[\s*_]*(?:$|[.,;|()/–—-]|out of|stars|points|because))", re.IGNORECASE
 )
 """Before a rating in words: "Fluency: four out of five", "Four"."""
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
@@ -98,8 +98,9 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
     collected = _Collected(codebook, names)
     last = -1
     for start, end in page.spans():
-        boxed = _BOXED.search(page.text, start, end) if collected.sole else None
-        plain = _in_digits(boxed[1] if boxed else page.lines[start:end])
+        boxes = list(_BOXED.finditer(page.text, start, end)) if collected.sole else []
+        boxed = boxes[-1] if boxes else None
+        plain = _in_digits(boxed[1] if boxed else _BOXED.sub(r"\1", page.lines[start:end]))
         alone = (boxed or page.lines.strip() == page.lines[start:end].strip()) and _POINT.match(plain.strip())
         if (
             (alone or _PLAIN.fullmatch(plain))
@@ -107,6 +108,8 @@ def unmarked_ratings(page: MarkedReply, codebook: Codebook, names: Names) -> tup
             and collected.line(boxed[1] if boxed else page.text[start:end])
         ):
             start = boxed.start() if boxed else start
+            if len(boxes) > 1:
+                return Reading(), -1
             if is_reported(page, start) or is_inside(start, page.quoted):
                 return Reading(), -1
             last = end

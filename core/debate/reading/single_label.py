@@ -82,7 +82,8 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
     kind, said = rest[0].kind, rest[1].text if len(rest) > 1 and rest[1].kind == "word" else ""
     if kind == "bracket":
         words = line[rest[0].start : rest[0].end]
-        return bool(said) or UNLIKELY.fullmatch(words) is not None or sole_answer(words[1:-1], names) is False
+        hedged = rest[0].inner[:1] and rest[0].inner[0].kind == "hedge"  # "Positive (weakly)"
+        return bool(said or hedged) or UNLIKELY.fullmatch(words) is not None or sole_answer(words[1:-1], names) is False
     return (
         rest[0].text == "the"
         or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"

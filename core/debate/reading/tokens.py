@@ -24,6 +24,13 @@ _KEPT = (
     r"|applies|apply|found|covered|supported|stated|confirmed|identified|detected|selected|chosen"
 )
 UNITS = "text|sentence|statement|document|passage|review|clause|segment|comment|post|tweet|excerpt|unit"
+_QUALIFIED = (  # "Food at least", "Food with reservations"
+    r"at\ (?:(?:the\ very\ )?(?:least|most|best)|a\ (?:stretch|push|guess))|in\ part|in\ a\ (?:sense|way)"
+    r"|by\ (?:implication|inference)|so\ far|for\ (?:now|example|instance)"
+    r"|as\ far\ as\ \w+\ can\ \w+|as\ an?\ (?:maximum|minimum|guess|example)"
+    r"|with\ (?:\w+\ )?(?:reservations?|doubts?|hesitation|caveats?)"
+    r"|with\ (?:very\ )?(?:low|little|limited)\ confidence"
+)
 NUMERALS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t)\ (?:(?:\w+ly|at\ all|to\ be)\ )?"
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
@@ -64,7 +71,7 @@ _VOCABULARY = {
     r"|rather\ than|instead\ of|as\ opposed\ to)|(?:(?:and|but)\ )?(?:not|nor)",
     "yes": r"yes|y(?!\ \w)|true|1|ja|oui|sí|sì|sim|tak|是|はい|да",
     "no": r"no|n|false|0|nein|non|não|nee|nie|否|いいえ|не",
-    "hedge": r"at\ (?:the\ very\ )?least(?=\W*(?:$|[.,;!]))"
+    "hedge": rf"(?:{_QUALIFIED})(?=\W*(?:$|[.,;!]))"
     r"|maybe|perhaps|possibly|probably|potentially|arguably|part(?:ly|ially)|(?:un)?likely|borderline"
     "|impli(?:ed|citly|cit)"
     r"|indirect(?:ly)?|questionable|doubtful|might|may|could|should|would|but|however|although|though|yet|unless|if"
@@ -81,7 +88,7 @@ _VOCABULARY = {
     "|so|that",
     "verb": r"(?:is|are|was|were|be|being|ist|sind|est|sont|es|son|è|sono|são|zijn)"
     r"(?:\ (?:all|both|each|also|clearly))?",
-    "fill": r"nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
+    "fill": r"overall|nur|seulement|uniquement|solo|sólo|solamente|soltanto|alleen|tylko|только"
     r"|the|both|only|just|simply|namely|aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?|final"
     "|finally|following"
     r"|follows|clearly|explicitly|definitely|plainly|all\ (?:two|three|four|five)\ of",
