@@ -121,14 +121,15 @@ _AGAINST = re.compile(
 """Words after a decided label that speak against it: "Food does not apply"."""
 _DOUBTS = re.compile(
     # "I have doubts about Food", "I might be wrong about Food"
-    r"(?:\b(?:doubts?|wrong|unsure|uncertain|not(?: \w+ly)? (?:sure|certain|convinced)) (?:about|on|over|of)"
+    r"(?:\b(?:(?<!no )doubts?|wrong|unsure|uncertain|not(?: \w+ly)? (?:sure|certain|convinced)) (?:about|on|over|of)"
     # "perhaps Food", "Remove Food", "The critic rightly rejects Food"
     r"|\b(?:perhaps|maybe|remove|drop|strike|withdraw|forget|leave out)"
     r"|\brightly (?:rejects|removes|drops|doubts|questions|objects to)"
     # "hardly any Food", "no evidence for Food", "The text says nothing about Food", "I can't find Food"
     r"|\b(?:(?:hardly|barely|scarcely) any|little(?: that is)?|no (?:\w+ )?(?:evidence|support|basis) (?:for|of))"
     rf"|(?:\b(?:guest|author|{UNITS}) says )?\bnothing (?:about|on)"
-    r"|(?:\bnot|n['’]t|\bnever|\bno longer) (?:think|believe|find|see|mention|discuss|address)"
+    r"|(?:\bnot|n['’]t|\bnever|\bno longer) (?:think|believe|mention|discuss|address)"
+    r"|\b(?:can ?not|could not|can['’]t|couldn['’]t) (?:find|see)"
     r")(?: the)?\W{1,3}$"
 )
 """Words before a decided label that doubt it: "I have doubts about Food"."""
@@ -151,8 +152,7 @@ _ADDS = re.compile(
 )
 """Words before another label that add it: "I overlooked Price"."""
 _ONLY = re.compile(
-    r"\W*only (?:(?!because\b)[^.,;]){1,80}?(?:[.!]?\s*$"
-    r"| (?:is|are) (?:certain|clear|sure|present|mentioned|supported)\b"
+    r"\W*only (?:(?!because\b)[^.,;]){1,80}?(?: (?:is|are) (?:certain|clear|sure|present|mentioned|supported)\b"
     r"| (?:really |clearly |actually )?appl(?:y|ies)\b)"
 )
 """A sentence that restricts the decision: "Only Food is certain"."""
@@ -278,7 +278,8 @@ def _disagrees(sentence: str, decided: Decided, names: Names) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
     tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
     named = {token.item for token in tokens if token.kind == "name"}
-    if _states_otherwise(tokens, decided) or (named < decided.keys() and _ONLY.match(sentence.casefold())):
+    restricted = named and named < decided.keys() and _ONLY.match(sentence.casefold())
+    if restricted or _states_otherwise(tokens, decided):
         return True
     agreed = _is_agreed(sentence)
     folded = sentence.casefold()
@@ -310,6 +311,8 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
         return False
     answers = {token.value for token in tokens if token.kind in ANSWERS}
     value, stated = answers != {False}, set()
+    if tokens[0].text == "only" and {token.item for token in tokens if token.kind == "name"} < decided.keys():
+        return True
     for token in tokens:
         if token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
             value = False
