@@ -139,6 +139,9 @@ def test_an_aspect_includes_another_unless_a_label_is_about_that() -> None:
     alone = baseline.starters("Food and drinks")
     assert len(alone) == len(set(alone))
     assert "wine" not in baseline.starters("Food", ["Drinks"])
+    assert {"hallway", "pool"} <= set(baseline.starters("Building"))
+    assert "pool" not in baseline.starters("Building", ["Amenities"])
+    assert {"seating", "downtown"} <= set(baseline.starters("Place"))
 
 
 def test_suggestions_omit_existing_keywords() -> None:
