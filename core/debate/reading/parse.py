@@ -1,8 +1,13 @@
 """Parsing of a reply's text into a reading: the decision, or why it is unreadable. Pure; never raises.
 
-A decision counts only if every token of it is accounted for. ``decision_markers`` and ``json_blocks`` find where a
-decision is announced. ``single_label`` and ``multi_label`` are the grammars of the announced words, and ``ratings``
-that of numbers. What a grammar leaves over becomes the problem of the reading.
+A decision counts only if every token of it is accounted for and nothing after it says otherwise. The passes:
+
+1. ``normalise``, ``quotation_marks`` and ``label_names`` make text comparable and find names in it.
+2. ``decision_markers`` and ``json_blocks`` find where a decision is announced. This module chooses the last one, or a
+   decision that the reply states without announcing it.
+3. ``multi_label``, ``single_label``, ``ratings`` and ``json_answers`` are the grammars of the words, numbers or JSON
+   there, on the tokens of ``tokens``. What a grammar leaves over becomes the problem of the reading.
+4. ``contradictions`` checks the text that follows.
 """
 
 from __future__ import annotations
@@ -30,8 +35,18 @@ from core.debate.reading.decision_markers import (
     parse_markers,
     without_reasoning,
 )
+from core.debate.reading.json_answers import (
+    ABSENT,
+    CHOSEN,
+    PRESENT,
+    UNDECIDED,
+    answer_of,
+    by_name,
+    is_claim,
+    label_named,
+)
 from core.debate.reading.json_blocks import Block, entries, entry_name, lookup
-from core.debate.reading.label_names import Names, names_of
+from core.debate.reading.label_names import names_of
 from core.debate.reading.multi_label import (
     BULLET,
     Statements,
@@ -46,7 +61,7 @@ from core.debate.reading.multi_label import (
 from core.debate.reading.normalise import fold
 from core.debate.reading.ratings import LEFT_OPEN, ratings_in, ratings_of, unmarked_ratings
 from core.debate.reading.single_label import read_choice
-from core.debate.reading.tokens import Value, tokenise
+from core.debate.reading.tokens import tokenise
 from core.debate.turns import Reading
 from core.documents import storable
 
@@ -62,21 +77,6 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
     "choice": ("label", "aspect", "labels", "aspects"),
     "rating": ("ratings",),
 }
-_CHOSEN = (
-    "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
-    "sentiment", "intent", "emotion", "final_decision", "final_answer", "final_label", "predicted_label",
-)  # fmt: skip
-_PRESENT = ("present", "present_labels", "present_aspects", "labels_present", "aspects_present", "included", "selected",
-            "final_labels", "final_aspects")  # fmt: skip
-_ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded", "rejected", "removed", "dropped")
-_OPEN = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
-_ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
-                          "mentioned", "included", "selected"})  # fmt: skip
-_NOTES = frozenset(
-    {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
-     "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
-)  # fmt: skip
-
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
@@ -448,16 +448,16 @@ class _Reader:
             self._check_ratings(rated, block.end, block.end)
             return self._rated(rated)
         if self.kind == "choice":
-            others = (lookup(block.data, key) for key in (*_KEYS["choice"], *_CHOSEN))
-            if len({self._named(entry_name(other)) for other in others} - {None}) > 1:
+            others = (lookup(block.data, key) for key in (*_KEYS["choice"], *CHOSEN))
+            if len({label_named(entry_name(other), self.names) for other in others} - {None}) > 1:
                 raise Unreadable(NO_CHOICE)
             return self._json_choice(value if isinstance(value, list) else [value], block.end)
-        return self._json_labels(value, lookup(block.data, *_ABSENT), block.end)
+        return self._json_labels(value, lookup(block.data, *ABSENT), block.end)
 
     def _ballot(self, block: Block) -> Reading | None:
         """Return the reading of an object {name: answer}, or with names under another key than ``labels``."""
         self._check_comments(block, implicit=False)
-        data = self._by_name(block.data)
+        data = by_name(block.data, self.names)
         known = {key: value for key, value in data.items() if self.names.find(key) is not None}
         if self.kind == "rating":
             if not known and len(self.items) == 1:
@@ -465,10 +465,10 @@ class _Reader:
             numbers = block.data if isinstance(block.data, list) else known
             return self._all_rated(ratings_in(numbers, self.codebook, self.names), block.end) if numbers else None
         if known:
-            answers = {self.names.find(key) or "": _answer(value, self.names) for key, value in known.items()}
+            answers = {self.names.find(key) or "": answer_of(value, self.names) for key, value in known.items()}
             if not any(isinstance(answer, bool) for answer in answers.values()):
                 return None
-            if claims := [key for key in data if key not in known and _is_claim(data[key], self.names)]:
+            if claims := [key for key in data if key not in known and is_claim(data[key], self.names)]:
                 raise _outside(claims)
             if self.kind == "choice":
                 chosen = [item for item, answer in answers.items() if answer is True]
@@ -479,57 +479,36 @@ class _Reader:
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return self._json_labels(known, None, block.end)
         if self.kind == "choice":
-            value = lookup(block.data, *_CHOSEN)
-            return self._json_choice([value], block.end) if self._named(value) is not None else None
-        listed = lookup(block.data, *_PRESENT, *_CHOSEN)
-        listed = lookup(listed, *_PRESENT) if isinstance(listed, dict) else listed
+            value = lookup(block.data, *CHOSEN)
+            return self._json_choice([value], block.end) if label_named(value, self.names) is not None else None
+        listed = lookup(block.data, *PRESENT, *CHOSEN)
+        listed = lookup(listed, *PRESENT) if isinstance(listed, dict) else listed
         if not isinstance(listed, list) or any(not isinstance(e, str) or self.names.find(e) is None for e in listed):
             return None
-        return self._json_labels(listed, lookup(block.data, *_ABSENT), block.end)
+        return self._json_labels(listed, lookup(block.data, *ABSENT), block.end)
 
     def _check_comments(self, block: Block, *, implicit: bool) -> None:
         """Check the comments of an object, and note the labels that it leaves open."""
         if block.comments and not is_comment(block.comments, self.names, implicit=implicit):
             raise residue(block.comments)
-        keys = (key for key in _OPEN if self.names.find(key) is None)
+        keys = (key for key in UNDECIDED if self.names.find(key) is None)
         for name, given in entries(lookup(block.data, *keys)):
             reason = given.get("reason") if isinstance(given, dict) else given
             reason = reason if isinstance(reason, str) and reason else LEFT_OPEN
             self.open |= dict.fromkeys(self._mentioned(str(name)), reason)
 
-    def _by_name(self, data: Any) -> dict[str, Any]:
-        """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""
-        for _ in range(3):
-            if not isinstance(data, dict):
-                break
-            if any(self.names.find(key) is not None for key in data):
-                return data
-            inner = [value for value in data.values() if isinstance(value, dict)]
-            data = inner[0] if len(inner) == 1 else None
-        return {}
-
-    def _named(self, name: Any) -> str | None:
-        """Return the label that a JSON value names, by its name, its code or in words."""
-        if not isinstance(name, str | int | float) or isinstance(name, bool):
-            return None
-        with suppress(ValueError, OverflowError):
-            return self.names.find(str(name)) or self.names.find_code(float(name))
-        with suppress(Unreadable):
-            return read_choice(str(name), self.names, codes=True)
-        return None
-
     def _json_choice(self, values: list[Any], end: int) -> Reading:
         named = [entry_name(value) for value in values]
         if unknown := [str(value if name is None else name) for value, name in zip(values, named, strict=True)
-                       if self._named(name) is None]:  # fmt: skip
+                       if label_named(name, self.names) is None]:  # fmt: skip
             raise residue(unknown[0], unknown)
-        return self._chosen(*dict.fromkeys(item for name in named if (item := self._named(name))), end=end)
+        return self._chosen(*dict.fromkeys(item for name in named if (item := label_named(name, self.names))), end=end)
 
     def _json_labels(self, listed: Any, absent: Any, end: int) -> Reading:
         out, foreign, none = Statements(self.names), [], False
         sides = [(side, *entry) for side, value in ((True, listed), (False, absent)) for entry in entries(value)]
         for side, name, given in sides:
-            answer = _answer(given, self.names)
+            answer = answer_of(given, self.names)
             if answer == "none":
                 raise residue(str(name))
             item = self.names.find(name) if isinstance(name, str) else None
@@ -597,35 +576,6 @@ def _claims(text: str, failure: Unreadable) -> bool:
 
 def _asks(text: str) -> bool:
     return text.rstrip(" *_\"”'").endswith("?")
-
-
-def _answer(value: Any, names: Names) -> Value | str:
-    """Return the answer of a JSON value; "none" for anything that is not an answer.
-
-    An answer is a boolean, 1 or 0, words such as yes, null for open, evidence, or an object with one of these under
-    ``present``, ``answer`` and the like.
-    """
-    if isinstance(value, dict):
-        folded = {key.strip().casefold(): entry for key, entry in value.items()}
-        given = {_answer(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
-        others = any(_is_claim(entry, names) for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES)
-        scores = (folded.get("score"), folded.get("confidence"))
-        others = others or "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
-        return "none" if others or len(given) > 1 or not value else given.pop() if given else True
-    if isinstance(value, bool | int | float):
-        return bool(value) if value in (0, 1) else "none"
-    if isinstance(value, list):
-        evidence = all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
-        return True if value and evidence else "none"
-    if not isinstance(value, str):
-        return value if value is None else "none"
-    answer = sole_answer(value, names)
-    return answer if answer != "none" else (bool(value.strip()) and is_comment(value, names)) or "none"
-
-
-def _is_claim(value: Any, names: Names) -> bool:
-    """Return True if the value of an unknown name is a yes or a no. A number may be anything: "confidence": 1."""
-    return isinstance(value, bool) or (isinstance(value, str) and isinstance(sole_answer(value, names), bool))
 
 
 def _outside(names: Iterable[str]) -> Unreadable:

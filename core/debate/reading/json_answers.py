@@ -1,0 +1,80 @@
+"""Answers in JSON: which label a value names, and what it answers for a label."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from core.debate.reading.label_names import Names
+from core.debate.reading.multi_label import Unreadable, is_comment, sole_answer
+from core.debate.reading.single_label import read_choice
+from core.debate.reading.tokens import Value
+
+CHOSEN = (
+    "answer", "choice", "category", "class", "classification", "prediction", "decision", "verdict", "code", "stance",
+    "sentiment", "intent", "emotion", "final_decision", "final_answer", "final_label", "predicted_label",
+)  # fmt: skip
+PRESENT = ("present", "present_labels", "present_aspects", "labels_present", "aspects_present", "included", "selected",
+            "final_labels", "final_aspects")  # fmt: skip
+ABSENT = ("absent", "absent_labels", "absent_aspects", "not_present", "excluded", "rejected", "removed", "dropped")
+"""Keys of the one label, of the present and the absent ones."""
+UNDECIDED = ("undecided", "uncertain", "unclear", "unsure", "borderline", "possible", "maybe")
+"""Keys of labels that are left open."""
+_ANSWER_KEYS = frozenset({"present", "answer", "value", "decision", "verdict", "status", "applies", "applicable",
+                          "mentioned", "included", "selected"})  # fmt: skip
+_NOTES = frozenset(
+    {"label", "name", "aspect", "dimension", "quote", "quotes", "evidence", "reason", "reasons", "reasoning", "why",
+     "explanation", "rationale", "justification", "confidence", "score", "comment", "note", "notes", "sentiment"}
+)  # fmt: skip
+
+
+def by_name(data: Any, names: Names) -> dict[str, Any]:
+    """Return the object whose keys are names of the codebook, also inside a wrapper, or {}."""
+    for _ in range(3):
+        if not isinstance(data, dict):
+            break
+        if any(names.find(key) is not None for key in data):
+            return data
+        inner = [value for value in data.values() if isinstance(value, dict)]
+        data = inner[0] if len(inner) == 1 else None
+    return {}
+
+
+def label_named(name: Any, names: Names) -> str | None:
+    """Return the label that a JSON value names, by its name, its code or in words."""
+    if not isinstance(name, str | int | float) or isinstance(name, bool):
+        return None
+    with suppress(ValueError, OverflowError):
+        return names.find(str(name)) or names.find_code(float(name))
+    with suppress(Unreadable):
+        return read_choice(str(name), names, codes=True)
+    return None
+
+
+def answer_of(value: Any, names: Names) -> Value | str:
+    """Return the answer of a JSON value; "none" for anything that is not an answer.
+
+    An answer is a boolean, 1 or 0, words such as yes, null for open, evidence, or an object with one of these under
+    ``present``, ``answer`` and the like.
+    """
+    if isinstance(value, dict):
+        folded = {key.strip().casefold(): entry for key, entry in value.items()}
+        given = {answer_of(entry, names) for key, entry in folded.items() if key in _ANSWER_KEYS}
+        others = any(is_claim(entry, names) for key, entry in folded.items() if key not in _ANSWER_KEYS | _NOTES)
+        scores = (folded.get("score"), folded.get("confidence"))
+        others = others or "low" in scores or any(isinstance(score, int | float) and score < 0.5 for score in scores)
+        return "none" if others or len(given) > 1 or not value else given.pop() if given else True
+    if isinstance(value, bool | int | float):
+        return bool(value) if value in (0, 1) else "none"
+    if isinstance(value, list):
+        evidence = all(isinstance(entry, str) and sole_answer(entry, names) == "none" for entry in value)
+        return True if value and evidence else "none"
+    if not isinstance(value, str):
+        return value if value is None else "none"
+    answer = sole_answer(value, names)
+    return answer if answer != "none" else (bool(value.strip()) and is_comment(value, names)) or "none"
+
+
+def is_claim(value: Any, names: Names) -> bool:
+    """Return True if the value of an unknown name is a yes or a no. A number may be anything: "confidence": 1."""
+    return isinstance(value, bool) or (isinstance(value, str) and isinstance(sole_answer(value, names), bool))
