@@ -317,7 +317,8 @@ def check_path(path: Path) -> None:
     """Raise ProjectError if no project can have this path: not UTF-8, which DuckDB needs, or too long."""
     try:
         os.fspath(path).encode()
-        path.with_name(path.name + _COMPANIONS[0]).exists()
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.with_name(path.name + _COMPANIONS[0]).stat()  # exists() hides this error from Python 3.14 on
     except UnicodeEncodeError:
         raise ProjectError(f"{path} is not UTF-8 text.", "Choose another path for the project.") from None
     except OSError as error:

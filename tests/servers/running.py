@@ -36,8 +36,9 @@ def wait_for(url: str, exit_code: Callable[[], int | None], seconds: float = 120
             with urllib.request.urlopen(url, timeout=2):
                 return
         except urllib.error.HTTPError as answer:
-            if answer.code == 403:
-                return
+            with answer:
+                if answer.code == 403:
+                    return
         except OSError:
             pass
         time.sleep(0.05)

@@ -109,8 +109,9 @@ def test_the_browser_shows_why_the_studio_did_not_start(tmp_path: Path) -> None:
 def test_a_request_without_the_token_gets_no_answer_from_a_studio_that_did_not_start(tmp_path: Path) -> None:
     (tmp_path / "p.duckdb").write_bytes(b"no database" * 1000)
     process, saved_page = start_studio(tmp_path, "--port", free_port(), "--project", tmp_path / "p.duckdb")
-    with pytest.raises(urllib.error.HTTPError, match="403"):
+    with pytest.raises(urllib.error.HTTPError, match="403") as refusal:
         submit(re.sub(r'value="[^"]+"', 'value="guess"', saved_page.read_text()))
+    refusal.value.close()
     assert "did not start" in submit(saved_page.read_text())
     process.communicate(timeout=60)
 
