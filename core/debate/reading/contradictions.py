@@ -104,10 +104,10 @@ _AGREED = re.compile(
 """Words that adopt another role's view: "The critic is right that Food is absent"."""
 _OBJECTION = re.compile(
     r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?"
-    r"|(?:critic|opponent)(?: \w+)* (?:about|on)"
+    r"|(?:critic|opponent)(?: \w+){0,4} (?:about|on)"
     r"|(?:critic|opponent)['’]s (?:point|argument|doubt|correction|remark|reasoning)s?)\b"
 )
-"""Words that with agreement speak against a decided label: "I accept the critic's point about Food"."""
+"""Words that speak against a decided label if the sentence agrees: "I accept the critic's point about Food"."""
 _AGAINST = re.compile(
     r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
     r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
@@ -282,12 +282,11 @@ def _disagrees(sentence: str, decided: Decided, names: Names) -> bool:
     if restricted or _states_otherwise(tokens, decided):
         return True
     agreed = _is_agreed(sentence)
-    folded = sentence.casefold()
+    if agreed and named & decided.keys() and _OBJECTION.search(sentence.casefold()):
+        return True
     for at, token in enumerate(tokens):
         if token.kind != "name":
             continue
-        if agreed and token.item in decided and _OBJECTION.search(folded):
-            return True  # "The critic's objection to A is valid"
         before = sentence[max(token.start - _LOOK_AROUND, 0) : token.start].casefold()
         after = sentence[token.end : token.end + _LOOK_AROUND].casefold()
         predicate = tuple(following.kind for following in tokens[at + 1 : at + 3])

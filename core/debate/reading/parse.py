@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Set
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from core.codebook import CHOICE_ITEM, Codebook, Kind
@@ -177,6 +178,11 @@ class _Reader:
             below = marker
         return found
 
+    @cached_property
+    def _first_mention(self) -> int:
+        first = next(self.names.mentions(fold(self.page.text)), None)
+        return first.start if first else len(self.page.text)
+
     def _mentioned(self, text: str) -> list[str]:
         return [mention.item for mention in self.names.mentions(fold(text))]
 
@@ -203,7 +209,7 @@ class _Reader:
             if block.start >= start and not CONTENT.search(text[start : block.start].replace("json", "")):
                 return self._block(block) if block.error else self._ballot(block)
         labels_meant = marker.kind == "aspects" or start > marker.end
-        out = Statements(self.names, all_meant=labels_meant and not self._mentioned(text[: marker.start]))
+        out = Statements(self.names, all_meant=labels_meant and self._first_mention >= marker.start)
         try:
             end = self._body(out, start, marker.limit)
         except Unreadable as failure:
