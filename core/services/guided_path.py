@@ -165,8 +165,12 @@ def _pilot(
     *,
     done: bool,
 ) -> Step:
-    """Return the pilot's step. After a run without any verdict, the definitions come first."""
+    """Return the pilot's step. After a run without any verdict, the failed documents or the definitions come first."""
     saved = version.version if version else 0
+    if not done and last is not None and state == "done" and last.failed == last.documents:
+        words = f"All debates failed ({format_count(last.documents, 'document')})."
+        hint = f"Press Retry {last.failed:,} failed. If they fail again, press Test at the connection on Models."
+        return Step("pilot", "run", "Pilot", "later", words, "Retry failed", hint)
     if not done and last is not None and state == "done" and last.settings.codebook_version == saved:
         words = f"No verdict for any of {format_count(last.documents, 'document')}: all are unresolved or failed."
         hint = "Add keywords to each label and press Save, or choose a language model on Models and run a pilot again."

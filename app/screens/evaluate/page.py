@@ -126,10 +126,12 @@ def _no_reference(known: dict[Reference, int]) -> None:
 def _no_scored_documents(found: EvaluationReport) -> None:
     """Draw the empty state of a run without a document that has both a verdict and a reference."""
     noun = reference_names(found.reference).noun
+    advice = "Decide unresolved documents in Review, or start a run with other models or definitions."
+    if set(found.coverage.left_out) == {"failed"}:
+        advice = "Their debates failed: retry them on Run."
     empty(
         "No verdict to score",
-        f"No document of this run has both a verdict and {noun}. Decide unresolved documents in Review, or start a run "
-        "with other models or definitions.",
+        f"No document of this run has both a verdict and {noun}. {advice}",
         {"Open Review": "review", "Open Run": "run"},
         sign="bars",
         key="evaluate-nothing",

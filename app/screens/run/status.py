@@ -173,7 +173,11 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
         spent = run.cost_usd or 0.0
         rest = spent / overview.run.ended * overview.left if overview.run.ended else None
         cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
-        notice("warn", f"Paused at ${spent:,.2f} of ${run.budget_usd or 0.0:,.2f}", f"{at} done.{cost}")
+        notice(
+            "warn",
+            f"Paused at ${spent:,.2f} of ${run.budget_usd or 0.0:,.2f}",
+            f"{at} done. What is left may not cover another call.{cost}",
+        )
         _budget(run, act)
         return
     else:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from core.codebook import Codebook, Label
+from core.debate.turns import ReplyError
 from core.documents import Document
 from core.runs import NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
@@ -12,7 +15,7 @@ from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.core.services import sample_world
-from tests.core.store.helpers import make_settings
+from tests.core.store.helpers import make_settings, store_debate
 
 
 def next_of(session: ProjectSession) -> guided_path.Step:
@@ -62,6 +65,18 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
         review.edit(session, run_id, [f"d{number}"], "b", True)
         review.submit(session, run_id, [f"d{number}"])
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
+
+
+def test_next_step_of_a_pilot_whose_debates_all_failed_is_to_retry(workspace: Workspace) -> None:
+    session = projects.create_project(workspace, "failed")
+    session.store.documents.add([Document("a", {"text": "x"})])
+    number = session.store.codebooks.save(sample_world.CODEBOOK)
+    run = session.store.runs.create(make_settings(sample_world.CODEBOOK, codebook_version=number), ["a"])
+    asyncio.run(store_debate(session.project, run.run_id, "a", {}, {}, error=ReplyError("server fault", "500")))
+    finish(session, run.run_id)
+    step = next_of(session)
+    assert (step.page, step.action) == ("run", "Retry failed")
+    assert step.hint.startswith("Press Retry 1 failed.")
 
 
 def test_next_step_of_a_pilot_without_verdicts_is_the_codebook(workspace: Workspace) -> None:
