@@ -738,11 +738,17 @@ def test_hostile_text_takes_linear_time(piece: str) -> None:
     assert time.process_time() - start < 10
 
 
-@pytest.mark.parametrize("piece", ["\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. "])
+AFTER_A_DECISION = (
+    "\n", "\r", "\u2028", " \n", ".\n", "-\n", "✓\r", "İ", "!", "Food: yes\n", "3. ", "the critic is right about Food ",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", AFTER_A_DECISION)
 @pytest.mark.parametrize("codebook", [HOTEL, CLAUSES, SUMMARY], ids=["labels", "choice", "ratings"])
 def test_hostile_text_after_an_announced_decision_takes_linear_time(piece: str, codebook: Codebook) -> None:
     start = time.process_time()
-    read("Final Decision: " + piece * (40_000 // len(piece)), codebook)
+    for decision in ("Final Decision: ", "Final Decision: Food\n"):
+        read(decision + piece * (40_000 // len(piece)), codebook)
     assert time.process_time() - start < 15
 
 
