@@ -12,6 +12,7 @@ user would then have to press the back button twice. ``widgets.layout.write_url`
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -173,8 +174,8 @@ class RunState:
     """Run that this tab showed last, if it was not done then."""
     probes: Value[tuple[Probe, ...]] = Value(())
     """Results of the last preflight, shown until the next preflight."""
-    started_at: Value[float] = Value(-DOUBLE_CLICK_SECONDS)
-    """Monotonic time at which this tab last started a run."""
+    started_at: Value[float] = Value(-math.inf)
+    """Monotonic time at which this tab last started a run, which counts from the start of the machine."""
 
     def show_setup(self, on: bool) -> None:
         """Open or close the setup of a new run. Results of the last preflight are dropped."""

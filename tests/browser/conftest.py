@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
 import pytest
 
@@ -65,12 +66,17 @@ def profile(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def open_tab(profile: BrowserContext) -> Iterator[OpenTab]:
-    """Return a function that opens an address in a new tab of this size, without cookies of earlier tests."""
+    """Return a function that opens an address in a new tab of this size, without cookies of earlier tests.
 
-    def open_tab(address: str, width: int = 1280, height: int = 800) -> Page:
+    With ``path``, the tab opens this page of the studio whose entrance is the address, without a visit to Home before.
+    """
+
+    def open_tab(address: str, path: str = "", width: int = 1280, height: int = 800) -> Page:
+        if path:
+            profile.request.get(address, max_redirects=0)  # sets the cookie
         page = profile.new_page()
         page.set_viewport_size({"width": width, "height": height})
-        page.goto(address)
+        page.goto(urljoin(address, path))
         return page
 
     profile.clear_cookies()
@@ -84,9 +90,9 @@ def open_studio(open_tab: OpenTab, tmp_path: Path) -> Iterator[OpenStudio]:
     """Return a function that starts a studio with these options and opens it in a tab. Both are closed afterwards."""
     with contextlib.ExitStack() as stack:
 
-        def open_studio(*options: object, **size: int) -> tuple[Studio, Page]:
+        def open_studio(*options: object, path: str = "", **size: int) -> tuple[Studio, Page]:
             running = stack.enter_context(studio(tmp_path, *map(str, options)))
-            page = open_tab(running.entrance, **size)
+            page = open_tab(running.entrance, path, **size)
             stack.callback(page.close)
             return running, page
 

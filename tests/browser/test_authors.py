@@ -33,8 +33,7 @@ def test_author_writes_waits_abstains_and_sees_label_effect_and_comparison(
     path = tmp_path / "notes.duckdb"
     with Project.open(path) as project:
         project.store.codebooks.save(BOOK)
-    running, page = open_studio("--project", path)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Authors").click()
+    running, page = open_studio("--project", path, path="/authors")
     expect(page.get_by_text("Answering is voluntary")).to_be_visible()
     page.get_by_label("Your name or a code").fill("p1")
     page.get_by_role("button", name="I agree and start").click()

@@ -39,7 +39,7 @@ def studio() -> Iterator[str]:
 
 @pytest.fixture
 def page(open_tab: OpenTab, studio: str) -> Page:
-    page = open_tab(f"{studio}/moot/enter?token=dev", 1600, 1000)
+    page = open_tab(f"{studio}/moot/enter?token=dev", width=1600, height=1000)
     page.wait_for_selector(".tile .id")
     return page
 
@@ -135,7 +135,7 @@ def test_reload_keeps_the_text(page: Page) -> None:
 def test_second_tab_has_its_own_focus(open_tab: OpenTab, page: Page, studio: str) -> None:
     wait_for_text(page)
     shown = focused_document(page).inner_text()
-    other = open_tab(studio, 1600, 1000)
+    other = open_tab(studio, width=1600, height=1000)
     other.wait_for_selector(".turns .reply:not(:empty)")
     wanted = click_tile(other.locator(".tile:not(.selected)", has_not_text=shown).first)
     expect(focused_document(other)).to_have_text(wanted)

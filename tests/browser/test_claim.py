@@ -49,8 +49,7 @@ def screenshot(page: Page, name: str) -> None:
 def test_a_plan_ends_with_enough_reviews_and_a_claim_for_a_paper(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "claim.duckdb"
     run_in_thread(fill, path)
-    _, page = open_studio("--project", path)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    _, page = open_studio("--project", path, path="/review")
     page.locator(".review-focus .form-row").first.wait_for()
     page.get_by_role("button", name="Plan", exact=True).click()
     dialog = page.get_by_role("dialog")

@@ -43,13 +43,12 @@ def fill(path: Path, count: int) -> None:
 
 
 def open_filled(open_studio: OpenStudio, path: Path, count: int = COUNT) -> tuple[Studio, Page]:
-    """Start a studio on a project with this many documents and open it in a tab."""
+    """Start a studio on a project with this many documents and open Review in a tab."""
     run_in_thread(fill, path, count)
-    return open_studio("--project", path)
+    return open_studio("--project", path, path="/review")
 
 
-def open_review(page: Page) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+def wait_for_form(page: Page) -> None:
     page.locator(".review-focus .form-row").first.wait_for()
 
 
@@ -60,10 +59,10 @@ def wait_for_done(page: Page, count: int, total: int = COUNT) -> None:
 def test_reviews_by_keyboard_and_grid_survive_a_crash(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "reviewed.duckdb"
     running, page = open_filled(open_studio, path)
-    open_review(page)
+    wait_for_form(page)
     review_by_keyboard(page)
     page.reload()
-    open_review(page)
+    wait_for_form(page)
     wait_for_done(page, 10)
     document = click_cells(page)
     page.get_by_role("radio", name="Focus").click()
@@ -93,7 +92,7 @@ def test_hidden_view_takes_no_keys_and_loads_again_when_it_is_shown(open_studio:
     """Streamlit may hide the view that the user leaves instead of removing it."""
     path = tmp_path / "hidden.duckdb"
     running, page = open_filled(open_studio, path)
-    open_review(page)
+    wait_for_form(page)
     document = page.locator(".middle .mono").inner_text()
     view = page.get_by_test_id("stElementContainer").filter(has=page.locator(".review-focus"))
     view.evaluate("view => { view.style.display = 'none'; }")
@@ -120,7 +119,7 @@ EDIT = """async (document) => {
 
 def test_focus_opens_the_document_that_was_just_clicked_in_the_grid(open_studio: OpenStudio, tmp_path: Path) -> None:
     _, page = open_filled(open_studio, tmp_path / "clicked.duckdb")
-    open_review(page)
+    wait_for_form(page)
     page.get_by_role("radio", name="Grid").click()
     page.locator(".st-key-review-detail .drawer-text").wait_for()
     settle(page)
@@ -139,7 +138,7 @@ def test_focus_opens_the_document_that_was_just_clicked_in_the_grid(open_studio:
 
 def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStudio, tmp_path: Path) -> None:
     _, page = open_filled(open_studio, tmp_path / "reviewed.duckdb", 32)
-    open_review(page)
+    wait_for_form(page)
     waiting = page.locator(".queue-row:not(.settled) .id")
     for done in range(1, 20):
         page.keyboard.press("Enter")
@@ -151,7 +150,7 @@ def test_queue_takes_over_the_order_of_a_new_sampling_frame(open_studio: OpenStu
     shown = waiting.all_inner_texts()
     expect(page.locator(".queue .badge").first).to_have_text("32")
     page.reload()
-    open_review(page)
+    wait_for_form(page)
     fresh = waiting.all_inner_texts()
     assert len(shown) == 12
     assert shown[0] in fresh, "the open document stays"
@@ -166,7 +165,7 @@ def test_no_key_is_lost_at_80_ms_per_key(open_studio: OpenStudio, tmp_path: Path
     path = tmp_path / "fast.duckdb"
     count, digits = 70, [n % len(ITEMS) + 1 for n in range(60)]
     running, page = open_filled(open_studio, path, count)
-    open_review(page)
+    wait_for_form(page)
     others = page.get_by_role("checkbox", name="reviewed by others")
     box = page.get_by_text("reviewed by others", exact=True)
     box.click()
@@ -209,7 +208,7 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio
     running, page = open_filled(open_studio, path)
     page.add_init_script(SLOW_DOCUMENTS)
     page.reload()
-    open_review(page)
+    wait_for_form(page)
     page.keyboard.type("1\n" * 8)
     with page.expect_event("dialog") as asked:
         page.close(run_before_unload=True)
@@ -232,7 +231,7 @@ def test_keys_that_wait_for_a_document_are_kept_when_the_user_leaves(open_studio
 
 def test_a_second_reviewer_sees_nothing_of_the_first_before_submitting(open_studio: OpenStudio, tmp_path: Path) -> None:
     _, page = open_filled(open_studio, tmp_path / "one.duckdb", 1)
-    open_review(page)
+    wait_for_form(page)
     review_as(page, "ann")
     undecided = page.locator(".review-focus .form-row .switch.open")
     expect(page.locator(".review-focus .form-row .switch")).not_to_have_count(0)

@@ -42,8 +42,7 @@ def test_mean_between_steps_is_shown_and_digits_rate_each_dimension(open_studio:
 
     path = tmp_path / "jokes.duckdb"
     run_in_thread(fill, path)
-    running, page = open_studio("--project", path)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Review").click()
+    running, page = open_studio("--project", path, path="/review")
     wit = page.locator(".review-focus .form-row").first
     expect(wit).to_contain_text("mean 2.67, kept if you submit")
     assert wit.locator("button.near").all_inner_texts() == ["2", "3"]

@@ -39,9 +39,7 @@ def test_every_view_splits_a_long_word(open_studio: OpenStudio, tmp_path: Path) 
     codebook = str(ROOT / "sample_data" / "hotel_aspects.yaml")
     options = ["--id", "id", "--text", "text", "--codebook", codebook, "--project", str(project)]
     moot("annotate", table, *options)
-    running, page = open_studio("--project", project)
-    page.get_by_test_id("stSidebar").wait_for()
-    page.goto(f"{running.address}/review?document=long")
+    running, page = open_studio("--project", project, path="/review?document=long")
     page.locator(".document .block").first.wait_for()
     assert page.locator(".document .block").count() > 60
     assert page.evaluate(LONGEST) <= BLOCK

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.browser.studios import OpenTab
 
 ROOT = Path(__file__).parents[2]
+GRID = "/review?view=Grid"
 HOSTILE = '<img src=x onerror="window.top.__owned=1"> ![x](http://evil.example/x.png) ::JSCODE::alert(1)::JSCODE::'
 
 pytestmark = pytest.mark.browser
@@ -38,7 +39,10 @@ def entrance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(open_tab: OpenTab, entrance: str) -> Page:
-    return open_tab(entrance)
+    """Open the grid by its address."""
+    page = open_tab(entrance, GRID)
+    wait_for_rows(page)
+    return page
 
 
 def visit(page: Page, name: str) -> None:
@@ -53,7 +57,7 @@ def open_grid(page: Page) -> None:
 
 def load_grid(page: Page) -> None:
     """Open the grid by its address, which takes half the time of the way through Home and Focus."""
-    page.goto(urljoin(page.url, "/review?view=Grid"))
+    page.goto(urljoin(page.url, GRID))
     wait_for_rows(page)
 
 
@@ -83,7 +87,6 @@ def expect_status(page: Page, document: str, what: str) -> None:
 
 
 def test_edit_survives_a_reload_and_can_be_undone(page):
-    load_grid(page)
     expect_value(page, "d1", "a", "absent")
     cell(page, "d1", "a").click()
     expect_value(page, "d1", "a", "present")
@@ -103,7 +106,6 @@ def test_edit_survives_a_reload_and_can_be_undone(page):
 
 
 def test_quick_clicks_are_all_stored(page):
-    load_grid(page)
     for label in ("a", "b", "a"):  # the third click reverts the first
         cell(page, "d3", label).click(no_wait_after=True)
     cell(page, "d0", "b").click(no_wait_after=True)
@@ -122,7 +124,6 @@ def test_quick_clicks_are_all_stored(page):
 
 
 def test_leaving_the_page_at_once_keeps_the_edit(page):
-    open_grid(page)
     expect_value(page, "d7", "b", "?")
     cell(page, "d7", "b").click(no_wait_after=True)
     visit(page, "Evaluate")
@@ -132,7 +133,6 @@ def test_leaving_the_page_at_once_keeps_the_edit(page):
 
 
 def test_labels_are_set_by_keyboard(page):
-    load_grid(page)
     cell(page, "d2", "b").click()
     expect_value(page, "d2", "b", "absent")
     page.keyboard.press("Space")
@@ -151,7 +151,6 @@ def test_labels_are_set_by_keyboard(page):
 
 def test_quick_keys_apply_to_the_intended_rows(page):
     """Submitting moves to the next row at once, so keys without a pause reach the right rows."""
-    load_grid(page)
     rows = ("d0", "d1", "d2", "d3")
     before = {row: cell(page, row, "a").get_by_role("checkbox").get_attribute("aria-checked") for row in rows}
     page.frame_locator("iframe").locator('[row-id="d0"] [col-id="_text"]').click()
@@ -169,15 +168,15 @@ def test_quick_keys_apply_to_the_intended_rows(page):
 
 
 def test_an_unreadable_label_can_be_decided(page):
-    load_grid(page)
     expect_value(page, "d4", "a", "?")
     cell(page, "d4", "a").click()
     expect_value(page, "d4", "a", "present")
     expect_status(page, "d4", "Draft")
 
 
-def test_hostile_text_is_shown_and_not_executed(page):
+def test_hostile_text_is_shown_and_not_executed(open_tab, entrance):
     requested = []
+    page = open_tab(entrance)
     page.on("request", lambda request: requested.append(request.url))
     load_grid(page)
     text = page.frame_locator("iframe").locator('[row-id="d6"] [col-id="_text"]')
@@ -188,10 +187,10 @@ def test_hostile_text_is_shown_and_not_executed(page):
     assert not [url for url in requested if "evil.example" in url]
 
 
-def test_submitted_reviews_change_evaluate(page):
+def test_submitted_reviews_change_evaluate(open_tab, entrance):
     from playwright.sync_api import expect
 
-    visit(page, "Evaluate")
+    page = open_tab(entrance, "/evaluate")
     expect(page.locator(".moot-metrics")).to_contain_text("Macro F1")
     main = page.get_by_test_id("stMain")
     expect(main.get_by_text("Reviewed")).to_have_count(0)  # without reviews, gold is the only reference
@@ -212,10 +211,10 @@ def test_submitted_reviews_change_evaluate(page):
     expect_value(page, "d5", "a", "absent")
 
 
-def test_reload_and_back_keep_the_document(page):
+def test_reload_and_back_keep_the_document(open_tab, entrance):
     from playwright.sync_api import expect
 
-    visit(page, "Review")
+    page = open_tab(entrance, "/review")
     shown = page.locator(".middle .mono").first
     shown.wait_for()
     first = shown.inner_text()
@@ -281,8 +280,7 @@ def test_grid_sends_nothing_while_its_page_is_left(open_tab, entrance):
 
     page = open_tab(entrance)
     page.route_web_socket(re.compile("_stcore/stream"), relay)
-    page.reload()
-    open_grid(page)
+    load_grid(page)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     before = cell(page, "d1", "a").get_by_role("checkbox").get_attribute("aria-checked")
     cell(page, "d1", "a").click()

@@ -38,9 +38,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 @pytest.fixture
 def page(open_tab: OpenTab, running: Studio) -> Page:
     """Open the setup of a new run, whether or not the project has runs."""
-    made = open_tab(running.entrance, width=1600, height=1000)
-    made.goto(f"{running.address}/run?run=new")
-    return made
+    return open_tab(running.entrance, "/run?run=new", width=1600, height=1000)
 
 
 def click(page: Page, name: str) -> None:

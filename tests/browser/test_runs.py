@@ -43,8 +43,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studio]:
 
 @pytest.fixture
 def page(open_tab: OpenTab, running: Studio) -> Page:
-    made = open_tab(running.entrance)
-    made.get_by_role("link", name="Runs", exact=True).click()
+    made = open_tab(running.entrance, "/runs")
     made.locator(".leaderboard tbody tr").first.wait_for()
     return made
 
@@ -120,8 +119,7 @@ def fill(path: Path) -> None:
 def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio: OpenStudio, tmp_path: Path) -> None:
     path = tmp_path / "twelve.duckdb"
     run_in_thread(fill, path)
-    _, page = open_studio("--project", path)
-    page.get_by_role("link", name="Runs", exact=True).click()
+    _, page = open_studio("--project", path, path="/runs")
     rows = page.locator(".leaderboard tbody tr")
     rows.nth(TWELVE - 1).wait_for()
     texts = rows.all_inner_texts()
@@ -130,11 +128,12 @@ def test_leaderboard_of_twelve_runs_shows_order_differences_and_cost(open_studio
         assert f"m{n}" in text  # the difference between the runs
         assert "$18.00" in text  # twelve documents, three replies of half a dollar each
     for before, n in ((None, 3), (3, 11)):
-        page.get_by_role("link", name="Runs", exact=True).click()
+        if before is not None:  # the selection is kept while another page is open
+            page.get_by_role("link", name="Runs", exact=True).click()
         rows.nth(n).wait_for()
         rows.nth(n).focus()
         page.keyboard.press("x")
-        if before is not None:  # the selection is kept while another page is open
+        if before is not None:
             page.get_by_text("2 selected").wait_for()
             rows.nth(before).focus()
             page.keyboard.press("x")
@@ -157,8 +156,8 @@ def test_click_on_a_heading_sorts(page: Page) -> None:
     assert shown[pinned:] == sorted(shown[pinned:], key=str.lower)
 
 
-def test_document_opens_beside_its_list_and_is_kept_in_the_address(page: Page) -> None:
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Data", exact=True).click()
+def test_document_opens_beside_its_list_and_is_kept_in_the_address(open_tab: OpenTab, running: Studio) -> None:
+    page = open_tab(running.entrance, "/data")
     rows = page.locator(".document-list tr[data-id]")
     rows.nth(1).click()
     drawer = page.locator(".document-drawer")
