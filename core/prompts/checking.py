@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from jinja2 import TemplateSyntaxError, nodes
@@ -24,6 +25,7 @@ class Problem:
     severity: Severity = "error"
 
 
+@lru_cache(maxsize=256)
 def used_variables(text: str, *, parts: bool = True) -> frozenset[str]:
     """Return the variables that a template uses; empty for an unreadable template."""
     try:
