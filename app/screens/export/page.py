@@ -122,7 +122,7 @@ def _preview(session: ProjectSession, run: RunRow, chosen: str, others: list[str
             if export.has_guide(chosen):
                 facts(export.column_meanings(session, run.run_id, others=others))
         else:
-            st.code(shown.text or "No turns yet.", language="json", height=460, wrap_lines=True)
+            st.code(shown.text or "No turns yet.", language=None, height=460, wrap_lines=True)
         if files := export.zipped_files(session, run.run_id, chosen):
             st.caption(f"The download is a zip with {join_names(files)}.")
 
@@ -146,7 +146,7 @@ def _query(session: ProjectSession) -> None:
             "The project is one DuckDB file. Close Moot first: only one program can open the file at a time. "
             "The view annotated_review has each document with its debate and labels; evaluation_review adds the gold."
         )
-        st.code(export.duckdb_example(session), language="python")
+        st.code(export.duckdb_example(session), language=None)
 
 
 main()

@@ -77,7 +77,7 @@ def _preview(found: Paper) -> None:
                 case Table():
                     st.html(paper.html_table(block, css="moot-estimate"))
     st.html('<h2 class="moot-h2">References</h2>')
-    st.code(found.bibtex, language="latex", wrap_lines=True)
+    st.code(found.bibtex, language=None, wrap_lines=True)
 
 
 # -- regressions
