@@ -148,7 +148,7 @@ def test_comparison_is_assembled_and_started(session: ProjectSession) -> None:
 
 
 def test_a_double_click_starts_one_run(session: ProjectSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 600.0)  # however slow the machine is
+    monkeypatch.setattr("app.state.DOUBLE_CLICK_SECONDS", 1e9)  # longer than the machine has run, however slow it is
     fill(session, documents=12)
     at = open_page("run")
     at.button(key="start-all").click().run()
