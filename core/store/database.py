@@ -71,7 +71,7 @@ def translate_error(error: Exception, path: Path | str) -> Exception:
             "Make it writable and continue; everything confirmed as saved is safe.",
         )
     if "Conflicting lock" in text or "being used by another process" in text:
-        return ProjectError(f"{path} is open in another program.", "Close it there, or use another --project.")
+        return ProjectError(f"{path} is open in another program.", "Close it there, or open another project.")
     if isinstance(error, duckdb.ConnectionException) and "closed" in text:
         return ProjectError(f"{path} is closed.", "Open the project again.")
     if isinstance(error, duckdb.InterruptException):
