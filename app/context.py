@@ -18,7 +18,7 @@ from app.state import DataState, reset_widgets, state
 from core.errors import ProjectError
 from core.services import projects
 from core.services import workspace as running
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 BEFORE_PAGES = ("narwhals.stable.v1", "pandas")
 """Libraries that two threads must not import at once. The modules of narwhals (part of Altair and scikit-learn) import

@@ -22,7 +22,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from app.api.middleware import POLICY_VIOLATION
 from core.errors import MootError
 from core.services.live_state import ClientCursor, Cursor, DocumentText, Json, LiveRunState, debate_events
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 LIVE = "/moot/live"
 TICK = 0.05

@@ -23,11 +23,11 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
+from core.services.project_session import ProjectSession
 from core.services.review import browser_data, queue, review
 from core.services.review.browser_data import TONES, document_view
 from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession
 
 REVIEW = "/moot/review"
 LONGEST = 262_144

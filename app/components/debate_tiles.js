@@ -5,7 +5,7 @@ import { formatPlural, formatRating } from "./format.js";
 import { compactValues, findLabel, presentLabels } from "./labels.js";
 import { avatar, findRole } from "./roles.js";
 
-/** @import { RunInfo } from "./debate.js" */
+/** @import { RunInfo } from "./debate_state.js" */
 /** @import { TileEvent } from "./live_client.js" */
 
 /**

@@ -4,7 +4,7 @@ import { el } from "./dom.js";
 import { TurnView } from "./turn_view.js";
 import { verdictNodes } from "./verdict.js";
 
-/** @import { Debate, TurnEvent, VerdictEvent } from "./debate.js" */
+/** @import { Debate, TurnEvent, VerdictEvent } from "./debate_state.js" */
 
 export class DebateView {
   /** @param {Debate} debate */

@@ -2,7 +2,7 @@
 //
 // Arrow keys step through the list, Escape closes the drawer. The address of the page contains the open document.
 
-import { Debate } from "./debate.js";
+import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
 import { button, el, icon, keyHint, makeScrollable } from "./dom.js";
 import { documentNodes, isSupported, unsupportedQuotes } from "./evidence.js";
@@ -15,7 +15,7 @@ import { guidelineNode, historyNode } from "./review_panels.js";
 import { createRoles } from "./roles.js";
 import { mountView, setParameters } from "./streamlit_bridge.js";
 
-/** @import { DocumentData, RunInfo, TurnEvent, VerdictEvent } from "./debate.js" */
+/** @import { DocumentData, RunInfo, TurnEvent, VerdictEvent } from "./debate_state.js" */
 /** @import { Evidence } from "./evidence.js" */
 /** @import { Kind, LabelData, Value, Values } from "./labels.js" */
 /** @import { LiveEvent } from "./live_client.js" */

@@ -5,7 +5,7 @@ import { formatCount } from "./format.js";
 import { compactValues, presentLabels } from "./labels.js";
 import { statusIcon } from "./debate_tiles.js";
 
-/** @import { RunInfo } from "./debate.js" */
+/** @import { RunInfo } from "./debate_state.js" */
 /** @import { FinishedPage, FinishedQuery, FinishedRow } from "./live_client.js" */
 
 const PAGE_SIZE = 50;

@@ -6,7 +6,7 @@ import { isSupported } from "./evidence.js";
 import { labelName } from "./labels.js";
 import { avatar } from "./roles.js";
 
-/** @import { Debate, RunInfo, TurnEvent } from "./debate.js" */
+/** @import { Debate, RunInfo, TurnEvent } from "./debate_state.js" */
 /** @import { Label } from "./labels.js" */
 /** @import { Role } from "./roles.js" */
 

@@ -3,7 +3,7 @@
 // The studio sends only text that this connection has not received. So the client keeps a cursor for each turn and sends
 // the cursors whenever it reconnects. Neither a reload nor a lost connection then loses or repeats text.
 
-/** @import { DocumentData, TurnEvent, VerdictEvent } from "./debate.js" */
+/** @import { DocumentData, TurnEvent, VerdictEvent } from "./debate_state.js" */
 /** @import { Values } from "./labels.js" */
 
 /**

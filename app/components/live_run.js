@@ -1,7 +1,7 @@
 // A live run: its counters, one complete debate, and tiles of the other debates. The separate connection
 // (live_client.js) is independent of reruns of the page.
 
-import { Debate } from "./debate.js";
+import { Debate } from "./debate_state.js";
 import { DebateTiles } from "./debate_tiles.js";
 import { DebateView } from "./debate_view.js";
 import { DrawScheduler } from "./draw_scheduler.js";
@@ -18,7 +18,7 @@ import { avatar, createRoles } from "./roles.js";
 import { countEnded, describeState, isActive, isOver, RunCounters } from "./run_counters.js";
 import { mountView, notifyWhenIdle } from "./streamlit_bridge.js";
 
-/** @import { DocumentData, RunInfo, TurnEvent } from "./debate.js" */
+/** @import { DocumentData, RunInfo, TurnEvent } from "./debate_state.js" */
 /** @import { Kind, LabelData } from "./labels.js" */
 /** @import { ConnectionState, FinishedPage, FinishedQuery, LiveEvent, LiveMessage, RunStatusEvent, Snapshot } from "./live_client.js" */
 /** @import { Layout } from "./protocol_diagram.js" */

@@ -5,7 +5,7 @@ import { formatPlural, formatRating } from "./format.js";
 import { findLabel, swatch } from "./labels.js";
 import { avatar, findRole } from "./roles.js";
 
-/** @import { RunInfo, TurnEvent } from "./debate.js" */
+/** @import { RunInfo, TurnEvent } from "./debate_state.js" */
 /** @import { Kind } from "./labels.js" */
 
 /**

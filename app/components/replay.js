@@ -1,9 +1,9 @@
 // Replay a finished debate word by word.
 
-import { Debate } from "./debate.js";
+import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
 
-/** @import { TurnEvent } from "./debate.js" */
+/** @import { TurnEvent } from "./debate_state.js" */
 
 const WORDS_PER_SECOND = 26;
 const PAUSE_SECONDS = 0.45; // between two turns

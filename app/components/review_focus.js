@@ -5,7 +5,7 @@ import { ActionQueue } from "./action_queue.js";
 import { button, el, focusedIn, icon, keyHint, makeScrollable, setText } from "./dom.js";
 import { documentNodes } from "./evidence.js";
 import { formatCount, formatDuration, formatPlural } from "./format.js";
-import { Debate } from "./debate.js";
+import { Debate } from "./debate_state.js";
 import { DebateView } from "./debate_view.js";
 import { createLabels, disputedItems, findLabel, isOpen } from "./labels.js";
 import { ReviewClient } from "./review_client.js";

@@ -9,7 +9,7 @@ import { avatar, findRole } from "./roles.js";
 /** @import { Child } from "./dom.js" */
 /** @import { Evidence } from "./evidence.js" */
 /** @import { Label, Labels, Value, Values } from "./labels.js" */
-/** @import { RunInfo } from "./debate.js" */
+/** @import { RunInfo } from "./debate_state.js" */
 
 /** @typedef {RunInfo & { scales: Record<string, { min: number, max: number }> }} ReviewInfo */
 /** @typedef {"Pending" | "Draft" | "Submitted" | "Discarded"} ReviewStatus */

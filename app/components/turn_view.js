@@ -6,7 +6,7 @@ import { findLabel, labelTag } from "./labels.js";
 import { isData, replyNodes } from "./reply_text.js";
 import { avatar, findRole } from "./roles.js";
 
-/** @import { Debate, TurnEvent } from "./debate.js" */
+/** @import { Debate, TurnEvent } from "./debate_state.js" */
 /** @import { Roles } from "./roles.js" */
 
 const MOST_NAMED = 4;

@@ -3,7 +3,7 @@
 import { el, icon } from "./dom.js";
 import { findLabel, labelTag, presentLabels } from "./labels.js";
 
-/** @import { RunInfo, VerdictEvent } from "./debate.js" */
+/** @import { RunInfo, VerdictEvent } from "./debate_state.js" */
 
 const MOST_REASONS = 12;
 

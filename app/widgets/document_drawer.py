@@ -13,8 +13,8 @@ from app.state import state
 from app.widgets.labels import label_data, role_data
 from core.codebook import Codebook
 from core.runs import RunRow
+from core.services.project_session import ProjectSession
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession
 
 _DRAWER = component("document_drawer")
 ACTIONS = {"review": "Correct in Review", "lab": "Test in Lab"}

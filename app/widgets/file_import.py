@@ -17,7 +17,7 @@ from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import Destination, SourceFile
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
     from streamlit.runtime.uploaded_file_manager import UploadedFile

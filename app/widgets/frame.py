@@ -23,7 +23,7 @@ from core.errors import MootError, ProjectError
 from core.formatting import format_clock, format_eta, format_money, join_names, one_line
 from core.services import guided_path
 from core.services.guided_path import Overview, Step
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 if TYPE_CHECKING:
     from streamlit.navigation.page import StreamlitPage

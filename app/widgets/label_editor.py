@@ -23,7 +23,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.keyword_matches import KeywordMatches, KeywordProposal, KeywordProposals
 from core.services.lab import lessons
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 OFFERED = 10
 _SWATCHES = component("swatches")

@@ -11,7 +11,7 @@ from app.widgets.alerts import error_notices
 from core.formatting import format_count, format_effect, format_points
 from core.services.lab import lessons
 from core.services.lab.lessons import AcceptedLessons
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.intervals import format_interval
 
 

@@ -36,14 +36,14 @@ from core.debate.events import RunStatus
 from core.errors import MootError, ProjectError, UsageError
 from core.formatting import format_count, join_names, plural
 from core.runs import RoleModel, RunRow, RunSettings
-from core.services import few_shot_examples, headless, personas
+from core.services import command_line_runs, few_shot_examples, personas
 from core.services.codebooks.codebook import read_codebook
 from core.services.data.importing import ImportOptions, preview_file
 from core.services.evaluation import ambiguity, report
 from core.services.models import Price
+from core.services.project_session import ProjectSession
 from core.services.runs import control, planning, rerun
-from core.services.runs.costs import context_overflows, describe_truncation, longest_document
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import context_overflows, describe_truncation, longest_document
 from core.services.workspace import Workspace
 from core.text_file import read_text
 
@@ -100,8 +100,8 @@ def annotate_file(
     built = to_import.built
     plan, sources = personas.resolve_files(plan)
     settings = planning.build_settings(plan, codebook, 0, workspace.models)
-    headless.check_templates_on(built.documents, settings)
-    headless.check_path(path)
+    command_line_runs.check_templates_on(built.documents, settings)
+    command_line_runs.check_path(path)
     if path.exists():
         workspace.open(path, create=False)  # report a locked or foreign file before any call
     if plan.ambiguous:
@@ -122,7 +122,7 @@ def annotate_file(
     plan, messages = personas.with_personas(session, plan, sources, codebook)
     for message in messages:
         print_message(f"moot: {message}")
-    rows = headless.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
+    rows = command_line_runs.start_runs(session, to_import, codebook, plan, lambda note: print_message(f"moot: {note}"))
     for note in few_shot_examples.example_warnings(
         session.store, settings, session.store.runs.document_ids(rows[0].run_id)
     ):
@@ -138,7 +138,7 @@ def resume_run(
     ``budget`` is a new limit in dollars for the whole run; None keeps the current one.
     """
     session = workspace.open(path, create=False)
-    row = headless.known_run(session, run_id)
+    row = command_line_runs.known_run(session, run_id)
     _require_connections(workspace, row.settings, run_id)
     retry = {f"retry_{status}": status in retries for status in ("failed", "unresolved")}
     again = retry["retry_failed"] * row.failed + retry["retry_unresolved"] * row.unresolved
@@ -153,7 +153,7 @@ def warn_ignored_options(
     workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any], given: set[str]
 ) -> None:
     """Warn about ``given`` options that do not apply to a resumed run, whose settings are frozen."""
-    before = headless.known_run(workspace.open(path, create=False), run_id).settings
+    before = command_line_runs.known_run(workspace.open(path, create=False), run_id).settings
     try:
         wanted = planning.build_settings(plan_of(options), read_codebook(options["codebook_file"]), 0, workspace.models)
     except MootError:
@@ -170,15 +170,15 @@ def warn_ignored_options(
 def extend_run(workspace: Workspace, path: Path, run_id: str, source: ImportOptions, limit: int | None) -> None:
     """Add new documents of a file to a run before it resumes."""
     session = workspace.open(path, create=False)
-    row = headless.known_run(session, run_id)
-    added = headless.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
+    row = command_line_runs.known_run(session, run_id)
+    added = command_line_runs.extend_run(session, run_id, preview_file(source, row.settings.codebook), limit)
     print_message(f"moot: {run_id}: added {format_count(added, 'document')}")
 
 
 def rerun_run(workspace: Workspace, path: Path, run_id: str, options: Mapping[str, Any]) -> Outcome:
     """Create a run like another one, with the models and prompts in the options changed, and drive it."""
     session = workspace.open(path, create=False)
-    before = headless.known_run(session, run_id)
+    before = command_line_runs.known_run(session, run_id)
     name = options["engine"] or before.settings.engine.name
     engine, params = planning.split_engine(name, options["params"])
     sampling, unknown = planning.split_params(params, None)
@@ -262,11 +262,11 @@ def _drive(
     try:
         found = [session.store.runs.known(run_id) for run_id in run_ids]
     except ProjectError as error:  # the disk failed in a write of the database, which then cannot be read either
-        known = [headless.with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
+        known = [command_line_runs.with_status(row, reported[row.run_id]) for row in stored if row.run_id in reported]
         if not known:
             raise
         print_error(error)
-        return Outcome(session, (), headless.totals(known, {}), INCOMPLETE)
+        return Outcome(session, (), command_line_runs.totals(known, {}), INCOMPLETE)
     states = {run_id: status.state for run_id, status in reported.items()}
     rows = tuple(row.model_copy(update={"state": states.get(row.run_id, row.state)}) for row in found)
     for row in rows:
@@ -275,7 +275,7 @@ def _drive(
         for why, count in session.store.transcripts.errors(row.run_id) if row.failed else ():
             print_message(f"moot: {row.run_id}: {count} failed: {why}")
     code = INCOMPLETE if problem else _exit_code(rows)
-    return Outcome(session, rows, headless.result(session, rows), code)
+    return Outcome(session, rows, command_line_runs.result(session, rows), code)
 
 
 def _print_stop(status: RunStatus) -> None:
@@ -349,7 +349,7 @@ def annotate_command(as_json: bool, project: Path | None, resume: str | None, **
     The rows of several files are put together, with the column file for the name of each row's file.
     """
     with open_workspace(options["connections"]) as workspace:
-        path = project or headless.default_project(options["inputs"][0])
+        path = project or command_line_runs.default_project(options["inputs"][0])
         if project is None:
             print_message(f"moot: the project is {path}")
         for spec, price in options["prices"].items():

@@ -73,10 +73,10 @@ def evaluate_command(
 
     Print metrics per label, the effect of the debate, and stability.
     """
+    from core.services.command_line_runs import known_run
     from core.services.evaluation import ambiguity
     from core.services.evaluation.reference import check_annotator
     from core.services.evaluation.report import full_report, role_models, save_html_report
-    from core.services.headless import known_run
 
     with open_session(project) as session:
         chosen = [known_run(session, run) for run in runs] if runs else session.store.runs.all()
@@ -192,8 +192,8 @@ def regress_command(
 
     The correction uses the reviewed documents and their selection probabilities.
     """
+    from core.services.command_line_runs import known_run
     from core.services.evaluation import regression
-    from core.services.headless import known_run
 
     with open_session(project) as session:
         formula = regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")

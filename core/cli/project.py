@@ -25,7 +25,7 @@ from core.cli.console import (
 @json_option
 def runs_command(project: Path, as_json: bool) -> None:
     """List the runs of a project, oldest first."""
-    from core.services.headless import listing
+    from core.services.command_line_runs import listing
 
     with open_session(project) as session:
         rows = [listing(row) for row in session.store.runs.all()]
@@ -65,7 +65,7 @@ def export_command(project: Path, runs: tuple[str, ...], form: str, output: Path
     """
     from core.services import bundle, classifier, export
     from core.services.codebooks import codebook
-    from core.services.headless import known_run
+    from core.services.command_line_runs import known_run
 
     with open_session(project) as session:
         if form.strip().lower() == bundle.NAME:

@@ -34,7 +34,7 @@ from core.formatting import escape_markdown, format_rating
 from core.ingest import child_process
 from core.runs import RunRow
 from core.services import export
-from core.services.session import ProjectSession, check_output_path
+from core.services.project_session import ProjectSession, check_output_path
 from core.store.bundle_tables import ROWS_AT_ONCE, restore
 from core.store.document_records import DocumentRecord
 from core.store.reviews import ADJUDICATION, MARK, REVIEW, STATUS

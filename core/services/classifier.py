@@ -16,8 +16,8 @@ from core.export import replacing
 from core.hashing import digest
 from core.runs import BUILTIN, RoleModel, RunRow
 from core.services.classifier_training import MIN_DOCUMENTS, version_of
+from core.services.project_session import ProjectSession, check_output_path
 from core.services.runs import planning
-from core.services.session import ProjectSession, check_output_path
 from core.stats.intervals import Estimate, Interval
 from core.store.classifiers import StoredClassifier
 

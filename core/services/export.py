@@ -21,8 +21,8 @@ from core.export.export_row import REVIEW
 from core.export.guide import Summary, columns_guide, observed
 from core.runs import RunRow
 from core.services.evaluation.compare import alike
+from core.services.project_session import ProjectSession, check_output_path
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession, check_output_path
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Viewpoint
 

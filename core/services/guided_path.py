@@ -10,10 +10,10 @@ from core.codebook import Label
 from core.debate import protocols
 from core.formatting import format_count
 from core.runs import BUILTIN, RoleModel, RunRow, State
-from core.services.cache import cached_by_reviews, cached_until_commit
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_by_reviews, cached_until_commit
 from core.services.review.accuracy_estimate import estimate_accuracy
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.store.saved_versions import CodebookVersion
 
 StepState: TypeAlias = Literal["done", "now", "later"]

@@ -28,9 +28,9 @@ from core.services.evaluation import counted_documents, regression, run_data
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.regression import Analysis
 from core.services.evaluation.scores import EvaluationReport, evaluate
+from core.services.project_session import ProjectSession
 from core.services.review import plan
 from core.services.runs.configuration import describe_model
-from core.services.session import ProjectSession
 from core.stats import metrics
 from core.stats.intervals import Estimate, format_interval
 from core.stats.metrics import Metric

@@ -24,8 +24,8 @@ from core.ingest.persona_sources import read_text_file
 from core.ingest.table import unique_names
 from core.runs import LONG_MAX_TOKENS, RoleModel, RunRow, RunSettings, total_cost
 from core.services.background_jobs import Job
+from core.services.project_session import ProjectSession
 from core.services.runs.planning import PANEL, Plan, with_defaults
-from core.services.session import ProjectSession
 from core.store.saved_versions import PersonaSetVersion as PersonaSetVersion
 from core.text_file import read_text
 

@@ -17,7 +17,7 @@ from core.llm.streaming import estimate_usage
 from core.prompts import Message, checking
 from core.prompts.checking import MAX_TEMPLATE_CHARACTERS, Problem
 from core.runs import BUILTIN, RoleModel, RunRow, RunSettings, Template
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.store.saved_versions import PromptVersion as PromptVersion
 
 OTHER_MOOT = "(other Moot version)"

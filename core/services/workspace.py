@@ -12,7 +12,7 @@ from core.llm import embeddings
 from core.llm.connections import connection
 from core.llm.models import ModelLibrary
 from core.services import preferences
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.store.project import Project
 
 T = TypeVar("T")

@@ -16,7 +16,7 @@ from core.annotations import VERDICT
 from core.errors import UsageError
 from core.store.database import Connection, Cursor
 from core.store.row_conversion import incoming
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"

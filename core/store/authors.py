@@ -12,7 +12,7 @@ from core.store.database import Cursor
 from core.store.documents import insert_documents
 from core.store.events import SELECT_EVENTS, NewEvent, event_of, record
 from core.store.row_conversion import add_row, clean, value_text
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 PREFIX = "author_"
 """Kinds of event of this log are ``author_`` and the kind of the entry."""

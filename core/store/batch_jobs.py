@@ -10,7 +10,7 @@ from core.engine.interfaces import BatchJob
 from core.runs import RoleModel
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, insert
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 
 class BatchJobStore(Repository):

@@ -10,7 +10,7 @@ from typing import Any
 from core.documents import Value
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, dump, incoming, insert, load, table_of
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 CLASSIFIER = "classifier"
 """The annotator under which certainties are stored."""

@@ -13,7 +13,7 @@ import pyarrow as pa
 from core.documents import Document, Rejected, Value
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 CHUNK = 10_000
 """Documents put into one Arrow batch."""

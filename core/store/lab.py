@@ -12,7 +12,7 @@ from core.codebook import Codebook
 from core.store.annotators import KNOWN
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, clean, dump, load
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 SPLIT = "held-out split"
 """Project setting that stores seed and share of the held-out split, set once by the first use of the Lab."""

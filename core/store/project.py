@@ -34,7 +34,7 @@ from core.store.sampling_frames import SamplingFrames
 from core.store.saved_versions import Codebooks, Personas, Prompts
 from core.store.settings import Settings
 from core.store.transcripts import Transcripts
-from core.store.writer import Writer
+from core.store.write_queue import Writer
 
 
 class Store:

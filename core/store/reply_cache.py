@@ -13,7 +13,7 @@ from core.errors import StorageFull
 from core.store.database import Connection, Cursor
 from core.store.reply_log import ReplyLog, reply_log_path
 from core.store.row_conversion import append_keyed, dump, load
-from core.store.writer import Repository, Writer
+from core.store.write_queue import Repository, Writer
 
 logger = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from core.store.database import Cursor
 from core.store.documents import GOLD_MARK
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 DebateReason: TypeAlias = Literal["failed", "unresolved", "gold", "unsupported", "flipped", "disagree", "samples"]
 DEBATE_REASONS: tuple[DebateReason, ...] = get_args(DebateReason)

@@ -10,7 +10,7 @@ from core.documents import Value
 from core.store.database import Connection, Cursor
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
 from core.store.row_conversion import clean, load, value_of
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
 REVIEW = "review"

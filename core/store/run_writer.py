@@ -18,7 +18,7 @@ from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Connection, Cursor
 from core.store.row_conversion import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
 from core.store.runs import set_state
-from core.store.writer import Repository, Writer
+from core.store.write_queue import Repository, Writer
 
 _TURN = (
     "run_id", "document_id", "turn", "key", "role", "form", "retry", "role_model", "messages", "cached", "reading",

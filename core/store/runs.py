@@ -15,7 +15,7 @@ from core.store.annotators import KNOWN
 from core.store.database import Connection, Cursor
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, insert, load, value_of
-from core.store.writer import Repository, Writer
+from core.store.write_queue import Repository, Writer
 
 BUDGET = "budget"
 """Kind of the event that changes the budget of a run."""

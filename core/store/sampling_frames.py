@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from core.store.database import Cursor
 from core.store.row_conversion import add_row, dump, insert, load
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 
 @dataclass(frozen=True, slots=True)

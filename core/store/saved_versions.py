@@ -20,7 +20,7 @@ from core.store.database import Cursor
 from core.store.events import NewEvent, record
 from core.store.row_conversion import add_row, clean, dump, load
 from core.store.settings import put
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 C = TypeVar("C")
 V = TypeVar("V")

@@ -8,7 +8,7 @@ from typing import Any
 from core.store.database import Cursor
 from core.store.events import NewEvent, record
 from core.store.row_conversion import clean, dump, load
-from core.store.writer import Repository
+from core.store.write_queue import Repository
 
 
 def put(cursor: Cursor, name: str, value: Any, actor: str) -> None:

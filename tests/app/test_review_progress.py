@@ -16,10 +16,10 @@ from core.documents import Document
 from core.services.evaluation import run_data
 from core.services.lab.lessons import AcceptedLessons
 from core.services.lab.results import LabelResult, TrialResult
+from core.services.project_session import ProjectSession
 from core.services.review import review
 from core.services.review.accuracy_estimate import AccuracyEstimate
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, Interval
 from core.stats.sampling import Sample
 from tests.app.studio import HOSTILE, html, studio

@@ -10,7 +10,7 @@ import pytest
 from core.codebook import Codebook, Label
 from core.services import projects
 from core.services.authors import writing_desk
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
 BOOK = Codebook(

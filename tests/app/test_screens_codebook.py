@@ -11,7 +11,7 @@ from core.codebook import load_yaml
 from core.documents import Document
 from core.services import projects
 from core.services.codebooks import codebook as codebooks
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
 BOOK = load_yaml("{unit: review, labels: [{name: Price, keywords: [cheap]}, {name: Food, keywords: [soup]}]}")

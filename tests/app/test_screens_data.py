@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from app.pages import PAGES
 from core.codebook import load_yaml
 from core.services import projects
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, NAVIGATION, button, html, open_page, studio, until_shown
 
 CSV = f"""id,text,Food,Service

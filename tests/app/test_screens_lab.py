@@ -15,7 +15,7 @@ from core.services import projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import samples, sweeps, trials
 from core.services.lab.sweeps import SPEC, SweepSpec
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio, until_shown
 from tests.core.services.sessions import BOOK, queue_runs, until
 

@@ -14,8 +14,8 @@ from core.llm import connections
 from core.llm.catalogue import ModelCard
 from core.runs import RoleModel
 from core.services import models, preferences
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.app.studio import html, open_page
 from tests.core.services.sessions import fill

@@ -14,8 +14,8 @@ from core.errors import UsageError
 from core.services import personas, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.codebook import read_codebook
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
 SAMPLES = resources.folder("sample_data")

@@ -11,8 +11,8 @@ from streamlit.testing.v1 import AppTest
 from app import context
 from core.codebook import Codebook, Label
 from core.runs import RoleModel, StopCode, StopReason
+from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.app.studio import html, open_page

@@ -19,9 +19,9 @@ from typing import cast
 
 from core.codebook import Codebook, Label
 from core.documents import Document
+from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, browser_data, queue, review
 from core.services.review.queue import QueueFilter
-from core.services.session import ProjectSession
 from core.store.project import Project
 from tests.core.store.helpers import make_settings
 

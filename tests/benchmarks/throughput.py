@@ -40,8 +40,8 @@ from core.documents import Document
 from core.engine.preflight import probe_role_models
 from core.llm.connections import connection
 from core.runs import RoleModel
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.servers.running import free_port, mock_llm
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { texts } from "./dom.js";
-import { Debate } from "../../app/components/debate.js";
+import { Debate } from "../../app/components/debate_state.js";
 import { DebateView } from "../../app/components/debate_view.js";
 import { labelTable } from "../../app/components/label_table.js";
 import { describeInputs } from "../../app/components/turn_view.js";

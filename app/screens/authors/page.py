@@ -24,8 +24,8 @@ from core.formatting import format_count, format_number, join_names
 from core.services.authors import files
 from core.services.authors import writing_desk as desks
 from core.services.authors.writing_desk import Desk
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 
 KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card number", "name": "name"}
 

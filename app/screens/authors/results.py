@@ -17,7 +17,7 @@ from core.formatting import format_count, format_duration, format_money, format_
 from core.services.authors import files, report
 from core.services.authors import writing_desk as desks
 from core.services.authors.report import AuthorReport
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.intervals import format_interval
 
 SPEC = "authors-spec"

@@ -29,8 +29,8 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.codebook import CodebookStatus
 from core.services.data import overview
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 
 _LABELS = component("label_list")
 KINDS = {"multilabel": "Multiple labels", "choice": "Single choice", "rating": "Ratings"}

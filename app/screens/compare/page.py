@@ -31,7 +31,7 @@ from core.runs import RunRow
 from core.services.evaluation import compare, counted_documents, latent_truth, run_data
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.metrics import main_metric, metrics
 from core.stats.significance import McNemar
 

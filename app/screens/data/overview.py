@@ -36,7 +36,7 @@ from core.formatting import format_count, format_percent, plural
 from core.runs import RunRow
 from core.services.data import overview as service
 from core.services.data.overview import GoldCount, ImportSummary, LengthSummary, format_gold
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 PAGE_SIZE = 50
 PAGE_NUMBER = "data-page"

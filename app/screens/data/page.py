@@ -28,7 +28,7 @@ from core.services.codebooks import codebook as codebooks
 from core.services.data import importing
 from core.services.data.importing import ImportDraft, ImportPreview, PendingImport, SourceFile
 from core.services.data.overview import LengthSummary, count_documents, gold_counts
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 
 def main() -> None:

@@ -21,7 +21,7 @@ from core.services.evaluation.model_recommendations import (
     model_scores,
     recommend_models,
 )
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.alt_test import EPSILONS, Alternative, People
 
 PEOPLE: dict[People, str] = {

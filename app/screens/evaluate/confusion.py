@@ -15,7 +15,7 @@ from core.services.evaluation import counted_documents, scores
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 _CONFUSION_MATRIX = component("confusion_matrix")
 SHOWN = 50  # number of documents of a cell on one page

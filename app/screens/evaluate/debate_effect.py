@@ -26,7 +26,7 @@ from core.runs import RunRow
 from core.services.evaluation import counted_documents
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
 from core.stats.intervals import Estimate, format_interval
 

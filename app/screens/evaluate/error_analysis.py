@@ -16,7 +16,7 @@ from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation import counted_documents
 from core.services.evaluation.error_analysis import SIDES, LabelErrors, Mistake, Side, documents, of_label
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
 
 SHOWN = 50  # documents that are listed at a time

@@ -43,7 +43,7 @@ from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.metrics import Scores, main_metric, metrics
 
 

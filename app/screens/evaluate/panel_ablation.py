@@ -29,7 +29,7 @@ from core.formatting import format_number
 from core.runs import RunRow
 from core.services.evaluation import counted_documents, panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.intervals import Estimate, format_interval
 from core.stats.panels import MEASURES
 

@@ -20,7 +20,7 @@ from core.services.evaluation import ambiguity, counted_documents
 from core.services.evaluation.calibration import Certainty, Kind, certainty
 from core.services.evaluation.counted_documents import describe
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.intervals import format_interval
 from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.repeated_runs import Repeated

@@ -14,7 +14,7 @@ from core.runs import RunRow
 from core.services import bundle, export
 from core.services.evaluation import run_data
 from core.services.evaluation.compare import alike
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 
 def main() -> None:

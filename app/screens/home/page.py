@@ -27,8 +27,8 @@ from core.services.data import sample_projects
 from core.services.data.overview import count_documents
 from core.services.data.sample_projects import SampleCard
 from core.services.guided_path import Overview, Step
+from core.services.project_session import ProjectSession
 from core.services.projects import DeletedProject, Recent
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
 TYPES = [*file_import.TYPES, bundle.SUFFIX.removeprefix(".")]

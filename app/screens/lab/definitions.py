@@ -25,8 +25,8 @@ from core.services.codebooks.codebook import CodebookStatus
 from core.services.lab import history
 from core.services.lab import suggestions as suggesting
 from core.services.lab.suggestions import Proposal, Suggestion
+from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 
 VIEWS = {"edit": "Edit", "diff": "Diff", "suggestions": "Suggestions"}
 LATEST = "Latest test or run"

@@ -23,10 +23,10 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.data.overview import count_documents
 from core.services.lab import samples, trials
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs import configuration, planning, rerun
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 
 SIZES = {size: f"Sample: {size}, stratified" for size in samples.SIZES}
 

@@ -20,9 +20,9 @@ from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
 from core.services.lab import history, samples, trials
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot, TemplateStatus
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 
 _TEMPLATE_EDITOR = component("template_editor")
 _TEXT_DIFF = component("text_diff")

@@ -23,9 +23,9 @@ from core.services import prompt_templates
 from core.services.lab import samples, trials
 from core.services.lab.results import EFFECT_ORDER, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 from core.stats.intervals import FEW_DOCUMENTS, format_interval
 
 _TRIAL_RESULTS = component("trial_results")

@@ -18,9 +18,9 @@ from core.runs import RoleModel
 from core.services import prompt_templates
 from core.services.lab import sweeps
 from core.services.lab.sweeps import SPEC, RankedCell, SweepRow, SweepSpec
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, format_interval
 
 TONES: dict[str, Tone] = {"running": "run", "paused": "unres", "done": "right", "stopped": "unres", "failed": "wrong"}

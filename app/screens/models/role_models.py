@@ -25,8 +25,8 @@ from core.services.evaluation.model_recommendations import (
     recommend_models,
 )
 from core.services.models import ConnectionEntry, ModelCapabilities
+from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
 Save = Callable[[Plan], None]

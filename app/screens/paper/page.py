@@ -20,7 +20,7 @@ from core.services.evaluation import regression, run_data
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.regression import FAMILIES, Formula
 from core.services.paper import SUFFIXES, Form, Listing, Paper, Table
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 _FORMS: dict[Form, str] = {"markdown": "Markdown", "html": "HTML", "latex": "LaTeX"}
 _MEDIA: dict[Form, str] = {"markdown": "text/markdown", "html": "text/html", "latex": "application/x-tex"}

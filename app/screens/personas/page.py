@@ -24,8 +24,8 @@ from core.services import personas
 from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.personas import PersonaStatus
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 
 NOTE, NEW_GROUP, GROUPS, PER_GROUP = "personas-note", "personas-first", "persona-groups", "persona-each"
 FIELDS = (

@@ -19,9 +19,9 @@ from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
 from core.formatting import MISSING, format_count, format_number, format_percent, join_names
 from core.runs import RunRow
+from core.services.project_session import ProjectSession
 from core.services.review import agreement as use
 from core.services.review import review
-from core.services.session import ProjectSession
 from core.stats.intervals import FEW_DOCUMENTS, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")

@@ -26,10 +26,10 @@ from core.documents import Value
 from core.errors import MootError
 from core.formatting import format_count
 from core.runs import RunRow
+from core.services.project_session import ProjectSession
 from core.services.review import queue, review
 from core.services.review.queue import ReviewRow
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession
 
 HEIGHT = 474  # of the grid in pixels; keeps the controls below it visible on a small screen
 SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"

@@ -22,10 +22,10 @@ from core.formatting import format_percent
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.lab import lessons
+from core.services.project_session import ProjectSession
 from core.services.review import queue, review
 from core.services.review.agreement import Share, blind_report
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession
 from core.stats.intervals import format_interval
 from core.stats.sampling import MIN_EVEN
 

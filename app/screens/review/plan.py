@@ -13,9 +13,9 @@ from app.widgets.labels import select_label
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.evaluation import compare
+from core.services.project_session import ProjectSession
 from core.services.review import plan, queue
 from core.services.review.plan import CLAIMS, Claim, Plan, PlanStatus
-from core.services.session import ProjectSession
 
 DEFAULTS: dict[Claim, tuple[int, int]] = {
     "share": (5, 10),

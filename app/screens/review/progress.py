@@ -24,12 +24,12 @@ from core.runs import RunRow
 from core.services import classifier
 from core.services.classifier import ClassifierStatus
 from core.services.codebooks import codebook as codebooks
+from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate as proofs
 from core.services.review import agreement, browser_data, plan, review
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
-from core.services.session import ProjectSession
 from core.stats.intervals import Estimate, Interval, format_interval
 
 

@@ -12,7 +12,7 @@ from app.state import RunState, bound, state
 from app.widgets import layout
 from app.widgets.common import saved
 from core.runs import RunRow
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 
 def main() -> None:

@@ -30,10 +30,10 @@ from core.services.codebooks import codebook as codebooks
 from core.services.data.overview import count_documents
 from core.services.evaluation import ambiguity
 from core.services.models import Probe
-from core.services.runs import control, costs, planning
-from core.services.runs.costs import Estimate
+from core.services.project_session import ProjectSession
+from core.services.runs import control, cost_estimate, planning
+from core.services.runs.cost_estimate import Estimate
 from core.services.runs.planning import ComparedPlan, Plan, PlannedComparison
-from core.services.session import ProjectSession
 
 ENGINES = {"live": "Live, streamed", "batch": "Batch, within a day", "ray": "Ray cluster"}
 ON_LONG = {"fail": "Fail", "cut": "Truncate", "skip": "Skip, label by hand"}
@@ -85,7 +85,7 @@ def draw(session: ProjectSession, *, first: bool) -> None:
                 _comparison(session, ids, few)
         warnings_slot = st.container()  # filled last: the first check of the labels takes a second
         with st.container(border=True, key="estimate"):
-            _estimate_table(costs.estimate_run(session, settings, len(ids), iterations=plan.iterations))
+            _estimate_table(cost_estimate.estimate_run(session, settings, len(ids), iterations=plan.iterations))
         with st.expander("Prompt of each role"):
             document, requests = prompt_templates.preview_first_document(session, settings)
             line(f"Document {document}. Brackets mark replies of other roles.", "q")
@@ -103,7 +103,7 @@ def _start_buttons(
     session: ProjectSession, settings: RunSettings, plan: Plan, ids: Sequence[str], few: int, *, first: bool
 ) -> None:
     """Draw the summary, the pilot's cost, the start buttons and the results of the last preflight."""
-    pilot = costs.estimate_run(session, settings, few)
+    pilot = cost_estimate.estimate_run(session, settings, few)
     contents = join_names(
         [
             format_count(len(ids), "document"),

@@ -21,10 +21,10 @@ from core.formatting import format_clock, format_count, format_money, format_per
 from core.runs import RunRow, State
 from core.services import prompt_templates
 from core.services.data.overview import source_name
-from core.services.runs import control, costs, planning, rerun
+from core.services.project_session import ProjectSession
+from core.services.runs import control, cost_estimate, planning, rerun
 from core.services.runs.control import RunOverview
-from core.services.runs.costs import AdaptiveSavings, FromStore
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import AdaptiveSavings, FromStore
 from core.stats.intervals import format_interval
 
 _LIVE_RUN = component("live_run")
@@ -69,7 +69,7 @@ def draw(session: ProjectSession, run_id: str, run_picker: Callable[[], None]) -
         notice("warn", "Replies reached their output limit", overview.truncation)
     _queue(session, overview)
     if not active:
-        _savings(run, costs.reused_replies(session, run_id), costs.adaptive_savings(session, run))
+        _savings(run, cost_estimate.reused_replies(session, run_id), cost_estimate.adaptive_savings(session, run))
 
     roles = {role.name: role for role in protocols.roles_of(run.settings)}
     titles = role_data({name: role.title for name, role in roles.items()})

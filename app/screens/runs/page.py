@@ -22,9 +22,9 @@ from core.formatting import format_count
 from core.runs import RunDetails, RunRow
 from core.services.evaluation import compare
 from core.services.evaluation.leaderboard import LeaderboardRow, leaderboard, leaderboard_references
+from core.services.project_session import ProjectSession
 from core.services.runs import configuration as configurations
 from core.services.runs import rerun
-from core.services.session import ProjectSession
 
 _LEADERBOARD = component("leaderboard")
 KEY = "runs-table"

@@ -40,8 +40,8 @@ from core.services.authors.writing_desk import CONSENT, Desk, document_of, load_
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import sample_projects
 from core.services.data.sample_projects import SampleCard
+from core.services.project_session import ProjectSession, check_output_path
 from core.services.sample_data import Sample
-from core.services.session import ProjectSession, check_output_path
 from core.services.workspace import Workspace
 from core.text_file import read_text
 

@@ -15,8 +15,8 @@ from core.authors.selection import keywords
 from core.codebook import Codebook
 from core.debate.context import run_parallel
 from core.services.authors.writing_desk import BUILT_IN, Desk, load_desk, model_group, run_step
-from core.services.cache import cached_until_commit
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate, ends
 
 COPIES = 3

@@ -22,9 +22,9 @@ from core.export import replacing
 from core.hashing import digest
 from core.runs import RunSettings
 from core.services.codebooks.diff import LabelChange, compare
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import require_usable_codebook
 from core.services.sample_data import SAMPLES
-from core.services.session import ProjectSession
 from core.store.saved_versions import CodebookVersion as CodebookVersion
 from core.text_file import MAX_BYTES, read_bytes
 

@@ -17,12 +17,12 @@ from core.debate import protocols
 from core.documents import Document
 from core.formatting import format_count, join_names, plural
 from core.runs import Template
-from core.services.cache import cached_by_documents, cached_while
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
-from core.services.session import ProjectSession
+from core.services.result_cache import cached_by_documents, cached_while
 
 LOOKED_AT = 5_000
 """Maximum number of documents to search: a random sample that stays the same."""

@@ -12,7 +12,7 @@ from core.baseline.evidence import changed_words, lexicon_of
 from core.baseline.word_forms import tokens
 from core.codebook import CHOICE_ITEM, Codebook
 from core.formatting import format_count, format_effect
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.counts import Counts
 
 

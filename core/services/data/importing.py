@@ -34,7 +34,7 @@ from core.ingest.table import Table, join_tables
 from core.ingest.table import rejected_csv as rejected_csv
 from core.services.background_jobs import Job, Progress, in_thread
 from core.services.codebooks.codebook import prefill
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.store.documents import Import
 
 Duplicates: TypeAlias = Literal["keep", "first"]

@@ -14,8 +14,8 @@ from core.documents import Document, Value
 from core.ingest.profiling import LengthSummary as LengthSummary
 from core.ingest.profiling import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
-from core.services.cache import cached_until_commit
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.store.documents import Import
 
 

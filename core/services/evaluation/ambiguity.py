@@ -15,8 +15,8 @@ from core.services.evaluation import counted_documents, run_data
 from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import score
+from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 from core.stats import metrics
 from core.stats.repeated_runs import THETA, Ambiguity, K, of_document
 

@@ -14,12 +14,12 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count, format_points, format_signed
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
 from core.services.evaluation.run_data import Grid
 from core.services.evaluation.scores import cost_of_run, evaluate, plain, score, to_json
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats import flips, metrics, significance
 from core.stats.arrays import Codes, Mask
 from core.stats.flips import FlipTable

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.cache import cached_scores
 from core.services.evaluation import run_data
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.run_data import AnnotationArrays
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores
 from core.stats.arrays import Mask
 
 Reason: TypeAlias = Literal[

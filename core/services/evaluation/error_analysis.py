@@ -13,11 +13,11 @@ import numpy as np
 from core.annotations import Reference
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation import counted_documents, repeated_runs, run_data
 from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.arrays import Codes, Mask
 from core.stats.debate_rounds import is_right
 from core.stats.error_analysis import Band, Cue, by_number, cues

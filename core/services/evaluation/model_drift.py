@@ -13,7 +13,7 @@ from core.formatting import format_count, format_percent
 from core.runs import CANARY, RunDetails, RunRow
 from core.services.evaluation import counted_documents, repeated_runs, run_data
 from core.services.evaluation.counted_documents import Coverage
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate
 from core.stats.uncertainty import Design, ratio

@@ -19,12 +19,12 @@ from core.errors import UsageError
 from core.formatting import format_count
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
-from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation.compare import alike, comparison
 from core.services.evaluation.scores import role_scores
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
+from core.services.result_cache import cached_scores, cached_until_commit
 from core.services.runs.planning import Plan
-from core.services.session import ProjectSession
 from core.stats.counts import Counts, total
 
 MAX_RUNS = 40

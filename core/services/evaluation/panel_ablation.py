@@ -19,11 +19,11 @@ from core.debate import personas, protocols
 from core.errors import MootError
 from core.formatting import format_signed
 from core.runs import RunRow
-from core.services.cache import cached_scores
 from core.services.evaluation import counted_documents, run_data
 from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.run_data import Grid
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores
 from core.stats import panels
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, format_interval

@@ -38,7 +38,7 @@ from core.services.evaluation import (
 from core.services.evaluation.debate_effect import Price, summary
 from core.services.evaluation.reference import available_references, default_reference, reference_names
 from core.services.evaluation.scores import EvaluationReport, cost_of_run, evaluate, plain, rating_confusion, to_json
-from core.services.session import ProjectSession, check_output_path
+from core.services.project_session import ProjectSession, check_output_path
 from core.stats import metrics
 from core.stats.alt_test import EPSILONS
 from core.stats.intervals import Estimate, format_interval

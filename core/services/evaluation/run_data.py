@@ -13,10 +13,10 @@ from core.codebook import Codebook
 from core.debate import protocols, turns
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_scores, cached_until_commit, cached_while
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
+from core.services.result_cache import cached_scores, cached_until_commit, cached_while
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import is_right, vote_of
 from core.stats.sampling import Sample

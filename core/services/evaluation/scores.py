@@ -17,12 +17,12 @@ from core.codebook import Codebook
 from core.errors import UsageError
 from core.formatting import format_count
 from core.runs import RunRow, total_cost
-from core.services.cache import cached_scores, cached_until_commit
 from core.services.evaluation import counted_documents, latent_truth, run_data
 from core.services.evaluation.counted_documents import Coverage
 from core.services.evaluation.reference import annotating_roles, check_reference
 from core.services.evaluation.run_data import Grid
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics
 from core.stats.agreement import krippendorff_alpha
 from core.stats.arrays import Mask

@@ -9,12 +9,12 @@ import numpy as np
 
 from core.runs import RunRow
 from core.services import prompt_templates
-from core.services.cache import cached_while, review_revision
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab.results import comparable_codes
 from core.services.lab.trials import DEFINITIONS
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_while, review_revision
 from core.stats import metrics
 from core.stats.intervals import Estimate
 from core.store.lab import Trial, codebook_mark, text_mark

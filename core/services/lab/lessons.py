@@ -14,14 +14,14 @@ from dataclasses import asdict, dataclass, replace
 from core.codebook import Codebook, Label
 from core.errors import MootError
 from core.formatting import format_count
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.lab import samples, trials
 from core.services.lab.results import TrialResult
 from core.services.lab.samples import Sample
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
-from core.services.session import ProjectSession
 
 SUBJECT = "lessons"
 """Subject of a trial of lessons."""

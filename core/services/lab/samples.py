@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.cache import cached_by_reviews
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_by_reviews
 from core.store.lab import SPLIT
 
 Stratum: TypeAlias = Literal["wrong", "right", "disagreement", "random"]

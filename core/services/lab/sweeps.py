@@ -27,8 +27,8 @@ from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import prompt_templates
 from core.services.lab import history, samples, trials
 from core.services.lab.history import RunScore
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.store.lab import SweepRow as SweepRow
 
 

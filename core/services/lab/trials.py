@@ -17,15 +17,15 @@ from core.engine.debate_runner import Debate, read_reply
 from core.errors import CodebookError, NothingChanged, PromptError, UsageError
 from core.hashing import digest
 from core.runs import RunRow, RunSettings, total_cost
-from core.services import cache, prompt_templates
+from core.services import prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab import results
 from core.services.lab.results import TrialResult
 from core.services.lab.samples import Sample
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.runs.costs import estimate_run
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import estimate_run
 from core.store.lab import Trial as Trial
 
 DEFINITIONS = "definitions"
@@ -334,7 +334,7 @@ def forecast_trial(session: ProjectSession, change: SettingsChange, sample: Samp
         after = forecast_run(session, change.after, documents)
         return before + (_without_shared(after, change) if before.calls else after)
 
-    return cache.cached(session, look, "forecast", change.key, tuple(sample.ids), basis=session.saved_at())
+    return result_cache.cached(session, look, "forecast", change.key, tuple(sample.ids), basis=session.saved_at())
 
 
 def forecast_run(session: ProjectSession, settings: RunSettings, documents: Sequence[Document]) -> CostForecast:

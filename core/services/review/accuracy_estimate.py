@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from core.codebook import Codebook, Scale
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.evaluation import run_data
 from core.services.evaluation.scores import score
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats import sampling
 from core.stats.intervals import Estimate
 from core.stats.metrics import Scores

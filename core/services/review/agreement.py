@@ -12,11 +12,11 @@ from core.codebook import Codebook
 from core.documents import Value
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services.cache import cached_until_commit
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
+from core.services.project_session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.services.review import review
-from core.services.session import ProjectSession
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate

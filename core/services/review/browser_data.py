@@ -16,11 +16,11 @@ from core.documents import Value
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
+from core.services.project_session import ProjectSession
 from core.services.review import queue, review
 from core.services.review.queue import REASON_NAMES, QueueFilter
 from core.services.review.review import RESOLVED
 from core.services.runs.configuration import role_titles
-from core.services.session import ProjectSession
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.review_pages import Filter, Line

@@ -19,8 +19,8 @@ from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import LabelChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
 from core.services.lab import lessons
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import require_usable_codebook
-from core.services.session import ProjectSession
 from core.store.document_records import DocumentRecord
 
 Part: TypeAlias = Literal["include", "exclude", "keywords"]

@@ -15,7 +15,7 @@ from core.errors import NoSuchRun, UsageError
 from core.formatting import format_rating
 from core.runs import RunRow, RunSettings
 from core.services.codebooks import codebook as codebooks
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
 from core.store.events import Event

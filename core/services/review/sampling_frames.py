@@ -19,7 +19,7 @@ from core.codebook import Codebook
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.evaluation.run_data import Grid
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.stats import sampling
 from core.stats.arrays import Mask
 from core.store.review_pages import Viewpoint

@@ -8,8 +8,8 @@ from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count
 from core.runs import RoleModel, RunDetails, RunRow, RunSettings
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import own_prompts, summarise_prompts, title_of
-from core.services.session import ProjectSession
 
 PROTOCOL, MODELS, PROMPTS, CODEBOOK, DOCUMENTS = "Protocol", "Models", "Prompts", "Codebook", "Documents"
 SUMMARY = (PROTOCOL, MODELS, PROMPTS, CODEBOOK, "Parameters", DOCUMENTS, "Seed", "Iteration", "Engine")

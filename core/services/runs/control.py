@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from core.errors import UsageError
 from core.formatting import format_money
 from core.runs import RunRow, State, StopCode, StopReason
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.runs.costs import describe_truncation
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import describe_truncation
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,11 +40,11 @@ from core.runs import (
     total_cost,
 )
 from core.services import few_shot_examples, preferences, prompt_templates
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import simulate_asks
 from core.services.runs import vote_weights
 from core.services.runs.configuration import propose_name
-from core.services.runs.costs import Estimate, context_overflows, estimate_run
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import Estimate, context_overflows, estimate_run
 from core.store.saved_versions import CodebookVersion
 from core.text_file import read_text
 

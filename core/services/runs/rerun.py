@@ -9,10 +9,10 @@ from core.debate import protocols
 from core.errors import UsageError
 from core.runs import EngineSettings, RoleModel, RunDetails, RunRow, RunSettings
 from core.services import prompt_templates
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import propose_name
 from core.services.runs.planning import Plan, replace_prompts
-from core.services.session import ProjectSession
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from core.errors import UsageError
 from core.runs import RunSettings
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.store.annotators import REVIEWED
 
 _LEAST = 0.05

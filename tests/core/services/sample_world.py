@@ -26,7 +26,7 @@ from core.codebook import Codebook, Label
 from core.debate.turns import ReplyError
 from core.documents import Document
 from core.services.evaluation import scores
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.store.project import Project
 from tests.core.store.helpers import make_settings, store_debate
 

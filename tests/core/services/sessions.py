@@ -11,9 +11,9 @@ from pathlib import Path
 from core.codebook import Codebook, Label
 from core.documents import Document, Value
 from core.runs import RunRow
+from core.services.project_session import ProjectSession
 from core.services.review import review
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 
 BOOK = Codebook(

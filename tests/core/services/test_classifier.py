@@ -21,8 +21,8 @@ from core.services.classifier import annotate, save, status
 from core.services.classifier_training import Vectors
 from core.services.evaluation import calibration
 from core.services.evaluation.counted_documents import Coverage
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
 from tests.core.services.sessions import decide, until

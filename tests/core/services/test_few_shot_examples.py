@@ -11,8 +11,8 @@ from core.documents import Document
 from core.engine.interfaces import no_examples
 from core.runs import RunRow
 from core.services import few_shot_examples
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from tests.core.services.sessions import BOOK, studio
 
 SERVICE, FOOD = BOOK.items[:2]

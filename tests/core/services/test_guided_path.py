@@ -9,9 +9,9 @@ from core.debate.turns import ReplyError
 from core.documents import Document
 from core.runs import NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
+from core.services.project_session import ProjectSession
 from core.services.review import review
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.runs import set_state
 from tests.core.services import sample_world

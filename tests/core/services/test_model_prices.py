@@ -11,9 +11,9 @@ from core.errors import UsageError
 from core.runs import RoleModel
 from core.services import models, preferences
 from core.services.models import Limits, Price, priced
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.runs.costs import estimate_run
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import estimate_run
 from core.services.workspace import Workspace
 from tests.core.services.sessions import BOOK, studio
 

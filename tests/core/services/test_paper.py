@@ -13,10 +13,10 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
 from core.services import paper
+from core.services.project_session import ProjectSession
 from core.services.review import plan, queue, review
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
 

@@ -32,7 +32,7 @@ def stored_keys(project):
 
 
 def test_committed_reply_is_readable_before_it_is_in_the_table(project, path, monkeypatch):
-    monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
+    monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 60.0)
     commit_replies(project, "k1")
     assert stored_keys(project) == set()
     assert project.turn_store.contains("k1")

@@ -13,7 +13,7 @@ from core.errors import InputError
 from core.services.authors import files
 from core.services.authors.report import author_report
 from core.services.codebooks.codebook import read_codebook
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 
 SAMPLES = Path(__file__).parents[4] / "sample_data"

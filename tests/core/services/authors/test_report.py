@@ -14,8 +14,8 @@ from core.services.authors import files
 from core.services.authors.report import annotate, author_report, to_json
 from core.services.authors.writing_desk import load_desk
 from core.services.evaluation import scores
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.cli.invoking import moot
 

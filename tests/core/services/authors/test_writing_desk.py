@@ -15,7 +15,7 @@ from core.codebook import Codebook, Label
 from core.errors import UsageError
 from core.llm.connections import connection
 from core.services.authors import writing_desk
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from tests.servers.running import llama_cpp
 from tests.servers.scripted import Scripted, reply_with

@@ -12,7 +12,7 @@ from core.services import projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.diff import compare, words
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from core.store.reviews import Decision, ReviewChange
 

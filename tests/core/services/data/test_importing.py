@@ -17,7 +17,7 @@ from core.services.background_jobs import Job
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing, overview
 from core.services.data.importing import MAX_PENDING, ImportDraft, ImportOptions, PendingImports, read_files
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.ingest.conftest import make_xlsx
 

@@ -23,9 +23,9 @@ from core.runs import RunRow
 from core.services import paper
 from core.services.evaluation import regression
 from core.services.evaluation.regression import Formula
+from core.services.project_session import ProjectSession
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from core.documents import Document
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import lessons, samples, suggestions, trials
+from core.services.project_session import ProjectSession
 from core.services.review import codebook_examples, review
 from core.services.review.codebook_examples import CodebookExample
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
 
 CLEAN, SERVICE = (label.id for label in BOOK.labels)

@@ -11,9 +11,9 @@ from core.codebook import Codebook, Label, Scale
 from core.documents import Document
 from core.runs import RunRow
 from core.services.evaluation.scores import evaluate
+from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.services.project_session import ProjectSession
 from core.services.review import review
 from core.services.review.browser_data import document_view
-from core.services.session import ProjectSession
 from core.store.project import Project
 from tests.core.services import sample_world
 

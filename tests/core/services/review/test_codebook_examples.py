@@ -11,9 +11,9 @@ from core.documents import Document
 from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
+from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate, codebook_examples, review
 from core.services.review.codebook_examples import CodebookExample
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
 from tests.core.services.sessions import annotate

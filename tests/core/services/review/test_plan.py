@@ -11,10 +11,10 @@ from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services.evaluation import run_data
+from core.services.project_session import ProjectSession
 from core.services.review import plan, queue, review
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate, copy_project
 

@@ -12,9 +12,9 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
 from core.services.evaluation import run_data
+from core.services.project_session import ProjectSession
 from core.services.review import queue, review
 from core.services.review.queue import QueueFilter, ReviewSettings
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
 

@@ -10,6 +10,7 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import RoleModel, RunDetails, RunRow, Sampling, Template
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.configuration import (
     change_details,
@@ -19,7 +20,6 @@ from core.services.runs.configuration import (
     propose_name,
     undo_details,
 )
-from core.services.session import ProjectSession
 from tests.core.services.sessions import studio
 from tests.core.store.helpers import make_settings
 

@@ -10,8 +10,8 @@ import pytest
 
 from core.errors import UsageError
 from core.services.live_state import ClientCursor
+from core.services.project_session import ProjectSession
 from core.services.runs import control, planning
-from core.services.session import ProjectSession
 from core.services.workspace import Workspace
 from tests.core.services.sessions import queue_runs, studio, until
 

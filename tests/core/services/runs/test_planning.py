@@ -11,8 +11,8 @@ from core.codebook import Codebook, Kind, Label
 from core.errors import UsageError
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, Sampling
+from core.services.project_session import ProjectSession
 from core.services.runs import planning
-from core.services.session import ProjectSession
 from tests.core.services.sessions import studio
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.runs import RoleModel
+from core.services.project_session import ProjectSession
 from core.services.runs import planning, rerun
-from core.services.session import ProjectSession
 from tests.core.services.sessions import queue_runs, studio
 
 

@@ -53,8 +53,8 @@ def check_output_path(project: Path, path: Path) -> Path:
 class Prefetcher:
     """One background thread that computes results for the pages that the user will probably open next.
 
-    The functions must cache their results (``core.services.cache``): return values are discarded. The page that needs
-    the result shows its MootError; other errors are logged.
+    The functions must cache their results (``core.services.result_cache``): return values are discarded. The page that
+    needs the result shows its MootError; other errors are logged.
     """
 
     def __init__(self) -> None:

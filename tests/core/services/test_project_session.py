@@ -14,7 +14,7 @@ from core.debate.events import Event, TurnDone, VerdictReached
 from core.debate.turns import Reply, Turn
 from core.errors import ProjectError
 from core.services.live_state import ClientCursor, status_of
-from core.services.session import PAUSED, Prefetcher, ProjectSession
+from core.services.project_session import PAUSED, Prefetcher, ProjectSession
 from tests.core.services.sessions import BOOK, queue_runs, studio
 
 

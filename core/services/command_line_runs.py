@@ -15,9 +15,9 @@ from core.runs import RunRow, RunSettings
 from core.services import prompt_templates
 from core.services.data.importing import ImportPreview, store_documents
 from core.services.evaluation import ambiguity
-from core.services.runs import costs, planning
-from core.services.runs.costs import longest_document
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
+from core.services.runs import cost_estimate, planning
+from core.services.runs.cost_estimate import longest_document
 from core.store.database import check_path as check_path
 
 
@@ -77,7 +77,7 @@ def result(session: ProjectSession, rows: Sequence[RunRow]) -> dict[str, Any]:
     For several iterations: their sums under the first run's id, with each run under ``runs``. ``cost_usd`` is None if
     any price is unknown.
     """
-    found = ((row.run_id, costs.adaptive_savings(session, row)) for row in rows)
+    found = ((row.run_id, cost_estimate.adaptive_savings(session, row)) for row in rows)
     return totals(rows, {run_id: saved.to_json() for run_id, saved in found if saved is not None})
 
 

@@ -12,10 +12,10 @@ from core.documents import Document
 from core.llm.connections import connection
 from core.llm.streaming import estimate_usage
 from core.runs import EngineSettings, RoleModel, Sampling
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import first_messages
 from core.services.runs import planning
-from core.services.runs.costs import REPLY_TOKENS, Estimate, estimate_run
-from core.services.session import ProjectSession
+from core.services.runs.cost_estimate import REPLY_TOKENS, Estimate, estimate_run
 from tests.core.services.sessions import BOOK, TEXTS, queue_runs, studio
 
 

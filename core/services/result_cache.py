@@ -10,7 +10,7 @@ from inspect import signature
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from core.annotations import Reference
-from core.services.session import ProjectSession
+from core.services.project_session import ProjectSession
 
 P = ParamSpec("P")
 T = TypeVar("T")

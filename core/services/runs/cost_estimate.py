@@ -14,9 +14,9 @@ from core.llm.batch_api import SHARE as BATCH_SHARE
 from core.llm.models import ModelLibrary
 from core.llm.streaming import CHARACTERS_PER_TOKEN
 from core.runs import EngineSettings, RoleModel, RunRow, RunSettings, total_cost
-from core.services.cache import cached_until_commit
+from core.services.project_session import ProjectSession
 from core.services.prompt_templates import first_messages, prompt_tokens
-from core.services.session import ProjectSession
+from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Interval, ends, wilson
 from core.store.run_costs import DecisionPaths
 from core.store.run_costs import FromStore as FromStore

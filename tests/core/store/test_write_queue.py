@@ -12,7 +12,7 @@ import pytest
 from core.errors import ProjectError, StorageFull
 from core.store.database import open_file
 from core.store.row_conversion import append, insert
-from core.store.writer import Writer
+from core.store.write_queue import Writer
 
 
 @pytest.fixture
@@ -98,7 +98,7 @@ def test_calls_see_the_rows_queued_before_them(writer):
 
 
 def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
-    monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 0.5)
+    monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 0.5)
     groups = []
 
     def record_size(cursor, rows, careful):
@@ -116,7 +116,7 @@ def test_rows_wait_briefly_to_be_grouped(connection, writer, monkeypatch):
 
 @pytest.mark.parametrize("pressing", ["call", "close"])
 def test_calls_and_closing_write_waiting_rows_first(connection, writer, pressing, monkeypatch):
-    monkeypatch.setattr("core.store.writer.LINGER_SECONDS", 60.0)
+    monkeypatch.setattr("core.store.write_queue.LINGER_SECONDS", 60.0)
     waiting = writer.insert(insert_pairs, [(1, "a")])
     time.sleep(0.05)
     assert not waiting.done()
