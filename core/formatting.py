@@ -93,7 +93,7 @@ def format_signed(value: float | None, digits: int = 3) -> str:
 
 def format_rating(value: float) -> str:
     """Return a point of a rating scale or a mean of ratings, with at most two decimals: "3", "2.67", "−1"."""
-    return f"{round(value, 2):g}".replace("-", _MINUS)
+    return f"{round(value, 2) + 0.0:g}".replace("-", _MINUS)  # + 0.0: no "−0"
 
 
 def format_effect(corrected: int, regressed: int) -> str:

@@ -576,7 +576,7 @@ def test_dimension_without_negative_ratings_has_no_negative_points() -> None:
     data = table(f"text,effect,strength\n{rows}")
     mapping = Mapping(text="text", gold=(GoldSource("effect"), GoldSource("strength")))
     codebook = codebook_from_gold(data, mapping)
-    assert [str(scale) for scale in codebook.scales] == ["-1 to 1", "0 to 3"]
+    assert [str(scale) for scale in codebook.scales] == ["−1 to 1", "0 to 3"]
     assert build_documents(data, mapping, codebook).with_gold == 24
     few = table("text,effect,strength\n" + "".join(rows.splitlines(keepends=True)[:12]))
     assert not codebook_from_gold(few, mapping).mixes_scales, "12 ratings are too few to detect the scale"
