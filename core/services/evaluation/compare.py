@@ -12,7 +12,7 @@ import numpy as np
 from core.annotations import Reference
 from core.codebook import Codebook
 from core.errors import UsageError
-from core.formatting import format_count, format_points, format_signed
+from core.formatting import format_count, format_p_value, format_points, format_signed
 from core.runs import RunRow
 from core.services.evaluation import repeated_runs, run_data
 from core.services.evaluation.reference import check_reference
@@ -397,7 +397,11 @@ def _sentence(first: str, second: str, scores: Scores, main: MainTest) -> str:
         lacks = "the ratings do not vary" if scores.kind == "rating" else "no label is present in the reference"
         return f"{first} and {second} cannot be compared: {lacks} on the{on[3:]}."
     measure = "mean Spearman correlation" if scores.kind == "rating" else "points macro F1"
-    return describe_difference(first, second, main.difference, main.verdict, on, measure)
+    words = describe_difference(first, second, main.difference, main.verdict, on, measure)
+    if main.verdict == "none" and main.adjusted is not None and main.adjusted < ALPHA:
+        p = format_p_value(main.adjusted)
+        return f"{words} Only the permutation test is significant ({p}); a clear difference needs both."
+    return words
 
 
 Outcome: TypeAlias = Literal["regressed", "mixed", "corrected", "right", "wrong"]

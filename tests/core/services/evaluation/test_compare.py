@@ -56,6 +56,19 @@ def test_one_rare_document_is_not_a_significant_difference(project):
     }  # fmt: skip
 
 
+def test_significant_test_beside_a_wide_interval_is_named(project):
+    # The second run finds Beta in 20 more documents; Alpha, present once, makes the interval of the mean wide.
+    gold = {f"d{n}": "b" for n in range(30)} | {"d30": "a"}
+    session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})
+    (pair,) = compare.comparison(session, runs).pairs
+    assert (pair.main.verdict, pair.main.difference.clear) == ("none", False)
+    assert pair.main.p < 0.001
+    assert pair.sentence.startswith("No significant difference between")
+    assert pair.sentence.endswith(
+        "Only the permutation test is significant (p < 0.001); a clear difference needs both."
+    )
+
+
 def test_clear_difference_is_better_in_interval_test_and_sentence(project):
     gold = {f"d{n}": "a" if n % 2 else "b" for n in range(60)}
     session, runs = session_with_runs(project, gold, {f"d{n}": "" for n in range(20)}, {})
