@@ -190,7 +190,7 @@ def _whole_run(whole: RunRow | None, documents: int, state: State | None) -> Ste
 def _unfinished_hint(state: State | None) -> str:
     """Return what to do while the last run has this state, an empty text if it has ended."""
     if state == "paused":
-        return "Press Resume to debate the remaining documents."
+        return "Resume the run to debate the remaining documents."
     return "Wait until all debates have ended." if state in ("running", "queued") else ""
 
 

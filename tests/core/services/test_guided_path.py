@@ -56,7 +56,7 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     session.store.codebooks.save(sample_world.CODEBOOK)
     assert next_of(session).action == "Run a pilot"
     session.store.runs._writer.do(set_state(run_id, "paused", StopReason("user", "paused by you"), 1.0))
-    assert next_of(session).hint == "Press Resume to debate the remaining documents."
+    assert next_of(session).hint == "Resume the run to debate the remaining documents."
     finish(session, run_id)
     step = next_of(session)
     assert (step.name, step.action) == ("review", "Review 8")
