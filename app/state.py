@@ -175,7 +175,7 @@ class RunState:
     probes: Value[tuple[Probe, ...]] = Value(())
     """Results of the last preflight, shown until the next preflight."""
     started_at: Value[float] = Value(-math.inf)
-    """Monotonic time at which this tab last started a run, which counts from the start of the machine."""
+    """Monotonic time at which this tab last started a run. It counts from the start of the machine."""
 
     def show_setup(self, on: bool) -> None:
         """Open or close the setup of a new run. Results of the last preflight are dropped."""

@@ -7,8 +7,7 @@ Source: Ma et al. 2025, sections 2.1 and 2.2 (one click or one word, abstention)
 (the predicted value is among the options; loss 0 or 1 by match, cosine distance for free words).
 Deviations: only the options made for a text or taken from the codebook are shuffled. "Not sure" and "None of these"
 always come last, so that a position bias cannot look like an abstention; between yes and no, "None of these" is left
-out. An author may also put a question off; the
-paper only says that answering is optional.
+out. An author may also put a question off; the paper only says that answering is optional.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ from core.documents import Value
 from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, regression, run_data
+from core.services.evaluation import regression, run_data
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.regression import Analysis
 from core.services.evaluation.scores import EvaluationReport, evaluate
@@ -194,7 +194,7 @@ def _annotation(run: RunRow) -> str:
 
 
 def _reference(session: ProjectSession, run: RunRow, found: EvaluationReport) -> str:
-    basis, counted = found.basis, counted_documents.describe(found.coverage, found.reference)
+    basis, counted = found.basis, found.coverage.describe(found.reference)
     noun = reference_names(found.reference).noun
     if basis.warning:
         counted = f"{counted}. {basis.warning}".removesuffix(".")

@@ -172,7 +172,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
     one, two = pair.first, pair.second
     each = compare.outcomes(session, one, two, reference)
     runs = [session.run(id) for id in (one, two)]
-    on = counted_documents.describe(counted_documents.shared(session, runs, reference), reference)
+    on = counted_documents.shared(session, runs, reference).describe(reference)
     left, right = st.columns([1, 1.15], gap="small")
     with left:
         title = f"{runs[1].title} against {runs[0].title}"
@@ -183,10 +183,7 @@ def _outcomes(session: ProjectSession, first: RunRow, pair: Pair, reference: Ref
 
 def _each(session: ProjectSession, runs: Sequence[RunRow], reference: Reference) -> str:
     """Return the documents counted for each run in words; once if they are the same for all."""
-    coverages = {
-        run.title: counted_documents.describe(counted_documents.of_run(session, run, reference), reference)
-        for run in runs
-    }
+    coverages = {run.title: counted_documents.of_run(session, run, reference).describe(reference) for run in runs}
     words = set(coverages.values())
     return (
         f"each run: {words.pop()}"

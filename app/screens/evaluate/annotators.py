@@ -36,7 +36,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     found = model_scores(session, rows, reference)
     left, right = st.columns([1.2, 1], gap="small")
     each = [counted_documents.of_run(session, row, reference) for row in rows]
-    on = counted_documents.describe(counted_documents.merge_coverage(each), reference)
+    on = counted_documents.merge_coverage(each).describe(reference)
     with left:
         _recommendations(found, recommend_models(session, rows, tuple(run.settings.role_models), reference), on)
     test_panel = layout.panel(
@@ -116,7 +116,7 @@ def _alternative_test(test: Alternative, on: str) -> None:
 def _drift(session: ProjectSession, run: RunRow) -> None:
     """Draw the results of the canary runs."""
     found = model_drift.drifts(session, run)
-    on = counted_documents.describe(counted_documents.merge_coverage([one.counted for one in found])) if found else ""
+    on = counted_documents.merge_coverage([one.counted for one in found]).describe() if found else ""
     with layout.panel("Drift", "canary documents, repeated later", counted=on, key="models-drift") as head:
         with head:
             if run.verdicts and st.button("Check for drift", key="models-canaries", icon=":material/replay:"):

@@ -11,7 +11,7 @@ from app.widgets import charts, layout
 from app.widgets.document_drawer import document_list, excerpt
 from app.widgets.labels import label_data
 from core.formatting import format_count
-from core.services.evaluation import counted_documents, scores
+from core.services.evaluation import scores
 from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.reference import reference_names
 from core.services.evaluation.scores import EvaluationReport
@@ -30,7 +30,7 @@ def confusion_panel(session: ProjectSession, found: EvaluationReport, debate: De
         "Confusion matrix",
         f"rows: {reference}, columns: verdict; shares of the row",
         note="click a cell to read its documents",
-        counted=counted_documents.describe(found.coverage, found.reference),
+        counted=found.coverage.describe(found.reference),
         key="evaluate-confusion",
     ):
         if codebook.kind == "choice":

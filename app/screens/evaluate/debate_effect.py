@@ -37,7 +37,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     result = effect_of(session, run, reference)
     unit = noun(run)
     on_run, on_debate, on_rounds = (
-        counted_documents.describe(count(session, run, reference), reference)
+        count(session, run, reference).describe(reference)
         for count in (counted_documents.of_run, counted_documents.of_debate, counted_documents.of_rounds)
     )
     if result.flip_table is None and not result.rounds and not result.panels:

@@ -14,7 +14,6 @@ from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
-from core.services.evaluation import counted_documents
 from core.services.evaluation.error_analysis import SIDES, LabelErrors, Mistake, Side, documents, of_label
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
@@ -36,7 +35,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     chosen = pick(codebook, key="errors-label")
     found = of_label(session, run, chosen, reference)
     side, word = _findings(found, codebook.kind, reference)
-    on = counted_documents.describe(found.counted, reference)
+    on = found.counted.describe(reference)
     containing = f"containing “{word}”" if word else ""
     with layout.panel("Documents", containing, counted=on, key="errors-documents") as head:
         with head:
@@ -69,7 +68,7 @@ def _line(row: Mistake) -> dict[str, str]:
 def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Side, str]:
     """Draw cue words and shares of errors. Return the side and the cue word selected to filter the documents."""
     word = ""
-    on = counted_documents.describe(result.counted, reference)
+    on = result.counted.describe(reference)
     left, right = st.columns([1.2, 1], gap="small")
     with (
         left,

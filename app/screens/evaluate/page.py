@@ -246,7 +246,7 @@ def _flow(session: ProjectSession, found: EvaluationReport, debate: DebateEffect
     flip_table = debate.flip_table
     assert flip_table is not None
     cells = format_count(flip_table.cells, noun(found.run))
-    on = counted_documents.describe(counted_documents.of_debate(session, found.run, found.reference), found.reference)
+    on = counted_documents.of_debate(session, found.run, found.reference).describe(found.reference)
     with layout.panel("Effect of the debate", cells, counted=on, key="evaluate-flow"):
         # As high as the bars beside it, within limits.
         height = min(480, max(190, score_bars.ROW * (len(found.scores.labels) + 2) - 66))
@@ -278,9 +278,7 @@ def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> No
         chosen = pick(run.settings.codebook, key="evaluate-dimension")
         points = [format_rating(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
-        layout.counted(
-            counted_documents.describe(counted_documents.on_item(session, run, chosen, reference), reference)
-        )
+        layout.counted(counted_documents.on_item(session, run, chosen, reference).describe(reference))
         charts.confusion_heatmap(matrix, points, key=f"evaluate-confusion-{chosen}", x_title="verdict", y_title=noun)
 
 

@@ -27,7 +27,7 @@ from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.formatting import format_number
 from core.runs import RunRow
-from core.services.evaluation import counted_documents, panel_ablation
+from core.services.evaluation import panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
 from core.services.project_session import ProjectSession
 from core.stats.intervals import Estimate, format_interval
@@ -49,7 +49,7 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         result = panel_ablation.styles(session, run, chosen, reference)
         if result is None:
             return
-        layout.counted(counted_documents.describe(result.counted, reference))
+        layout.counted(result.counted.describe(reference))
         rows = [_row(one, result, measure) for one in result.parts]
         if any(row["after"] is not None or row["before"] is not None for row in rows):
             draw(_lanes(rows, measure), rows, key=f"styles-chart-{measure}")

@@ -18,7 +18,6 @@ from core.formatting import MISSING, format_count, format_number, format_percent
 from core.runs import RunRow
 from core.services.evaluation import ambiguity, counted_documents
 from core.services.evaluation.calibration import Certainty, Kind, certainty
-from core.services.evaluation.counted_documents import describe
 from core.services.evaluation.repeated_runs import RepeatedRuns, repeats, siblings
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_interval
@@ -47,11 +46,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     each = [counted_documents.of_run(session, row, reference) for row in siblings(session, run)]
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(
-            repeated,
-            run.settings.codebook,
-            counted_documents.describe(counted_documents.merge_coverage(each), reference),
-        )
+        _measures(repeated, run.settings.codebook, counted_documents.merge_coverage(each).describe(reference))
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)
@@ -103,14 +98,14 @@ def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -
         for label, own in result.stability.labels.items():
             rows += [{"name": label, "consistency": name, "count": count} for name, count in own.items()]
     words = f"{counts['inconsistent']:,} of {sum(counts.values()):,} documents inconsistent"
-    on = counted_documents.describe(result.counted, reference)
+    on = result.counted.describe(reference)
     with layout.panel("Consistency over iterations", words, counted=on, key="stability-documents"):
         charts.draw(charts.consistency_bars(rows), rows, key="stability-consistency")
 
 
 def _certainty(result: Certainty, reference: Reference) -> None:
     found = result.calibration
-    on = counted_documents.describe(result.counted, reference) if result.counted is not None else ""
+    on = result.counted.describe(reference) if result.counted is not None else ""
     with layout.panel(TITLES[result.kind], result.voters, counted=on, key="stability-certainty"):
         if found is None or not found.n:
             st.caption(result.why_not)
@@ -147,7 +142,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
         except UsageError as error:
             st.text(f"{error.message} {error.remedy}")
             return
-        counted(describe(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference), reference))
+        counted(ambiguity.coverage_by_ambiguity(session, run, str(chosen), reference).describe(reference))
         facts([(name.capitalize(), part_words(result[name])) for name in ("ambiguous", "normal")])
 
 

@@ -304,7 +304,7 @@ def _disagrees(sentence: str, decided: Decided, names: Names) -> bool:
 
 
 def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
-    """Return True if a sentence of nothing but names and small words ("Also A.", "Not B.") is no part of a decision."""
+    """Return True if a sentence of only names and small words ("Also A.", "Not B.") contradicts the decision."""
     named = any(token.kind == "name" for token in tokens)
     if not named or any(token.kind == "why" or (token.kind == "word" and token.text not in _SMALL) for token in tokens):
         return False

@@ -53,4 +53,4 @@ def describe_coverage(session: ProjectSession, run: RunRow) -> str:
     labelled = [~np.isnan(values).all(axis=1) for values in people.values()]
     several: Mask = np.sum(labelled, axis=0) >= 2 if labelled else np.zeros_like(predicted)
     kind = next(iter(people), GOLD).partition("@")[0]
-    return counted_documents.describe(counted_documents.among(session, run, kind, predicted & several), kind)
+    return counted_documents.among(session, run, kind, predicted & several).describe(kind)

@@ -66,6 +66,20 @@ class Coverage:
         """Return how many documents are left out for one of these reasons."""
         return sum(self.left_out.get(reason, 0) for reason in reasons)
 
+    def describe(self, reference: Reference = "gold") -> str:
+        """Return "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half if nothing is left out.
+
+        Over several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
+        """
+        if self.pooled:
+            text = f"n = {format_count(self.n, 'verdict')} of {self.runs:,} runs"
+        else:
+            over = f" in each of {self.runs:,} runs" if self.runs > 1 else ""
+            text = f"n = {format_count(self.n, 'document')}{over}"
+        missing = reference_names(reference).missing
+        out = [f"{count:,} {REASONS[name].format(reference=missing)}" for name, count in self.left_out.items()]
+        return f"{text}; left out: {', '.join(out)}" if out else text
+
 
 @cached_scores
 def of_run(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Coverage:
@@ -178,21 +192,6 @@ def with_unshared(found: Coverage, alone: int) -> Coverage:
     totals: Counter[Reason] = Counter(found.left_out)
     totals["one_run_only"] += alone
     return Coverage(found.n, {name: totals[name] for name in _ORDER if totals[name]}, found.runs, found.pooled)
-
-
-def describe(counted: Coverage, reference: Reference = "gold") -> str:
-    """Return "n = 120 documents; left out: 3 unresolved, 12 without gold"; the first half if nothing is left out.
-
-    Over several runs that differ, the numbers are verdicts: "n = 697 verdicts of 11 runs".
-    """
-    if counted.pooled:
-        text = f"n = {format_count(counted.n, 'verdict')} of {counted.runs:,} runs"
-    else:
-        over = f" in each of {counted.runs:,} runs" if counted.runs > 1 else ""
-        text = f"n = {format_count(counted.n, 'document')}{over}"
-    missing = reference_names(reference).missing
-    out = [f"{count:,} {REASONS[name].format(reference=missing)}" for name, count in counted.left_out.items()]
-    return f"{text}; left out: {', '.join(out)}" if out else text
 
 
 def _reasons(session: ProjectSession, run: RunRow, reference: Reference, predicted: Mask) -> _Places:

@@ -114,7 +114,7 @@ class EvaluationReport:
 
     def describe_basis(self) -> str:
         """Return the documents that the scores are based on and how they were selected, in words."""
-        counted = counted_documents.describe(self.coverage, self.reference)
+        counted = self.coverage.describe(self.reference)
         return "; ".join(filter(None, (counted, self.basis.sentence, self.basis.warning)))
 
     @property

@@ -28,14 +28,14 @@ def test_coverage_of_a_run_matches_its_scores(session, run):
     report = scores.evaluate(session, run)
     assert (report.n, report.excluded, report.coverage) == (4, 3, found)
     description = "n = 4 documents; left out: 1 unresolved, 1 failed, 1 not debated yet, 1 without gold"
-    assert counted_documents.describe(found) == description
+    assert found.describe() == description
 
 
 def test_coverage_depends_on_the_reference(session, run):
     found = counted_documents.of_run(session, run, "reviewed")
     assert found == Coverage(0, {"no_reference": 8})  # without reviews no debate counts as missing
-    assert counted_documents.describe(found, "reviewed") == "n = 0 documents; left out: 8 without a review"
-    assert counted_documents.describe(found, "reviewed@Ann").endswith("8 without a review by Ann")
+    assert found.describe("reviewed") == "n = 0 documents; left out: 8 without a review"
+    assert found.describe("reviewed@Ann").endswith("8 without a review by Ann")
 
 
 def test_coverage_of_one_label_includes_partly_unresolved_documents(session, run):
@@ -54,9 +54,9 @@ def test_coverage_of_a_debate_matches_its_flip_table(session, run):
 
 
 def test_full_coverage_is_described_by_the_number_only():
-    assert counted_documents.describe(Coverage(1, {})) == "n = 1 document"
-    assert counted_documents.describe(Coverage(800, {}, runs=3)) == "n = 800 documents in each of 3 runs"
-    assert counted_documents.describe(Coverage(2400, {}, runs=3, pooled=True)) == "n = 2,400 verdicts of 3 runs"
+    assert Coverage(1, {}).describe() == "n = 1 document"
+    assert Coverage(800, {}, runs=3).describe() == "n = 800 documents in each of 3 runs"
+    assert Coverage(2400, {}, runs=3, pooled=True).describe() == "n = 2,400 verdicts of 3 runs"
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_shared_coverage_of_two_runs(session, run, second):
     assert found == Coverage(3, {"waiting": 1, "one_run_only": 5})
     pair = compare.comparison(session, [run.run_id, second.run_id]).pairs[0]
     assert (pair.n, pair.excluded) == (3, 1)
-    assert counted_documents.describe(found) == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
+    assert found.describe() == "n = 3 documents; left out: 1 not debated yet, 5 in one run only"
 
 
 def test_coverage_of_pooled_runs_is_summed(session, run, second):
@@ -96,7 +96,7 @@ def test_coverage_of_equal_runs_is_that_of_each_run(session, run):
     one = counted_documents.of_run(session, run)
     merged = counted_documents.merge_coverage([one, one])
     assert (merged.n, merged.runs) == (one.n, 2)
-    assert f"n = {one.n} documents in each of 2 runs" in counted_documents.describe(merged)
+    assert f"n = {one.n} documents in each of 2 runs" in merged.describe()
 
 
 def test_mask_restricts_the_coverage(session, run):

@@ -76,7 +76,7 @@ def test_groups_before_and_after_the_debate_in_both_styles(world):
     assert ablation.gains["Readers"]["spearman"].value == pytest.approx(2.0)
     assert ablation.gains["Readers"]["spearman"].interval is not None
     assert ablation.sentence.endswith("no result, because the ratings or the reference do not vary.")
-    assert counted_documents.describe(ablation.counted) == "n = 5 documents; left out: 1 without gold"
+    assert ablation.counted.describe() == "n = 5 documents; left out: 1 without gold"
     found = full_report(world.session, world.session.store.runs.get(full))["panel_styles"]["Clarity"]
     assert found["parts"][0]["group"] == "Readers"
 
