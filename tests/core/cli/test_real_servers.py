@@ -64,8 +64,10 @@ def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def count_busy_slots(url: str) -> int:
-    return sum(slot["is_processing"] for slot in get(f"{url.removesuffix('/v1')}/slots"))
+def count_busy_slots(url: str, *, tokens: int = 0) -> int:
+    """Return how many slots of the server are busy with a reply of at least this many tokens so far."""
+    slots = get(f"{url.removesuffix('/v1')}/slots")
+    return sum(slot["is_processing"] and slot["next_token"][0]["n_decoded"] >= tokens for slot in slots)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +158,8 @@ def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) ->
         "max_tokens=3000",
     )  # with greedy decoding this model does not stop
     chosen = ("--connection", f"toy={server}", "--model", "toy/tiny-random", *endless, "--concurrency", "2")
-    code, result, err = interrupt_twice(
-        folder, chosen, lambda: (folder / "p.duckdb").exists() and count_busy_slots(server) == 2
-    )
+    # Both replies have begun, so that each call that is cut has a partial reply.
+    code, result, err = interrupt_twice(folder, chosen, lambda: count_busy_slots(server, tokens=100) == 2)
     assert (code, result["status"], result["calls"], result["failed"]) == (3, "stopped", 0, 0), err
     assert "--resume r0001" in err
     assert "Traceback" not in err
