@@ -15,7 +15,11 @@ from xdist.scheduler import LoadFileScheduling
 
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"  # before anything looks for a keyring
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before numpy starts: waiting threads of two workers take CPU time
-settings.register_profile("moot", deadline=None)  # the machine may be busy: time is measured in the benchmarks
+settings.register_profile(
+    "moot",
+    deadline=None,  # the machine may be busy: time is measured in the benchmarks
+    derandomize="MOOT_NOTHING_SKIPS" in os.environ,  # what lands is not left to chance
+)
 settings.load_profile("moot")
 
 
