@@ -12,9 +12,7 @@ an ordinal scale.
 
 from __future__ import annotations
 
-import io
 import math
-import zipfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,8 +21,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.codebook import MAX_LABELS, MAX_STEPS, Codebook, Kind
-from core.errors import InputError
+from core.codebook import Codebook, Kind
 
 VERSION = "6"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
@@ -41,7 +38,6 @@ BIAS_DEVIATION = 1.0
 # and Naryanaswamy 2014, *Optimal thresholding of classifiers to maximize F1 measure*, section 4): 0.4 at an F1 of 0.8.
 PRESENT = 0.4
 FOLDS = 5
-MAX_UNPACKED = 200_000_000  # bytes of a classifier file; a million words with five labels have about 60 MB
 MAX_EXPLAINED_WORDS = 3
 
 Grid: TypeAlias = npt.NDArray[np.float64]
@@ -151,7 +147,7 @@ class Classifier:
         """Return the words with the largest weights for an item's value, strongest first; empty without any."""
         column = self.models[item][:, int(value) - self.task.ends(item)[0]]
         row = _features([example], self.tfidf, self.words, self.centre).tocoo()
-        names = [*_vocabulary(self.tfidf), *self.words]
+        names = [*vocabulary_of(self.tfidf), *self.words]
         gains: dict[str, float] = defaultdict(float)
         for place, each in zip(row.col, row.data, strict=True):
             if place < len(names):
@@ -204,7 +200,8 @@ def training_size(documents: int, share: float = 1.0) -> int:
     return round(share * documents * (1 - 1 / max(2, min(FOLDS, documents))))
 
 
-def _new_tfidf() -> Any:
+def new_tfidf() -> Any:
+    """Return TF-IDF of words that is not fitted yet."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     return TfidfVectorizer(sublinear_tf=True, strip_accents="unicode", token_pattern=r"\b\w+\b")
@@ -213,12 +210,12 @@ def _new_tfidf() -> Any:
 def _fit_tfidf(texts: Sequence[str]) -> Any:
     """Fit TF-IDF on the words of the texts; None when no text contains a word."""
     try:
-        return _new_tfidf().fit(texts)
+        return new_tfidf().fit(texts)
     except ValueError:  # scikit-learn's "empty vocabulary"
         return None
 
 
-def _vocabulary(tfidf: Any) -> list[str]:
+def vocabulary_of(tfidf: Any) -> list[str]:
     """Return the words of TF-IDF in the order of its features."""
     return [] if tfidf is None else list(map(str, tfidf.get_feature_names_out()))
 
@@ -311,82 +308,3 @@ def _check_reference(reference: npt.ArrayLike, documents: int, task: Task) -> Gr
         if np.any((grid[:, item] < low) | (grid[:, item] > high)):
             raise ValueError(f"a decision lies outside {low:g} to {high:g}")
     return grid
-
-
-def dumps(classifier: Classifier, facts: dict[str, Any]) -> bytes:
-    """Return the classifier with plain ``facts`` about it (label names, training data) as a skops file.
-
-    The file holds a dict: ``facts``, ``task``, ``vocabulary`` and ``idf`` (words of TF-IDF and their weights),
-    ``words``, ``centre`` and ``models``. The rows of a model's weights are the vocabulary, the words, the vector, the
-    evidence and the bias.
-    """
-    import skops.io
-
-    task, tfidf = classifier.task, classifier.tfidf
-    held = {
-        "facts": facts,
-        "task": {"kind": task.kind, "labels": task.labels, "scales": [list(scale) for scale in task.scales]},
-        "vocabulary": _vocabulary(tfidf),
-        "idf": np.zeros(0) if tfidf is None else tfidf.idf_,
-        "words": list(classifier.words),
-        "centre": classifier.centre,
-        "models": list(classifier.models),
-    }
-    return bytes(skops.io.dumps(held))
-
-
-def loads(data: bytes, *, name: str = "the file") -> tuple[Classifier, dict[str, Any]]:
-    """Return the classifier and the facts that ``dumps`` wrote.
-
-    InputError for anything else, and for more than ``MAX_UNPACKED`` bytes. Other types are refused without being
-    opened, and nothing in the file is executed.
-    """
-    import skops.io
-
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_UNPACKED:
-                raise InputError(f"{name} is larger than {MAX_UNPACKED / 1e6:,.0f} MB.", "It was not loaded.")
-        if skops.io.get_untrusted_types(data=data):
-            raise InputError(f"{name} holds types that a classifier does not need.", "It was not loaded.")
-        held = skops.io.loads(data, trusted=[])
-        return _load_classifier(held), dict(held["facts"])
-    except InputError:
-        raise
-    except Exception as error:  # a hostile or broken file fails in skops in whatever way it likes
-        raise InputError(
-            f"{name} is not a classifier file.", "Choose a .skops file that this version of Moot exported."
-        ) from error
-
-
-def _load_tfidf(vocabulary: Sequence[str], idf: Grid) -> Any:
-    """Return a vectorizer with a vocabulary and its weights, None for no words."""
-    if not len(vocabulary):
-        return None
-    tfidf = _new_tfidf()
-    tfidf.vocabulary_ = {str(word): place for place, word in enumerate(vocabulary)}
-    tfidf.idf_ = _numbers(idf, (len(tfidf.vocabulary_),))
-    return tfidf
-
-
-def _numbers(held: Any, shape: tuple[int, ...]) -> Grid:
-    """Return an array of a file. InputError for another shape and for anything but numbers."""
-    found = np.asarray(held, dtype=np.float64)
-    if found.shape != shape or not np.isfinite(found).all():
-        raise InputError("The classifier's weights do not match its vocabulary.", "It was not loaded.")
-    return found
-
-
-def _load_classifier(held: dict[str, Any]) -> Classifier:
-    labels = int(held["task"]["labels"])
-    scales = tuple((int(low), int(high)) for low, high in held["task"]["scales"])
-    if labels > MAX_LABELS or any(high - low >= MAX_STEPS for low, high in scales):
-        raise InputError("The classifier has too many labels, or too long a scale.", "It was not loaded.")
-    task = Task(held["task"]["kind"], labels, scales)
-    tfidf, words = _load_tfidf(held["vocabulary"], held["idf"]), tuple(map(str, held["words"]))
-    centre = _numbers(held["centre"], (len(held["centre"]),))
-    size = len(held["vocabulary"]) + len(words) + len(centre) + (task.labels if task.kind == "choice" else 1) + 1
-    if len(held["models"]) != task.items:
-        raise InputError("The classifier does not cover all of its labels.", "It was not loaded.")
-    models = [_numbers(weights, (size, len(task.values(item)))) for item, weights in enumerate(held["models"])]
-    return Classifier(task, tfidf, words, centre, tuple(models))

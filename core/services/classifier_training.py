@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
-from core.classifier import classifier
+from core.classifier import classifier, skops_file
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
 from core.documents import Document, Value
@@ -170,7 +170,7 @@ class ClassifierTrainer:
         stored = self._store.classifiers.load(hash)
         if stored is None or version_of(stored.facts) != classifier.VERSION:
             return None
-        return classifier.loads(stored.body, name="the classifier")
+        return skops_file.loads(stored.body, name="the classifier")
 
     def _train_when_needed(self) -> None:
         while not self._stop.wait(DEBOUNCE_SECONDS):
@@ -205,7 +205,7 @@ class ClassifierTrainer:
             read = self._read(latest.codebook, list({one.document_id: one.text for one in examples}.values()), spec)
             trained, facts = train(latest.codebook, examples, read, version=latest.version, used_as_example=used)
             facts |= {"hash": name, "vectors": spec}
-            body, at = classifier.dumps(trained, facts), time.time()
+            body, at = skops_file.dumps(trained, facts), time.time()
             self._store.classifiers.save(StoredClassifier(name, body, facts, model_card(facts, at), at))
             if len(texts) >= self._scored_at * RESCORE_GROWTH or small:
                 self._score_documents(trained, latest.codebook, examples, spec)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import csv
-import io
-import pickle
-import zipfile
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +15,6 @@ from core import baseline, resources
 from core.classifier import classifier
 from core.classifier.classifier import Example
 from core.codebook import load_yaml
-from core.errors import InputError
 
 RNG = np.random.default_rng
 
@@ -182,8 +177,6 @@ def test_each_dimension_is_predicted_on_its_own_scale() -> None:
     assert trained.predict(examples_to_predict).values.tolist() == [[0.0, -1.0], [2.0, 3.0]]
     assert trained.predict_proba(examples_to_predict).sum(axis=2) == pytest.approx(1.0)
     assert trained.predict_proba(examples_to_predict)[:, 0, 3:].sum() == 0, "the scale has three points"
-    again, _ = classifier.loads(classifier.dumps(trained, {}))
-    assert again.task == trained.task
     with pytest.raises(ValueError, match="outside 0 to 2"):
         classifier.train(trained.task, examples[:1], [[3.0, 3.0]])
 
@@ -275,86 +268,3 @@ def test_classifier_is_not_worse_than_the_baseline_on_the_sample_hotels() -> Non
     untrained = classifier.train(task, examples, np.full(reference.shape, np.nan)).predict(examples).values
     learned = _error_rate(classifier.cross_val_predict(task, examples, reference), reference)
     assert learned <= _error_rate(untrained, reference) + 0.01
-
-
-# -- files
-
-
-@pytest.mark.parametrize("kind", ["multilabel", "choice", "rating"])
-def test_file_round_trip(kind: str) -> None:
-    task = classifier.Task(kind, 2)  # type: ignore[arg-type]
-    texts = ["red apple", "green pear", "red plum", "green leaf"]
-    reference = np.array([[task.values(0)[0]] * task.items, [task.values(0)[-1]] * task.items] * 2)
-    trained = classifier.train(task, _examples(texts, np.zeros((4, 2))), reference)
-    data = classifier.dumps(trained, {"labels": ["A", "B"]})
-    again, facts = classifier.loads(data)
-    examples_to_predict = _examples(["red leaf"], [[1, 0]])
-    assert facts == {"labels": ["A", "B"]}
-    assert (again.predict_proba(examples_to_predict) == trained.predict_proba(examples_to_predict)).all()
-
-
-def test_pickles_are_neither_written_nor_read() -> None:
-    trained = classifier.train(classifier.Task("multilabel", 1), _examples(["a word"], [[0.0]]), [[1.0]])
-    data = classifier.dumps(trained, {})
-    names = zipfile.ZipFile(io.BytesIO(data)).namelist()
-    assert not [name for name in names if name.endswith((".pkl", ".pickle", ".joblib"))]
-    for hostile in (pickle.dumps({"words": 1}), b"", b"PK\x03\x04 broken", _foreign()):
-        with pytest.raises(InputError):
-            classifier.loads(hostile)
-
-
-def _foreign() -> bytes:
-    """Return a skops file with a foreign type that would call a function when loaded."""
-    import functools
-
-    import skops.io
-
-    data: bytes = skops.io.dumps({"facts": functools.partial(print, "ran")})
-    return data
-
-
-def _held(**changes: Any) -> bytes:
-    """Return a classifier file with changed contents."""
-    import skops.io
-
-    texts = ["red apple", "green pear", "red plum", "green leaf"]
-    task = classifier.Task("multilabel", 1)
-    trained = classifier.train(task, _examples(texts, np.zeros((4, 1))), [[1.0], [0.0], [1.0], [0.0]])
-    held = skops.io.loads(classifier.dumps(trained, {}), trusted=[])
-    data: bytes = skops.io.dumps({**held, **changes})
-    return data
-
-
-def test_objects_in_a_file_are_refused() -> None:
-    """A vectorizer could open the files that texts name, or search with a pattern that takes hours."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    fitted = TfidfVectorizer(input="filename")
-    for changes in ({"vocabulary": fitted}, {"idf": fitted}, {"words": fitted}):
-        with pytest.raises(InputError):
-            classifier.loads(_held(**changes))
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"task": {"kind": "rating", "labels": 1, "scales": [[0, 10**9]]}},
-        {"task": {"kind": "choice", "labels": 10**9, "scales": []}},
-        {"models": [np.full((8, 2), np.nan)]}, {"models": [None]}, {"models": [np.ones((3, 2))]}, {"models": []},
-        {"facts": 3}, {"words": 5}, {"centre": "x"}, {"centre": np.ones(1)},
-        {"vocabulary": "words"}, {"vocabulary": ["a", "a"]}, {"idf": None},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_refuses_impossible_contents(changes: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        classifier.loads(_held(**changes))
-
-
-def test_refuses_a_file_that_unpacks_to_too_much() -> None:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.npy", "w") as file:
-        for _ in range(classifier.MAX_UNPACKED // 10**7 + 1):
-            file.write(bytes(10**7))
-    with pytest.raises(InputError, match="larger than"):
-        classifier.loads(packed.getvalue(), name="a.skops")
