@@ -22,6 +22,7 @@ import duckdb
 import jsonschema
 import pytest
 
+from core.stats.metrics import METRICS
 from tests.core.cli.invoking import annotate, moot, write
 from tests.servers.running import batch_server, mock_llm
 
@@ -152,23 +153,38 @@ def test_json_output_matches_the_schemas(tmp_path: Path) -> None:
         for index, text in enumerate(TEXTS)
     ]
     (tmp_path / "texts.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    rating = "name: Ratings\nkind: rating\nscale: {min: 1, max: 5}\nlabels: [{name: Warmth, keywords: [staff]}]\n"
+    (tmp_path / "ratings.yaml").write_text(rating, encoding="utf-8")
+    (tmp_path / "ratings.csv").write_text("text,Warmth\nKind staff.,5\nCold.,1\n", encoding="utf-8")
+    texts = (tmp_path / "texts.jsonl", "--text", "text", "--codebook", tmp_path / "codebook.yaml")
+    ratings = ("--project", tmp_path / "ratings.duckdb")
+    moot(
+        "annotate", tmp_path / "ratings.csv", "--text", "text", "--codebook", tmp_path / "ratings.yaml", *ratings,
+        "--gold-same-names", "--protocol", "single",
+    )  # fmt: skip
     project = ("--project", tmp_path / "p.duckdb", "--json")
     printed = {
         "annotate": annotate(tmp_path, "--gold-same-names", "--protocol", "single").json,
         "repeated": annotate(tmp_path, "--gold-same-names", "--iterations", "2").json,
         "demo": moot("demo", "--json").json,
         "runs": moot("runs", *project).json,
-        "evaluate": moot("evaluate", *project).json,
+        "evaluate": moot("evaluate", *project, "--errors").json,
+        "evaluate ratings": moot("evaluate", *ratings, "--json").json,
         "compare": moot("compare", *project, "r0001", "r0002").json,
+        "compare three": moot("compare", *project, "r0001", "r0002", "r0003").json,
+        "keywords": moot("keywords", *texts, "--json").json,
         "models": moot("models", "--json").json,
         "authors": moot("authors", "--project", tmp_path / "chats.duckdb", "--sample", "--json").json,
         "doctor": moot("doctor", "--json", code=None).json,
     }
+    scores = {metric.key for metric in METRICS}
     for name, result in printed.items():
-        schema = name.replace("repeated", "annotate")
+        schema = name.partition(" ")[0].replace("repeated", "annotate")
         jsonschema.validate(result, {"$ref": f"#/$defs/{schema}", **schemas}, jsonschema.Draft202012Validator)
-        if name != "compare":
-            assert set(result) <= set(schemas["$defs"][schema]["properties"]), f"{name} has undocumented keys"
+        assert set(result) - scores <= set(schemas["$defs"][schema]["properties"]), f"{name} has undocumented keys"
+        reports = result["runs"] if schema == "evaluate" else result.get("reports", [])
+        for report in reports:
+            assert set(report) <= set(schemas["$defs"]["evaluation"]["properties"]), f"{name} has undocumented keys"
 
 
 NOT_RUN = re.compile("moot$|moot (demo|studio|regress)|--reference reviewed")
