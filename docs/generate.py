@@ -96,26 +96,21 @@ def project_tables() -> str:
         "## Views\n",
     ]
     for name in views:
-        parts += [f"### {name}\n", _comment_before(source, f"CREATE VIEW {name} "), _columns(columns[name], {})]
+        parts += [f"### {name}\n", _comment_of(source, "VIEW", name), _columns(columns[name], {})]
     parts.append("## Tables\n")
     for name in tables:
         body = re.search(rf"^CREATE TABLE {name} \((.*?)\);", source, re.MULTILINE | re.DOTALL)
         assert body is not None
         notes = dict(re.findall(r"(\w+) \w+(?: NOT NULL| PRIMARY KEY)*,? *-- (.+)$", body[1], re.MULTILINE))
-        parts += [
-            f"### {name}\n",
-            _comment_before(source, f"CREATE TABLE {name} "),
-            _columns(columns[name], notes),
-        ]
+        parts += [f"### {name}\n", _comment_of(source, "TABLE", name), _columns(columns[name], notes)]
     return "\n".join(part for part in parts if part)
 
 
-def _comment_before(source: str, statement: str) -> str:
-    lines = source[: source.index(statement)].rstrip("\n").split("\n")
-    comment: list[str] = []
-    while lines and lines[-1].startswith("-- "):
-        comment.insert(0, lines.pop().removeprefix("-- "))
-    return " ".join(comment) + "\n" if comment else ""
+def _comment_of(source: str, kind: str, name: str) -> str:
+    """Return the comment directly above the last definition of a view or table; a later file may redefine a view."""
+    *_, last = re.finditer(rf"^((?:-- .*\n)*)CREATE (?:OR REPLACE )?{kind} {name} ", source, re.MULTILINE)
+    comment = " ".join(line.removeprefix("-- ") for line in last[1].splitlines())
+    return comment + "\n" if comment else ""
 
 
 def _columns(columns: list[tuple[Any, ...]], notes: Mapping[str, str]) -> str:

@@ -210,8 +210,8 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
 
 def _missing(style: Style, run_id: str) -> str:
     other: Style = "simple" if style == "full" else "full"
-    words = {"full": "full personas", "simple": "simple roles"}[other]
+    title = {"full": "Full personas", "simple": "Simple roles"}[other]
     return (
-        f"{run_id} speaks as {STYLES[style]}. Run the same panel on the same documents with “Personas speak as” set to "
-        f"{words} (--param style={other}) to compare both here."
+        f"{run_id} speaks as {STYLES[style]}. Run the same panel on the same documents with “Persona style” set to "
+        f"“{title}” (--param style={other}) to compare both here."
     )
