@@ -171,7 +171,7 @@ def _number(text: str) -> float | None:
 
 
 def from_status(status: int, body: bytes, headers: Mapping[str, str], role_model: RoleModel) -> ModelError:
-    """Return the error for an HTTP status other than 200."""
+    """Return the error for an HTTP status other than 200 and 201."""
     return _error(status, *parse_error_body(body), headers, role_model)
 
 
@@ -208,7 +208,7 @@ def _told_apart(status: int, text: str, whole: str, headers: Mapping[str, str], 
     if 300 <= status < 400:
         place = server_message(headers.get("location", "another place"))
         return errors.Redirected(f"{role_model.connection} is unreachable: redirects to {place} (status {status}).")
-    if status in (408, 409, 424, 425, 498) or status >= 500:
+    if status in (408, 409, 424, 425, 498) or (status >= 500 and status != 501):  # 501: never implemented
         pause = _LOADING_SECONDS if pause is None and _LOADING.search(whole) else pause
         return errors.ServerFault(said, _remedy(whole), retry_after=pause)
     if status < 300:

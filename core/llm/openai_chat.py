@@ -51,7 +51,7 @@ def body(
 
 async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, builder: streaming.ReplyBuilder) -> None:
     """Read the reply to its end, streamed or whole."""
-    whole = response.content_type == "application/json"
+    whole = response.content_type in ("application/json", "text/html")
     held = bytearray()
     reading = streaming.Lines(response, role_model)
     async for some in reading:
@@ -88,8 +88,8 @@ async def receive(response: aiohttp.ClientResponse, role_model: RoleModel, build
 def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) -> None:
     """Handle a line that is not a data line: another field, or plain JSON.
 
-    Some servers send plain JSON when they do not stream or when they fail. ``whole`` is True if the content type is
-    JSON.
+    Some servers send plain JSON when they do not stream or when they fail. ``whole`` is True if the content type
+    is that of JSON or the default of a framework.
     """
     field, colon, said = line.partition(b":")
     if field == b"error":
@@ -141,13 +141,15 @@ def take(event: dict[str, Any], role_model: RoleModel, builder: streaming.ReplyB
 def _parts(content: Any) -> tuple[Any, str]:
     """Return the text and the reasoning of a content.
 
-    Some servers send content in parts: {type, text} and {type, thinking}.
+    Some servers send content in parts: strings, {type, text} and {type, thinking}.
     """
     if not isinstance(content, list):
         return content, ""
     said = {"text": "", "thinking": ""}
     for part in content:
-        if isinstance(part, dict):
+        if isinstance(part, str):
+            said["text"] += part
+        elif isinstance(part, dict):
             inner = part.get("thinking")
             said["thinking"] += _parts(inner)[0] if isinstance(inner, list) else inner if isinstance(inner, str) else ""
             said["text"] += part["text"] if isinstance(part.get("text"), str) else ""

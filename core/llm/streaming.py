@@ -349,7 +349,7 @@ async def post(
     request: ModelRequest,
     builder: ReplyBuilder,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """POST JSON and yield the response if its status is 200. Raises every failure as a ModelError."""
+    """POST JSON and yield the response if its status is 200 or 201. Raises every failure as a ModelError."""
     role_model = request.role_model
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=request.silence)
     kinds = {"content-type": "application/json", "accept": "text/event-stream, application/json"}
@@ -363,11 +363,15 @@ async def post(
             allow_redirects=False,
         )
         async with sent as response:
-            if response.status != 200:
+            if response.status not in (200, 201):
                 raise from_status(response.status, await beginning(response, 65536), response.headers, role_model)
-            if response.content_type == "text/html":
+            if response.content_type != "text/html":
+                yield response
+                return
+            with contextlib.suppress(errors.MalformedStream):
+                yield response  # some servers send JSON under the default type of their framework
+            if not builder.finish_reason:
                 raise errors.MalformedStream(f"{role_model.connection} sent a web page, not a reply.", ADDRESS_REMEDY)
-            yield response
     except aiohttp.ServerTimeoutError as error:
         if isinstance(error, aiohttp.ConnectionTimeoutError):
             raise errors.Unreachable(

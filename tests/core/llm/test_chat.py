@@ -258,6 +258,16 @@ def test_html_reply_raises_an_error_about_the_address() -> None:
             ask(page, dialect)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("type", ["text/html", "application/json", "text/plain"])
+@pytest.mark.parametrize("content", ["#Food", ["#", "Food"]], ids=["text", "list of strings"])
+def test_whole_reply_is_read_whatever_its_content_type_and_as_created(type: str, content: object) -> None:
+    async def created(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
+        held = {"choices": [{"message": {"content": content}, "finish_reason": "stop"}]}
+        return web.Response(text=json.dumps(held, indent=1), content_type=type, status=201)
+
+    assert ask(created).text == "#Food"
+
+
 def test_error_object_with_status_200_is_an_error() -> None:
     async def vllm(_request: web.ModelRequest, _body: dict[str, Any]) -> web.StreamResponse:
         return web.json_response({"object": "error", "message": "maximum context length is 9", "code": 400})

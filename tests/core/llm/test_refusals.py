@@ -36,6 +36,7 @@ def has(name: str) -> Any:
         ("stream_options", 400, error_body("Unrecognized request argument supplied: stream_options"), {}),
         ("reasoning_effort", 400, error_body("This model does not support reasoning.effort"), {"reasoning_effort": "low"}),
         ("stream", 400, error_body("Your organization must be verified to stream this model.", param="stream"), {}),
+        ("stream", 501, error_body("Streaming is not implemented."), {}),
     ],
 )  # fmt: skip
 def test_refused_parameter_is_left_out_once(name: str, status: int, words: Any, sampling: dict[str, Any]) -> None:
