@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _CLUSTER = 32
 """Longest run that is normalised as one: NFKC sorts combining marks, which takes quadratic time on a long run."""
@@ -52,11 +53,19 @@ def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
     if text.isascii() and text.isprintable() and "  " not in text and not (swap and any(map(text.__contains__, swap))):
         return Folded(text.lower(), range(len(text)), range(1, len(text) + 1))  # nothing moves: most of what is said
     swap = {**_SWAPPED, **(swap or {})}
+    plain = _plain_words("".join(filter(str.isascii, swap)))
     out: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     position, size = 0, len(text)
     while position < size:
+        if words := plain.match(text, position):
+            end = words.end()
+            out.append(words[0].lower())
+            starts += range(position, end)
+            ends += range(position + 1, end + 1)
+            position = end
+            continue
         end = position + 1
         while end < size and end - position < _CLUSTER and text[end] > "\u02ff" and _joins(text[end]):
             end += 1
@@ -76,6 +85,13 @@ def fold(text: str, swap: Mapping[str, str] | None = None) -> Folded:
                 ends.append(end)
         position = end
     return Folded("".join(out), tuple(starts), tuple(ends))
+
+
+@lru_cache(maxsize=8)
+def _plain_words(swapped: str) -> re.Pattern[str]:
+    """Return a pattern for words in which only the case changes: ASCII, with single spaces between, before no mark."""
+    word = "".join(re.escape(character) for character in map(chr, range(0x21, 0x7F)) if character not in swapped)
+    return re.compile(rf"[{word}]+(?: [{word}]+)*(?![\u0300-\U0010ffff])")
 
 
 def _joins(character: str) -> bool:
