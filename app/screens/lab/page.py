@@ -22,13 +22,13 @@ from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.data.overview import count_documents
-from core.services.lab import samples, trials
+from core.services.lab import document_samples, trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot
 from core.services.runs import configuration, planning, rerun
 from core.services.runs.planning import Plan
 
-SIZES = {size: f"Sample: {size}, stratified" for size in samples.SIZES}
+SIZES = {size: f"Sample: {size}, stratified" for size in document_samples.SIZES}
 
 
 def main() -> None:
@@ -113,7 +113,7 @@ def attempt(session: ProjectSession, plan: Plan, slot: Slot | None, *, quietly: 
     try:
         change = trials.draft_change(session, slot, plan)
         size = state.lab.sample_size or results.USUAL
-        sample = samples.project_sample(session, size, state.lab.seed)
+        sample = document_samples.project_sample(session, size, state.lab.seed)
         news = state.lab.is_new_trial(f"{change.key} {size}")
         if quietly and (change.unchanged or not news):
             return  # keep the current view (one document, the held-out score, or an error)
@@ -160,25 +160,26 @@ def top(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
 def one(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     """Draw the live test of one document beside its previous result."""
     line("Watch one document live, beside its result before the change.")
-    count = samples.count_visible(session)
+    count = document_samples.count_visible(session)
     if not count:
         line("All documents are held out.")
         return
     number = st.number_input("Document", 1, count, key=with_default(LabState.single_position.key, 1))
-    chosen = samples.visible_document(session, int(number))
+    chosen = document_samples.visible_document(session, int(number))
     st.html(f'<div class="moot-line q">{prompt.document_words(chosen)}</div>')
     if st.button("Test this document", type="primary", key="lab-one"):
         LabState.problem.reset()
         with error_boxes():
             change = trials.draft_change(session, slot, plan)
-            trial = trials.start_trial(session, change, samples.single_document(session, chosen.id), pace=plan.pace)
+            document = document_samples.single_document(session, chosen.id)
+            trial = trials.start_trial(session, change, document, pace=plan.pace)
             state.lab.show_trial(trial)
             st.rerun()
 
 
 def choose_document(session: ProjectSession, document_id: str) -> None:
     """Choose a document under "Test one document", and say so."""
-    number = samples.visible_number(session, document_id)
+    number = document_samples.visible_number(session, document_id)
     if number is None:
         notice("warn", f"{document_id} is held out", "Tests use other documents, so that the final score stays fair.")
         return

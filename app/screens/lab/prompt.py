@@ -19,7 +19,7 @@ from core.documents import Document
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import diff
-from core.services.lab import history, samples, trials
+from core.services.lab import document_samples, history, trials
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import Slot, TemplateStatus
 from core.services.runs.planning import Plan
@@ -112,13 +112,13 @@ def _difference(session: ProjectSession, plan: Plan, now: TemplateStatus) -> Non
 
 
 def _rendered(session: ProjectSession, plan: Plan, now: TemplateStatus) -> None:
-    count = samples.count_visible(session)
+    count = document_samples.count_visible(session)
     if not count:
         line("All documents are held out.", "q")
         return
     key = with_default(LabState.preview_position.key, 1)
     number = st.number_input("Document", 1, count, key=key, width=140)
-    document = samples.visible_document(session, int(number))
+    document = document_samples.visible_document(session, int(number))
     with error_boxes():
         requests = prompt_templates.render_template(trials.base_settings(session, plan), now.slot, now.text, document)
         if not requests:

@@ -19,8 +19,8 @@ from app.widgets.layout import panel
 from app.widgets.metric_tables import estimate_data
 from core.errors import MootError
 from core.formatting import format_count, format_price
-from core.services import prompt_templates
-from core.services.lab import samples, trials
+from core.services import held_out_split, prompt_templates
+from core.services.lab import document_samples, trials
 from core.services.lab.results import EFFECT_ORDER, TrialResult
 from core.services.lab.trials import Trial, TrialStatus
 from core.services.project_session import ProjectSession
@@ -70,7 +70,7 @@ def _forecast(session: ProjectSession, plan: Plan, slot: Slot | None) -> str:
     """
     try:
         change = trials.draft_change(session, slot, plan)
-        sample = samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
+        sample = document_samples.project_sample(session, (state.lab.sample_size or USUAL), state.lab.seed)
         if change.unchanged or trials.was_tried(session, change, sample):
             return ""
         forecast = trials.forecast_trial(session, change, sample)
@@ -189,7 +189,7 @@ def _drawer(session: ProjectSession, trial: Trial) -> None:
 
 
 def _holdout(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
-    split = samples.holdout_split(session)
+    split = held_out_split.holdout_split(session)
     count = split.held_out
     times = format_count(split.looks, "time")
     labelled = format_count(split.development, "labelled document") if split.development else "no labelled documents"
@@ -218,7 +218,7 @@ def _look(session: ProjectSession, plan: Plan, slot: Slot | None) -> None:
     LabState.problem.reset()
     try:
         change = trials.held_out_change(session, slot, plan)
-        trial = trials.start_trial(session, change, samples.held_out_sample(session))
+        trial = trials.start_trial(session, change, document_samples.held_out_sample(session))
         state.lab.show_trial(trial)
     except MootError as error:
         state.lab.problem = error

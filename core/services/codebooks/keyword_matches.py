@@ -20,6 +20,7 @@ from core.runs import Template
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import Piece, lines
 from core.services.codebooks.net_effect import NetEffect, net_effect, reviewed_labels
+from core.services.held_out_split import held_out_among
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import RequestPreview, default_settings, preview_requests
 from core.services.result_cache import cached_by_documents, cached_while
@@ -41,7 +42,7 @@ STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 class KeywordMatches:
     """Keyword matches of a label.
 
-    ``with_gold`` documents have gold for the label; in ``present`` of them the label is present.
+    ``with_gold`` documents have gold for the label and are not held out; in ``present`` of them the label is present.
     """
 
     documents: int
@@ -101,7 +102,7 @@ class RolePreview:
 
 @dataclass(frozen=True, slots=True)
 class _SampledDocument:
-    """Text of a document and its gold value by label."""
+    """Text of a document and its gold value by label; held-out documents have none."""
 
     id: str
     text: str
@@ -149,7 +150,11 @@ def _sample(session: ProjectSession) -> tuple[_SampledDocument, ...]:
     ids = session.store.documents.ids()
     if len(ids) > LOOKED_AT:
         ids = sorted(random.Random(0).sample(ids, LOOKED_AT))
-    return tuple(_SampledDocument(one.id, one.text, _present(one)) for one in session.store.documents.load(ids))
+    held_out = held_out_among(session, ids)
+    return tuple(
+        _SampledDocument(one.id, one.text, {} if one.id in held_out else _present(one))
+        for one in session.store.documents.load(ids)
+    )
 
 
 def _texts(session: ProjectSession) -> list[_SampledDocument]:

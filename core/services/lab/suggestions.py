@@ -22,11 +22,12 @@ from core.engine.standalone_requests import drive
 from core.errors import CodebookError, MootError, UsageError
 from core.hashing import digest
 from core.runs import RoleModel
+from core.services import held_out_split
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks.diff import FieldChange, compare
 from core.services.codebooks.net_effect import NetEffect, net_effect
 from core.services.evaluation import run_data
-from core.services.lab import lessons, samples, trials
+from core.services.lab import lessons, trials
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.runs import planning
@@ -166,7 +167,7 @@ def label_errors(
     if run_id is None or now.kind == "rating":
         return
     loaded = run_data.load_latest_reference(session.store, run_id, now)
-    held_out = samples.held_out_among(session, loaded.documents)
+    held_out = held_out_split.held_out_among(session, loaded.documents)
     rows = [row for row, id in enumerate(loaded.documents) if id not in held_out][:MAX_DOCUMENTS]
     documents = list(session.store.documents.texts([loaded.documents[row] for row in rows]).items())
     right, given = (run_data.given_labels(now, values[rows]) for values in (loaded.reference, loaded.verdicts))

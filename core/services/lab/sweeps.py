@@ -25,7 +25,7 @@ from core.engine.base_engine import OUT_OF_BUDGET
 from core.errors import MootError, ProjectError, UsageError
 from core.runs import RoleModel, RunRow, RunSettings, total_cost
 from core.services import prompt_templates
-from core.services.lab import history, samples, trials
+from core.services.lab import document_samples, history, trials
 from core.services.lab.history import RunScore
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -68,7 +68,7 @@ def start_sweep(session: ProjectSession, spec: SweepSpec) -> SweepRow:
     Raises UsageError for an invalid grid and for a budget with an unpriced model, and the errors of
     ``planning.build_settings`` for a cell that cannot run.
     """
-    sample = samples.project_sample(session, spec.size, spec.seed)
+    sample = document_samples.project_sample(session, spec.size, spec.seed)
     documents = prompt_templates.sample_documents(session, sample.ids)
     for cell in grid_cells(spec):
         settings = cell_settings(session, spec, cell)
@@ -200,7 +200,7 @@ class _SweepRunner:
     def run(self) -> None:
         """Run all rungs from the stored progress."""
         grid = grid_cells(self.spec)
-        drawn = samples.project_sample(self.session, self.spec.size, self.spec.seed).ids
+        drawn = document_samples.project_sample(self.session, self.spec.size, self.spec.seed).ids
         ids = sorted(drawn, key=lambda id: hashlib.md5(f"{self.spec.seed}:{id}".encode(errors="replace")).digest())
         remaining = tuple(range(len(grid)))
         for rung, size in enumerate(rung_sizes(len(grid), self.spec.size)):

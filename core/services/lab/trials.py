@@ -21,8 +21,8 @@ from core.services import prompt_templates, result_cache
 from core.services.codebooks import codebook as codebooks
 from core.services.evaluation import run_data
 from core.services.lab import results
+from core.services.lab.document_samples import Sample
 from core.services.lab.results import TrialResult
-from core.services.lab.samples import Sample
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 from core.services.runs.cost_estimate import estimate_run

@@ -7,7 +7,7 @@ import pytest
 from core.errors import PromptError
 from core.services import prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import samples, trials
+from core.services.lab import document_samples, trials
 from core.services.runs import planning
 from tests.core.services.sessions import queue_runs, studio
 
@@ -138,7 +138,7 @@ def test_prompt_that_fails_on_one_document_cannot_be_saved_promoted_or_used(sess
     with pytest.raises(PromptError, match=message):
         prompt_templates.promote_version(session, judge, "ecj", version)
     with pytest.raises(PromptError, match=message):
-        trials.start_trial(session, trials.prompt_change(session, judge), samples.project_sample(session, 5))
+        trials.start_trial(session, trials.prompt_change(session, judge), document_samples.project_sample(session, 5))
     session.store.prompts.promote(judge.slot, version.name)
     settings = planning.project_settings(session, planning.Plan())
     with pytest.raises(PromptError, match=message):

@@ -8,7 +8,7 @@ from core import baseline
 from core.codebook import CHOICE_ITEM, Codebook, Label, dump_yaml, load_yaml
 from core.documents import Document
 from core.errors import CodebookError
-from core.services import projects
+from core.services import held_out_split, projects
 from core.services.codebooks import codebook as codebooks
 from core.services.codebooks import keyword_matches
 from core.services.codebooks.diff import compare, words
@@ -231,18 +231,20 @@ def test_codebook_diff_lists_each_changed_label() -> None:
 
 def test_keyword_matches_are_counted_against_gold(session: ProjectSession) -> None:
     texts = {
-        "a": ("Cheap, and the soup was hot.", {PRICE: True, FOOD: True}),
         "b": ("The rate was high.", {PRICE: True, FOOD: False}),
         "c": ("We took a cheap taxi.", {PRICE: False, FOOD: False}),
         "d": ("Ninety per night!", {}),
+        "e": ("A bargain.", {PRICE: True, FOOD: False}),
+        "f": ("Cheap, and the soup was hot.", {PRICE: True, FOOD: True}),
     }
     session.store.documents.add(
         [Document(id, {"text": text}, gold={"gold": gold} if gold else {}) for id, (text, gold) in texts.items()]
     )
     found = keyword_matches.count_matches(session, BOOK, PRICE, ("rate", "bargain"))
-    # "cheap" matches a and c, "per night" matches d. Gold covers a, b, c; Price is present in a and b.
-    # Only the suggestion "rate" matches b.
-    assert (found.documents, found.hit, found.with_gold, found.present) == (4, 3, 3, 2)
+    # "cheap" matches c and f, "per night" matches d. Gold covers b, c, f, and e, which is held out; Price is present in
+    # b and f. Only the suggestion "rate" matches b.
+    assert held_out_split.held_out_ids(session) == ["e"]
+    assert (found.documents, found.hit, found.with_gold, found.present) == (5, 3, 3, 2)
     assert (found.present_hit, found.missed, found.absent_hit) == (1, 1, 1)
     assert found.by_word == (("cheap", 2), ("per night", 1))
     assert found.catches == (("rate", 1),)
@@ -260,8 +262,8 @@ def test_keyword_matches_with_choice_gold_and_disagreeing_raters(session: Projec
     choice = codebooks.change(BOOK, kind="choice")
     session.store.documents.add(
         [
-            Document("a", {"text": "cheap"}, gold={"gold": {CHOICE_ITEM: PRICE}}),
-            Document("b", {"text": "cheap"}, gold={"x": {PRICE: True}, "y": {PRICE: False}, "z": {PRICE: True}}),
+            Document("b", {"text": "cheap"}, gold={"gold": {CHOICE_ITEM: PRICE}}),
+            Document("c", {"text": "cheap"}, gold={"x": {PRICE: True}, "y": {PRICE: False}, "z": {PRICE: True}}),
         ]
     )
     found = keyword_matches.count_matches(session, choice, PRICE)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from core.errors import PromptError
-from core.services import projects, prompt_templates
+from core.services import held_out_split, projects, prompt_templates
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import history, samples, trials
+from core.services.lab import document_samples, history, trials
 from core.services.runs import planning
 from tests.core.services.sessions import until
 
@@ -31,8 +31,8 @@ def test_codebook_history_lists_versions_with_scores(session):
     book = codebooks.current(session)
     label = book.labels[0]
     codebooks.save_draft(session, codebooks.change_label(book, label.id, keywords=(*label.keywords, "hotel", "room")))
-    finish(session, trials.definition_change(session), samples.project_sample(session, 20))
-    held_out = finish(session, trials.definition_change(session), samples.held_out_sample(session))
+    finish(session, trials.definition_change(session), document_samples.project_sample(session, 20))
+    held_out = finish(session, trials.definition_change(session), document_samples.held_out_sample(session))
     first, draft = history.codebook_history(session)
     assert (first.name, first.is_default, first.depth, draft.parent, draft.is_draft) == ("v1", True, 0, "v1", True)
     assert first.score.n == 20
@@ -100,14 +100,14 @@ def test_preview_renders_messages_of_an_edited_template(session):
 def test_versions_are_scored_against_remapped_gold(session):
     book = codebooks.current(session)
     codebooks.save_draft(session, codebooks.change_label(book, book.labels[0].id, keywords=["nothing"]))
-    finish(session, trials.definition_change(session), samples.project_sample(session, 20))
+    finish(session, trials.definition_change(session), document_samples.project_sample(session, 20))
     before, _ = history.codebook_history(session)
-    sizes = samples.holdout_split(session)
+    sizes = held_out_split.holdout_split(session)
     assert before.score.value.value > 0
     wrong = {label.id: False for label in book.labels}
     ids = session.store.documents.ids()
     session.store.documents.replace_gold({id: {"ann": wrong} for id in ids[:30]})
     after, _ = history.codebook_history(session)
     assert after.score.n < before.score.n or after.score.value.value == 0
-    now = samples.holdout_split(session)
+    now = held_out_split.holdout_split(session)
     assert (now.development + now.held_out, sizes.development + sizes.held_out) == (30, len(ids))

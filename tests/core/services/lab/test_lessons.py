@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from core.documents import Document
+from core.services import held_out_split
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import lessons, samples, suggestions, trials
+from core.services.lab import lessons, suggestions, trials
 from core.services.project_session import ProjectSession
 from core.services.review import codebook_examples, review
 from core.services.review.codebook_examples import CodebookExample
@@ -42,7 +43,7 @@ def test_lessons_are_tried_together_against_known_labels(tmp_path):
         add_documents(session, "Gondolier and stout on tap", False, 5, "s")
         assert lessons.accepted(session) is None
         accept_keyword(session, SERVICE, "gondolier")
-        shown = samples.development_ids(session)
+        shown = held_out_split.development_ids(session)
         corrected, regressed = (sum(id.startswith(name) for id in shown) for name in "ps")
         (label,) = [one for one in wait_for_trial(session).result.labels if one.name == "Service"]
         assert (label.fixed, label.broken) == (corrected, regressed)
@@ -115,7 +116,7 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         assert sum(label.fixed for label in found.result.labels) > 0
         trial = session.store.lab.trials(lessons.SUBJECT)[-1]
         assert "p0" not in trial.sample["strata"], "the document of an example is not in the sample"
-        assert not samples.held_out_among(session, list(trial.sample["strata"]))
+        assert not held_out_split.held_out_among(session, list(trial.sample["strata"]))
         lessons.undo(session)
         assert codebooks.codebook_status(session).codebook.labels == BOOK.labels
         assert not trials.is_trial_active(session, trial)
@@ -136,7 +137,7 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         review.submit(session, run.run_id, ids)
         lessons.try_when_due(session)
         found = wait_for_trial(session)
-        assert found.result.n == len(samples.development_ids(session))
+        assert found.result.n == len(held_out_split.development_ids(session))
         assert sum(label.fixed for label in found.result.labels) == found.result.n
 
 
@@ -147,4 +148,4 @@ def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tm
         session.start_or_resume(run.run_id).result(30)
         review.submit(session, run.run_id, ["p0", "p1"])
         accept_keyword(session, SERVICE, "gondolier")
-        assert wait_for_trial(session).result.n == len(samples.development_ids(session)) > 2
+        assert wait_for_trial(session).result.n == len(held_out_split.development_ids(session)) > 2

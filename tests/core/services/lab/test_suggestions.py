@@ -11,7 +11,7 @@ from core.documents import Document
 from core.errors import MootError, UsageError
 from core.runs import RoleModel
 from core.services.codebooks import codebook as codebooks
-from core.services.lab import samples, suggestions, trials
+from core.services.lab import document_samples, suggestions, trials
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
 from tests.servers.scripted import Scripted, reply_with
@@ -59,7 +59,8 @@ def test_suggestions_are_requested_once_and_accepted_one_by_one(tmp_path):
             [Document(f"d{n}", {"text": f"A gondolier sang, {n}."}, gold=gold) for n in range(20)]
         )
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 5))
+        sample = document_samples.project_sample(session, 5)
+        trial = trials.start_trial(session, trials.definition_change(session), sample)
         until(lambda: not trials.is_trial_active(session, trial))
         with pytest.raises(UsageError, match="built-in"):
             suggestions.propose_rewrite(session, planning.Plan(), service.id)
@@ -89,7 +90,8 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         )
         session.store.documents.add([Document(f"n{n}", {"text": f"We slept, {n}."}, gold=none) for n in range(20)])
         codebooks.save_draft(session, codebooks.change(BOOK, guideline="Only the hotel."))
-        trial = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
+        sample = document_samples.project_sample(session, 20)
+        trial = trials.start_trial(session, trials.definition_change(session), sample)
         until(lambda: not trials.is_trial_active(session, trial))
         found = suggestions.suggest_changes(session)
         assert found[0].part == "keywords"
@@ -104,7 +106,8 @@ def test_accepted_example_excludes_its_document_from_scores(tmp_path):
         assert found[0].name not in {one.name for one in suggestions.suggest_changes(session)}
         suggestions.accept(session, example)
         assert example.text in codebooks.codebook_status(session).codebook.label(service.id).include
-        after = trials.start_trial(session, trials.definition_change(session), samples.project_sample(session, 20))
+        sample = document_samples.project_sample(session, 20)
+        after = trials.start_trial(session, trials.definition_change(session), sample)
         until(lambda: not trials.is_trial_active(session, after))
         assert session.store.annotations.example_documents(after.after_run) == [example.document_id]
         assert trials.trial_result(session, after).n == 19

@@ -1,8 +1,7 @@
-"""Documents for testing changes: a development and a held-out split, and stratified samples of the development split.
+"""Documents for testing changes: stratified samples of the development split, and the held-out split.
 
 Samples hold some documents that were wrong before, some right, some with disagreement, and some at random. The same
-seed gives the same documents, so that versions are compared on equal terms. The held-out split is scored only on
-request, and each look is counted.
+seed gives the same documents, so that versions are compared on equal terms.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from typing import Literal, TypeAlias
 
 from core.documents import Document
 from core.errors import UsageError
+from core.services.held_out_split import development_ids, held_out_among, held_out_ids, holdout_split
 from core.services.project_session import ProjectSession
-from core.services.result_cache import cached_by_reviews
-from core.store.lab import SPLIT
 
 Stratum: TypeAlias = Literal["wrong", "right", "disagreement", "random"]
 STRATA: tuple[Stratum, ...] = ("wrong", "right", "disagreement", "random")
@@ -111,53 +109,8 @@ def single_document(session: ProjectSession, document_id: str) -> Sample:
     return Sample({document_id: "random"}, 0)
 
 
-SPLIT_SEED, HELD_OUT_SHARE = "moot", 0.3
 MAX_VISIBLE = 2_000
 """Number of unlabelled documents that can be selected."""
-
-
-@dataclass(frozen=True, slots=True)
-class HoldoutSplit:
-    """Sizes of the split of labelled documents.
-
-    The side of a document depends only on ``seed``, ``share`` and its id. So documents that are labelled later are
-    split without anybody's choice.
-    """
-
-    seed: str
-    share: float
-    development: int
-    held_out: int
-    looks: int
-    """Number of times that the held-out split was scored."""
-
-
-def holdout_split(session: ProjectSession) -> HoldoutSplit:
-    """Return the project's split, creating it on first use."""
-    stored = session.store.settings.get(SPLIT)
-    if stored is None:
-        stored = {"seed": SPLIT_SEED, "share": HELD_OUT_SHARE}
-        session.store.settings.set(SPLIT, stored)
-    seed, share = str(stored["seed"]), float(stored["share"])
-    return HoldoutSplit(seed, share, *_split_sizes(session, seed, share), session.store.lab.looks())
-
-
-def held_out_among(session: ProjectSession, document_ids: Sequence[str]) -> set[str]:
-    """Return the documents of these, labelled or not, that are on the held-out side."""
-    now = holdout_split(session)
-    return session.store.lab.held_out_among(now.seed, now.share, document_ids)
-
-
-def held_out_ids(session: ProjectSession) -> list[str]:
-    """Return the labelled documents of the held-out split."""
-    now = holdout_split(session)
-    return session.store.lab.known(now.seed, now.share, held_out=True)
-
-
-def development_ids(session: ProjectSession) -> list[str]:
-    """Return the labelled documents of the development split."""
-    now = holdout_split(session)
-    return session.store.lab.known(now.seed, now.share, held_out=False)
 
 
 def count_visible(session: ProjectSession) -> int:
@@ -183,9 +136,3 @@ def _visible_ids(session: ProjectSession, offset: int = 0, most: int | None = No
     if now.development:
         return lab.known(now.seed, now.share, held_out=False, offset=offset, most=most)
     return lab.unknown(now.seed, now.share, MAX_VISIBLE)[offset:]
-
-
-@cached_by_reviews
-def _split_sizes(session: ProjectSession, seed: str, share: float) -> tuple[int, int]:
-    """Return the sizes of both sides."""
-    return session.store.lab.sizes(seed, share)

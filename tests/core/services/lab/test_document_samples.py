@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from core.documents import Document
 from core.errors import UsageError
-from core.services.lab import samples
+from core.services import held_out_split
+from core.services.lab import document_samples
 from tests.core.services.sessions import queue_runs, studio
 
 IDS = [f"d{n}" for n in range(100)]
@@ -16,22 +17,22 @@ STATUS = {f"d{n}": (n % 4 != 0, n % 10 == 3) for n in range(90)}
 
 
 def test_stratified_sample_takes_a_quarter_per_stratum():
-    sample = samples.draw_stratified(IDS, STATUS, 20, 0)
-    assert [list(sample.values()).count(name) for name in samples.STRATA] == [5, 5, 5, 5]
+    sample = document_samples.draw_stratified(IDS, STATUS, 20, 0)
+    assert [list(sample.values()).count(name) for name in document_samples.STRATA] == [5, 5, 5, 5]
     assert all(STATUS[id][0] is False for id, stratum in sample.items() if stratum == "wrong")
     assert all(STATUS[id][1] for id, stratum in sample.items() if stratum == "contested")
 
 
 def test_short_stratum_is_filled_with_random_documents():
-    sample = samples.draw_stratified(IDS, {"d1": (False, False)}, 20, 0)
-    assert [list(sample.values()).count(name) for name in samples.STRATA] == [1, 0, 0, 19]
+    sample = document_samples.draw_stratified(IDS, {"d1": (False, False)}, 20, 0)
+    assert [list(sample.values()).count(name) for name in document_samples.STRATA] == [1, 0, 0, 19]
 
 
 @given(st.integers(1, 120), st.integers(0, 5))
 def test_sample_is_reproducible_and_without_repeats(size: int, seed: int):
-    sample = samples.draw_stratified(IDS, STATUS, size, seed)
+    sample = document_samples.draw_stratified(IDS, STATUS, size, seed)
     assert len(sample) == min(size, 100)
-    assert list(sample) == list(samples.draw_stratified(reversed(IDS), STATUS, size, seed))
+    assert list(sample) == list(document_samples.draw_stratified(reversed(IDS), STATUS, size, seed))
 
 
 def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
@@ -39,17 +40,17 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         label = session.store.codebooks.latest().codebook.labels[0].id
         made = [Document(f"g{n}", {"text": "clean"}, gold={"gold": {label: True}}) for n in range(60)]
         session.store.documents.add([*made, Document("free", {"text": "x"})])
-        first = samples.project_sample(session, 10, seed=3)
+        first = document_samples.project_sample(session, 10, seed=3)
         split, development, held_out = (
-            samples.holdout_split(session),
-            samples.development_ids(session),
-            samples.held_out_ids(session),
+            held_out_split.holdout_split(session),
+            held_out_split.development_ids(session),
+            held_out_split.held_out_ids(session),
         )
         assert (split.development, split.held_out) == (len(development), len(held_out))
-        assert samples.held_out_among(session, [*development, *held_out]) == set(held_out)
+        assert held_out_split.held_out_among(session, [*development, *held_out]) == set(held_out)
         assert [
-            samples.visible_document(session, 1).id,
-            samples.visible_document(session, samples.count_visible(session)).id,
+            document_samples.visible_document(session, 1).id,
+            document_samples.visible_document(session, document_samples.count_visible(session)).id,
         ] == [
             development[0],
             development[-1],
@@ -59,18 +60,18 @@ def test_sample_is_stable_and_excludes_held_out_documents(tmp_path):
         assert 8 <= len(held_out) <= 28  # about three of ten, chosen by hash
         (run,) = queue_runs(session)
         session.start_or_resume(run.run_id).result()
-        assert samples.project_sample(session, 10, seed=3) == first  # a later run does not change the sample
-        assert samples.project_sample(session, 10, seed=4).run_id == run.run_id
-        assert set(samples.held_out_sample(session).ids) == set(held_out)
+        assert document_samples.project_sample(session, 10, seed=3) == first  # a later run does not change the sample
+        assert document_samples.project_sample(session, 10, seed=4).run_id == run.run_id
+        assert set(document_samples.held_out_sample(session).ids) == set(held_out)
         with pytest.raises(UsageError, match="held out"):
-            samples.single_document(session, held_out[0])
+            document_samples.single_document(session, held_out[0])
 
 
 def test_sample_is_random_without_reference_and_an_error_without_documents(tmp_path):
     with studio(tmp_path, documents=12) as (_, session):
-        assert len(samples.project_sample(session, 5).ids) == 5
+        assert len(document_samples.project_sample(session, 5).ids) == 5
         with pytest.raises(UsageError, match="held-out"):
-            samples.held_out_sample(session)
+            document_samples.held_out_sample(session)
     (tmp_path / "empty").mkdir()
     with studio(tmp_path / "empty", documents=0) as (_, session), pytest.raises(UsageError, match="no documents"):
-        samples.project_sample(session, 5)
+        document_samples.project_sample(session, 5)
