@@ -145,6 +145,7 @@ def resume_run(
     if row.ended - again < row.documents:
         if budget is not None and budget != row.budget_usd:
             control.set_budget(session, run_id, budget)
+        control.check_budget(session, run_id)
         _preflight(workspace, row.settings)
     return _drive(session, [run_id], **retry)
 

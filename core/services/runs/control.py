@@ -89,7 +89,8 @@ def stop(session: ProjectSession, run_id: str) -> None:
 
 
 def resume(session: ProjectSession, run_id: str, *, retry_unresolved: bool = False, retry_failed: bool = False) -> None:
-    """Resume a run, then the runs that were put on hold with it."""
+    """Resume a run, then the runs that were put on hold with it. Raises UsageError as ``check_budget`` does."""
+    check_budget(session, run_id)
     session.start_or_resume(run_id, retry_unresolved=retry_unresolved, retry_failed=retry_failed)
     for row in session.runs():
         if row.state == "paused" and StopReason(row.stop_code, row.message) == _on_hold_behind(run_id):
@@ -112,6 +113,13 @@ def set_budget(session: ProjectSession, run_id: str, budget_usd: float) -> None:
     if row.cost_usd is not None and budget_usd <= row.cost_usd:
         raise UsageError(f"The run has already cost {format_money(row.cost_usd)}.", "Enter a higher budget.")
     session.store.runs.raise_budget(run_id, budget_usd)
+
+
+def check_budget(session: ProjectSession, run_id: str) -> None:
+    """Raise UsageError if the run has a budget that cannot be enforced because a model's price is no longer known."""
+    row = session.run(run_id)
+    if row.budget_usd is not None:
+        planning.require_prices(row.settings.role_models, session.models)
 
 
 def suggest_budget(run: RunRow) -> float:

@@ -293,7 +293,7 @@ def require_prices(role_models: Mapping[str, RoleModel], models: ModelLibrary) -
         if not models.priced(role_model):
             raise UsageError(
                 f"The price of {role_model.spec} ({role}) is unknown, so a budget cannot be enforced.",
-                "Remove the budget, set a price on the Models page, or choose a model with a list price.",
+                "Remove the budget, set a price (--price, or the Models page), or choose a model with a list price.",
             )
 
 

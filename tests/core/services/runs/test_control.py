@@ -148,6 +148,16 @@ def test_budget_below_the_cost_so_far_is_refused(session: ProjectSession) -> Non
         control.raise_budget(session, run.run_id, 0.0)
 
 
+def test_run_with_a_budget_does_not_resume_without_prices(
+    session: ProjectSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (run,) = queue_runs(session, planning.Plan(budget_usd=1.0))
+    monkeypatch.setattr(session.models, "priced", lambda _role_model: None)
+    with pytest.raises(UsageError, match="a budget cannot be enforced"):
+        control.resume(session, run.run_id)
+    assert session.state(run.run_id) == "queued"
+
+
 @pytest.mark.parametrize(
     ("spent", "ended", "documents", "budget", "offer"),
     # 914 of 1,000 documents cost $2.99, so all cost 3.27; a third more is 4.36, which 4.50 (half as much again) covers.
