@@ -78,6 +78,43 @@ def _type(schema: Mapping[str, Any]) -> str:
     return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
 
 
+def protocol_parameters() -> str:
+    """Return the presets and the parameters of every built-in protocol."""
+    from core.debate import protocols
+    from core.debate.protocol_spec import Param
+
+    def row(param: Param) -> str:
+        if isinstance(param.default, bool):
+            default, values = ("yes" if param.default else "no"), "yes, no"
+        else:
+            default = f"{param.default}" or "none"
+            values = ", ".join(f"`{value}`" for value in param.choices)
+            if param.minimum is not None and param.maximum is not None:
+                values = f"{param.minimum:g} to {param.maximum:g}"
+        return f"| `{param.name}` | {param.title} | {default} | {values} | {param.help} |"
+
+    parts = [
+        "# Protocol parameters\n",
+        "Set a parameter with `--param KEY=VALUE`, or in the settings of a run on the Run page. A preset "
+        "(`--param preset=NAME`) sets several; a parameter that is given as well takes precedence. [Protocols and "
+        "parameters](../protocols.md) describes the protocols and lists the parameters that all of them have.\n",
+    ]
+    for spec in protocols.PROTOCOLS.values():
+        if not spec.presets:
+            continue
+        parts += [
+            f"## {spec.title}: `--protocol {spec.name}`\n",
+            f"{spec.summary} Source: {spec.source}.\n",
+            "| parameter | on screen | default | values | meaning |\n|---|---|---|---|---|\n"
+            + "\n".join(map(row, spec.params))
+            + "\n",
+            "| preset | meaning |\n|---|---|\n"
+            + "\n".join(f"| `{name}` | {preset.title} |" for name, preset in spec.presets.items())
+            + "\n",
+        ]
+    return "\n".join(parts)
+
+
 def project_tables() -> str:
     """Return the columns of every view and table of a project file, with the comments of the schema."""
     import duckdb
@@ -122,6 +159,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "reference/command_line.md": command_line,
     "reference/json_output.md": json_output,
     "reference/project_tables.md": project_tables,
+    "reference/protocol_parameters.md": protocol_parameters,
 }
 
 

@@ -13,6 +13,12 @@ from typing import Any
 
 import pytest
 
+from core.codebook import Codebook, Label
+from core.documents import Document
+from core.export import registry
+from core.export.export_row import ExportRow
+from core.stats import metrics
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / ".github").glob("*.md"), DOCS / "llms.txt"])
@@ -56,6 +62,29 @@ def test_protocol_in_the_documentation_is_complete() -> None:
     assert all(f"`{role}.v1.md`" in page for role in roles)
 
 
+def test_metric_and_export_format_in_the_documentation_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (DOCS / "development.md").read_text(encoding="utf-8")
+    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (metric,) = (block for block in code if block.startswith("def _specificity"))
+    specificity = eval(metric[metric.index("Metric(") :], _defined(metric[: metric.index("Metric(")], metrics))
+    assert (specificity.key, specificity.per_label) == ("specificity", True)
+    (writer,) = (block for block in code if "def write_pairs" in block)
+    (entry,) = (block for block in code if block.startswith("Format("))
+    pairs = eval(entry, _defined(writer, registry))
+    monkeypatch.setitem(registry.FORMATS, pairs.name, pairs)
+    rows = [ExportRow(Document("d1", {"text": "Kind staff."}), "r0001", "ecj", 1, "verdict", {"service": True})]
+    codebook = Codebook(labels=(Label(name="Service", id="service"),))
+    registry.write("pairs", rows, codebook, tmp_path / "pairs.jsonl")
+    assert (tmp_path / "pairs.jsonl").read_text(encoding="utf-8") == '["d1",["Service"]]\n'
+
+
+def _defined(code: str, module: ModuleType) -> dict[str, Any]:
+    """Return the names that code defines with the names of a module."""
+    names = dict(vars(module))
+    exec(code, names)
+    return names
+
+
 @pytest.fixture(scope="module")
 def generate() -> ModuleType:
     spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
@@ -66,7 +95,7 @@ def generate() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("name", ["command_line", "json_output", "project_tables"])
+@pytest.mark.parametrize("name", ["command_line", "json_output", "project_tables", "protocol_parameters"])
 def test_generated_pages_are_up_to_date(generate: ModuleType, name: str) -> None:
     page = f"reference/{name}.md"
     current = (DOCS / page).read_text(encoding="utf-8")
