@@ -40,8 +40,8 @@ Shown = Literal["browser", "window", "address"]
 def launch(project: Path | None, port: int | None, shown: Shown) -> None:
     """Serve the studio until it is stopped, with this project, the one opened last, or the sample project.
 
-    If another Moot process has the project open, show that one instead. Raises UsageError for a port in use or a
-    missing pywebview, and ProjectError for a file that cannot be opened.
+    If another Moot process has the project open, show that one instead. Raises UsageError for a port in use, a missing
+    pywebview, or a window that cannot be opened, and ProjectError for a file that cannot be opened.
 
     The browser is opened first. Its request waits at the port while libraries are imported and the project is opened.
     """
@@ -56,7 +56,8 @@ def launch(project: Path | None, port: int | None, shown: Shown) -> None:
         _write_private(page, access.handover(url))
         if shown == "window":  # closing it interrupts this process, also if a shell started it with SIGINT ignored
             signal.signal(signal.SIGINT, signal.default_int_handler)
-        showing = threading.Thread(target=_show, args=(page, shown), daemon=True)
+        no_window = threading.Event()
+        showing = threading.Thread(target=_show, args=(page, shown, no_window), daemon=True)
         if shown != "address":
             showing.start()
         try:
@@ -73,6 +74,8 @@ def launch(project: Path | None, port: int | None, shown: Shown) -> None:
             print_message(f"moot: this project is already open at {error.url}")
         finally:
             page.unlink(missing_ok=True)
+        if no_window.is_set():
+            raise UsageError("The window could not be opened, or it crashed.", "Omit --window to use the browser.")
 
 
 def _handover_file(pid: int | None) -> Path:
@@ -129,8 +132,11 @@ def _listen(wanted: int | None) -> socket.socket:
     raise UsageError(f"No port from {FIRST_PORT} to {LAST_PORT} is free.", "Choose another port with --port.")
 
 
-def _show(page: Path, shown: Shown) -> None:
-    """Open a page in the browser, or in a window, and then stop the server when the window is closed."""
+def _show(page: Path, shown: Shown, no_window: threading.Event) -> None:
+    """Open a page in the browser, or in a window, and then stop the server when the window is closed.
+
+    Set ``no_window`` if the window could not be opened.
+    """
     if shown == "browser":
         webbrowser.open(page.as_uri())
         return
@@ -138,7 +144,7 @@ def _show(page: Path, shown: Shown) -> None:
     window.start()  # a process of its own, because a graphical toolkit needs the main thread and so does the server
     window.join()
     if window.exitcode:
-        print_message("moot: the window could not be opened. Without --window, Moot opens the browser.")
+        no_window.set()
     signal.raise_signal(signal.SIGINT)
 
 
@@ -194,8 +200,16 @@ def _answer(listener: socket.socket, access: Access, page: str) -> None:
 def run_window(page: Path) -> None:
     """Show an HTML file in a window until the user closes it. Needs pywebview (the extra ``window``).
 
-    The file is passed as text, because QtWebEngine forbids files to open the studio's address.
+    Print an error of pywebview on stderr and exit with 1. A failure of Qt aborts the process with a message of its own.
     """
+    try:
+        _show_window(page)
+    except Exception as error:
+        raise SystemExit(f"moot: {error}") from error
+
+
+def _show_window(page: Path) -> None:
+    """Show an HTML file in a window. It is passed as text: QtWebEngine forbids files to open the studio's address."""
     import webview
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the server, which then ends this process

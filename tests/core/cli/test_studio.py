@@ -163,21 +163,36 @@ def start(gui=None):
 """
 
 
-def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:
+def start_window(tmp_path: Path, webview: str) -> subprocess.CompletedProcess[str]:
+    """Run ``moot --window`` until it ends, with this module in place of pywebview."""
     platforms = tmp_path / "webview" / "platforms"
     platforms.mkdir(parents=True)
-    (tmp_path / "webview" / "__init__.py").write_text(WEBVIEW, encoding="utf-8")
+    (tmp_path / "webview" / "__init__.py").write_text(webview, encoding="utf-8")
     (platforms / "qt.py").write_text("class BrowserView: pass\n", encoding="utf-8")
     folders = {f"XDG_{name}_HOME": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    done = subprocess.run(
+    return subprocess.run(
         [
             sys.executable, "-m", "core.cli", "--window", "--port", str(free_port()),
             "--project", str(tmp_path / "p.duckdb"),
         ],
         env=os.environ | folders | {"PYTHONPATH": str(tmp_path)}, cwd=ROOT, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
+
+
+def test_closing_the_window_stops_the_studio(tmp_path: Path) -> None:
+    done = start_window(tmp_path, WEBVIEW)
     assert done.returncode == 0, done.stderr
     assert "window shown and closed" in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_window_that_cannot_be_opened_is_an_error_with_its_reason(tmp_path: Path) -> None:
+    done = start_window(
+        tmp_path, WEBVIEW.replace('print("window shown and closed", flush=True)', 'raise OSError("no display")')
+    )
+    assert done.returncode == 2, done.stderr
+    assert "moot: no display" in done.stderr
+    assert "The window could not be opened" in done.stderr
     assert "Traceback" not in done.stderr
 
 
