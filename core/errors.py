@@ -89,7 +89,7 @@ class ProjectLocked(ProjectError):
         who = f"open in Moot at {url}" if url else "open in another Moot"
         super().__init__(
             f"{path} is {who} (pid {pid if pid is not None else 'unknown'}):",
-            "close it there, or open another project.",
+            "stop Moot there, or open another project.",
         )
         self.pid = pid
         self.url = url

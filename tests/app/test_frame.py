@@ -139,7 +139,7 @@ def test_project_open_in_another_studio_is_explained(studio: AppTest) -> None:
     studio.sidebar.selectbox[0].select_index(1).run()
     text = html(studio)
     assert "/p/clinic-letters.duckdb is open in Moot at http://127.0.0.1:8501 (pid 4127)" in text
-    assert "close it there" in text
+    assert "stop Moot there" in text
 
 
 def test_changing_the_project_clears_state_of_the_first(studio: AppTest) -> None:

@@ -387,8 +387,8 @@ def _error_handling(plan: Plan, save: Save) -> None:
         **bound("handling-silence", plan.handling.silence, keep("silence")),
     )  # fmt: skip
     right.number_input(
-        "Deadline (s)", min_value=1.0, max_value=86_400.0, value=None, step=60.0, format="%.0f", placeholder="600",
-        help="Maximum seconds for a whole reply. The default grows with the output limit of the role.",
+        "Deadline (s)", min_value=1.0, max_value=86_400.0, value=None, step=60.0, format="%.0f", placeholder="780",
+        help="Maximum seconds for a whole reply. The default grows with the timeout and the output limit of the role.",
         **bound("handling-deadline", plan.handling.deadline, keep("deadline")),
     )  # fmt: skip
 
