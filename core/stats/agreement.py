@@ -39,7 +39,8 @@ class Agreement:
 def cohen_kappa(first: npt.ArrayLike, second: npt.ArrayLike) -> Agreement:
     """Return Cohen's kappa of two raters, each ``[unit]``: (p_o - p_e) / (1 - p_e).
 
-    p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20).
+    p_e comes from each rater's own distribution. Source: Cohen 1960 (Educ. Psychol. Meas. 20). Raises ValueError for
+    vectors of different lengths.
     """
     answers = _nominal(_columns(first, second))
     both = (answers >= 0).all(axis=1)
@@ -79,8 +80,8 @@ def krippendorff_alpha(
 
     Source: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability. His ordinal difference is the squared
     distance of mid-ranks among the pairable values, so both disagreements are sums of squares and need no coincidence
-    matrix. Nominal values may be anything, ordinal ones must be numbers. ``weights`` is ``[unit]``: how many units each
-    one stands for, 1 by default.
+    matrix. Nominal values may be anything. ``weights`` is ``[unit]``: how many units each one stands for, 1 by default.
+    Raises ValueError for ordinal values that are not numbers.
     """
     if level == "nominal":
         table = _table(_nominal(answers))

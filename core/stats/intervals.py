@@ -1,4 +1,4 @@
-"""Confidence intervals in closed form. Those of metrics are built on them in ``estimation``."""
+"""Confidence intervals in closed form. Those of metrics are built on them in ``uncertainty``."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def wilson(successes: float, n: float, level: float = LEVEL, *, quantile: float 
 
     Unlike p +- 1.96 se it is right for small n, and at 0 and 1, where it still has a width. Source: Wilson 1927
     (JASA 22); recommended by Brown, Cai and DasGupta 2001 (Stat. Sci. 16). Assumes independent cases. Cells of one
-    document are not independent: ``n`` is then their effective number, and ``quantile`` one of Student's t.
+    document are not independent: ``n`` is then their effective number, and ``quantile`` one of Student's t. Raises
+    ValueError unless 0 <= successes <= n.
     """
     if not 0 <= successes <= n:
         raise ValueError(f"{successes} successes of {n}")

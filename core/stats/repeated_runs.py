@@ -144,7 +144,7 @@ def d_rate(answers: Sequence[Value], asked: int) -> float:
     """Return the difference rate, from 0 to 1: (count of the first answer - count of the second) / K, by frequency.
 
     ``asked`` is K and includes unreadable answers, which make a document more ambiguous. 0 if no answer could be read.
-    ValueError for more answers than K.
+    Raises ValueError for more answers than K and for K below 1.
     """
     if len(answers) > asked or asked < 1:
         raise ValueError(f"{len(answers)} answers to {asked} requests")

@@ -58,8 +58,8 @@ def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> 
 
     Exact (two-sided binomial at one half, doubled tail) up to 10,000 discordant pairs, else
     (abs(b - c) - 1)^2 / (b + c) as chi-squared. The cases must be independent: documents or the cells of one label, not
-    all cells of all labels. Sources: McNemar 1947 (Psychometrika 12); Edwards 1948 (Psychometrika 13) for the
-    correction.
+    all cells of all labels. p is None without cases and 1 without discordant ones. Sources: McNemar 1947 (Psychometrika
+    12); Edwards 1948 (Psychometrika 13) for the correction. Raises ValueError for impossible counts.
     """
     from scipy.special import bdtr, chdtrc
 
@@ -170,7 +170,8 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
     """Return Student's t-test of the differences; scores are paired by iteration (NaN: missing).
 
     t = mean(d) / (sd(d) / sqrt(n)), n - 1 degrees of freedom (Student 1908). Iterations of two systems are paired
-    only if something connects them (the same seed, the same sample of documents); otherwise use ``welch_t``.
+    only if something connects them (the same seed, the same sample of documents); otherwise use ``welch_t``. Raises
+    ValueError for different numbers of scores.
     """
     one, two = ratings(first), ratings(second)
     check_shapes(one, two)

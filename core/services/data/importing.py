@@ -1,6 +1,6 @@
 """The one import path of the Data page and the command line: decode -> table -> mapping -> documents -> store.
 
-``read_file`` (page) and ``read_with_options`` (command line) give an ``ImportDraft``: the table and how to import it.
+``read_files`` (page) and ``read_with_options`` (command line) give an ``ImportDraft``: the table and how to import it.
 ``preview_import`` builds the documents, once, with an account of every row. ``store_documents`` writes exactly these
 documents to the project.
 """
