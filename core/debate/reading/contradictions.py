@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from core.codebook import Kind
-from core.debate.reading.decision_markers import DENIED, ROLE, SENTENCE, MarkedReply, is_reporting
+from core.debate.reading.claims import claims_of, is_agreed
+from core.debate.reading.decision_markers import ROLE, SENTENCE, MarkedReply, is_reporting
 from core.debate.reading.label_names import Names
 from core.debate.reading.multi_label import Statements, Unreadable, is_comment, residue, without_bullet
 from core.debate.reading.normalise import fold
@@ -63,108 +65,31 @@ _HEDGED = re.compile(
     r"|(?:the |its )?(?:definition|criteri\w+|conditions?) (?:\w+ )?not\b)|[^.!?\n]*\?"
 )
 """Words right after the one label that hedge it: "Dovish, though Neutral is close", "Dovish - I think"."""
-_CORRECTING = re.compile(
-    r"\b(?:however|actually|on (?:second thoughts?|reflection)|correction|wait|instead|re-?reading|reconsider\w*"
-    r"|revis\w+|changed? my|should (?:not |also )?(?:be|have been)"
-    r"|(?:could|might|may) (?:also|be (?:present|mentioned|included|relevant|implied))"
-    r"|also (?:present|mentioned|applies|included)|remove|add|drop|excluding|except|rather"
-    r"|scratch|deserves?|i now)\b"
-)
-"""Words that correct what a decision says of the labels in their sentence: "Price should be removed"."""
-_RECONSIDERING = re.compile(
-    r"\b(?:better|safer|stronger|preferable|tilt|undertones?|slant|more (?:accurate|appropriate)\w*|best|should|could"
-    r"|might|may|lean(?:s|ing)?|possibly|perhaps|equally|alternativ\w*|changed?|final(?:ly)?|therefore|correct|answer|label|overall)\b"
-    r"|\?\s*$"
-)
-"""Words that may choose another label than the one decided: "Neutral fits better"."""
-_CHOSEN_NOW = re.compile(
-    r"\b(?:(?:it|this|that)(?:['’]s| is| should be)"
-    r"|i(?: would|['’]d)? (?:find|consider|call|deem|label|judge|classify) (?:it|this|that)(?: to be| as)?"
-    r"|(?:i(?: would|['’]d)?(?: now)? (?:prefer|favou?r|go with|choose|pick|settle on))|^\W*go with"
-    r"|make it|(?:switch(?:ing)?|chang(?:e|ing) \w+|move) to|\bis (?:right|correct) (?:about|on))"
-    r" (?:an? )?[\W_]*$"
-)
-"""Words before another label that choose it: "But it is Dovish", "and I find it Dovish"."""
-_REFUTED = re.compile(
-    r"['\"”’*_)]*(?: (?:label|category|class|option|reading|answer))? (?:does not|doesn['’]t|cannot|fails|is rejected"
-    r"|(?:is|would) not(?! (?:wrong|incorrect|excluded|impossible|unreasonable)))\b"
-    r"|.*\b(?:which i (?:reject|do not accept)|does not (?:hold|convince)|is (?:not |un)convincing)\b",
-)
-"""Words after another label that reject it: "Neutral does not fit"."""
-_DENYING = re.compile(
-    r"\b(?:not|neither|nor|never|no|without|rather than|instead of|lacks?|less|than|opposed to|cannot)\b|n['’]t\b"
-)
-"""Words before another label that reject it."""
-_DENYING_NAME = re.compile(r"(?:not|never|neither|no)\b.* \w")
-"""A name like "Not mentioned" inside a longer phrase."""
-_AGREED = re.compile(
-    r"\b(?:right(?:ly)?|correct(?:ly)?|agree[ds]?|accept(?:ed|s)?|concede[ds]?|convince[ds]?|true|valid"
-    r"|convincing|persuasive|justified|sustained|upheld)\b"
-)
-"""Words that adopt another role's view: "The critic is right that Food is absent"."""
 _OBJECTION = re.compile(
-    r"\b(?:objections?|criticisms?|concerns?|challenges?|reservations?"
+    r"\b(?:(?:objections?|criticisms?|concerns?|challenges?|reservations?) "
     r"|(?:critic|opponent)(?: \w+){0,4} (?:about|on)"
-    r"|(?:critic|opponent)['’]s (?:point|argument|doubt|correction|remark|reasoning)s?)\b"
+    r"|(?:critic|opponent)['’]s (?:point|argument|doubt|correction|remark|reasoning))"
 )
-"""Words that speak against a decided label if the sentence agrees: "I accept the critic's point about Food"."""
-_AGAINST = re.compile(
-    r"\W{0,3}(?: (?:label|category|class|option|reading|answer|aspect))?"
-    r" (?:(?:does|do|did|would)(?: not|n['’]t) (?:apply|fit|hold|count|qualify|match)"
-    r"|(?:is|was|are|were)(?: not|n['’]t)(?: (?:really|actually|even|truly|quite))*"
-    rf" (?:there|here|present|mentioned|discussed|expressed|supported|justified|in (?:it|this|the (?:{UNITS})))\b"
-    r"|(?:has no|lacks)(?: \w+)? (?:support|evidence|basis|quotes?)|out(?: *[.!,;]|$)"
-    r"|(?:is|was)(?: not|n['’]t)(?: *[.!;]|$)|(?:should|must) go\b|low confidence"
-    r"|is (?:a stretch|a judge?ment call|low|arguable|debatable|borderline)(?: *[.!,;]|$)"
-    r"|is (?:rejected|doubtful|unlikely|questionable|(?:only )?weak(?:ly supported)?)(?: *[.!,;]|$))"
-)
-"""Words after a decided label that speak against it: "Food does not apply"."""
-_DOUBTS = re.compile(
-    # "I have doubts about Food", "I might be wrong about Food"
-    r"(?:\b(?:(?<!no )doubts?|wrong|unsure|uncertain|not(?: \w+ly)? (?:sure|certain|convinced)) (?:about|on|over|of)"
-    # "perhaps Food", "Remove Food", "The critic rightly rejects Food"
-    r"|\b(?:perhaps|maybe|remove|drop|strike|withdraw|forget|leave out)"
-    r"|\brightly (?:rejects|removes|drops|doubts|questions|objects to)"
-    # "hardly any Food", "no evidence for Food", "The text says nothing about Food", "I can't find Food"
-    r"|\b(?:(?:hardly|barely|scarcely) any|little(?: that is)?|no (?:\w+ )?(?:evidence|support|basis) (?:for|of))"
-    rf"|(?:\b(?:guest|author|{UNITS}) says )?\bnothing (?:about|on)"
-    r"|(?:\bnot|n['’]t|\bnever|\bno longer) (?:think|believe|mention|discuss|address)"
-    r"|\b(?:can ?not|could not|can['’]t|couldn['’]t) (?:find|see)"
-    r")(?: the)?\W{1,3}$"
-)
-"""Words before a decided label that doubt it: "I have doubts about Food"."""
-_FOR = re.compile(
-    r"\W{0,3}(?:, too\b| too[.!]?$| as well\b"
-    r"| (?:is|was|are|seems|applies|fits|counts)(?:,? (?:also|too|as well|equally))+\b"
-    r"| (?:is|was|may be|could be|might be|seems)(?: (?:also|still|equally))* (?:possible|plausible|defensible|present"
-    r"|mentioned|hinted at|implied|overlooked|missed|forgotten|not (?:absent|excluded|ruled out)|likely[.!]?$)"
-    r"| (?:cannot|can['’]t|can not) be (?:ruled out|excluded|dismissed|denied))"
-)
-"""Words after another label that speak for it: "Price, too", "Price cannot be ruled out"."""
-_ADDS = re.compile(
-    r"(?:\b(?:not|n['’]t) (?:exclude|rule out)|\bi (?:have )?(?:overlooked|missed|forgot)|\bi(?:['’]d| would) also \w+"
-    r"|\bi should (?:also )?have (?:also )?\w+|\balso (?:\w+ )?(?:evidence|support) (?:for|of)"
-    r"|\bsame (?:goes|is true|holds) for|n['’]t forget"
-    r"|^\W*the (?:\w+ )?(?:guest|author|writer|reviewer|speaker)(?: \w+ly)? (?:mentions|discusses|talks about)"
-    r"|\bextractor is right (?:about|on)|\bagree with the extractor (?:about|on)"
-    r"|\brightly (?:adds|names|says|includes|points (?:out|to))(?: that)?"
-    r"|^\W*(?:no|nope)\s*[,:;–—-])\W{0,3}$"
-)
-"""Words before another label that add it: "I overlooked Price"."""
-_ONLY = re.compile(
-    r"\W*only (?:(?!because\b)[^.,;]){1,80}?(?: (?:is|are) (?:certain|clear|sure|present|mentioned|supported)\b"
-    r"| (?:really |clearly |actually )?appl(?:y|ies)\b)"
-)
-"""A sentence that restricts the decision: "Only Food is certain"."""
-_SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out"})
+"""Words that speak against a label if the sentence agrees: "I accept the critic's point about Food"."""
+_PROPOSAL = re.compile(r"\bextractor(?: \w+){0,4} (?:about|on)\b")
+"""Words that speak for a label if the sentence agrees: "The extractor is right about Food"."""
+_ALTERNATIVE = re.compile(r"\W*alternative[^.:]*:")
+_ONLY = re.compile(r"\W*only (?!because\b)", re.IGNORECASE)
+"""The beginning of a sentence that restricts the decision: "Only Food is certain"."""
+_SMALL = frozenset({"also", "too", "it", "this", "that", "i", "rather", "strike", "leave", "out", "say"})
 """Words that a sentence of nothing but names may contain: "Also A.", "Not B."."""
-_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\*\s*$)|\\\*|[†‡¹²³])")
+_FOOTNOTE = re.compile(r"\s*(?:\*(?![\s*])(?!.*\S\*)|\\\*|[†‡¹²³])")
 _STARRED = re.compile(r"[^\W_]\*(?![\w*])")
 _STATED_NUMBER = re.compile(
     r"['’]?s? *(?:rating|score)? *(?:is|was|at|of|as|to(?: be)?|should be|deserves|merits|earns|:)"
     r"(?: (?:a|only|just))* *(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
+
+_RERATED = re.compile(
+    r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?)\b"
+)
+"""Words that give a dimension another rating: "Clarity should be lower"."""
 
 
 def is_anothers(text: str) -> bool:
@@ -214,7 +139,7 @@ def check_lines(
 def check_rating_lines(text: str, ratings: Decided, names: Names) -> None:
     """Raise ``Unreadable`` if a remark beside a rating agrees with another number."""
     for sentence in SENTENCE.split(text):
-        if _is_agreed(sentence) and _states_other_number(sentence, ratings, names):
+        if is_agreed(sentence.casefold()) and _states_other_number(sentence, ratings, names):
             raise residue(sentence)
 
 
@@ -232,15 +157,9 @@ def _is_starred(line: str) -> bool:
     return bare.count("*") % 2 == 1 and _STARRED.search(bare) is not None
 
 
-def _is_agreed(sentence: str) -> bool:
-    """Return True if a sentence agrees with somebody: "the critic is right that Food is absent"."""
-    folded = sentence.casefold()
-    return "rightly" in folded or (_AGREED.search(folded) is not None and DENIED.search(folded) is None)
-
-
-def _corrects(sentence: str, _: Decided, names: Names) -> bool:
-    """Return True if a sentence corrects a decision on any label: "Price should be removed"."""
-    return bool(_CORRECTING.search(sentence.casefold())) and any(True for _ in names.mentions(fold(sentence)))
+def _rates_again(sentence: str, _: Decided, names: Names) -> bool:
+    """Return True if a sentence gives a dimension a higher or lower rating, without a number."""
+    return _RERATED.search(sentence.casefold()) is not None and any(True for _ in names.mentions(fold(sentence)))
 
 
 def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
@@ -251,62 +170,41 @@ def _states_other_number(sentence: str, decided: Decided, names: Names) -> bool:
         if (
             given is not None
             and float(given[1]) != decided.get(mention.item, float(given[1]))
-            and (_is_agreed(sentence) or not is_reporting(sentence[: mention.start].casefold()))
+            and (is_agreed(sentence.casefold()) or not is_reporting(sentence[: mention.start].casefold()))
         ):
             return True
     return False
 
 
-def _chooses_other(sentence: str, decided: Decided, names: Names) -> bool:
-    """Return True if a sentence may choose another label than the one decided: "Neutral fits better"."""
-    folded = sentence.casefold()
-    others = [
-        mention
-        for mention in names.mentions(fold(sentence))
-        if mention.item not in decided and not _DENYING_NAME.match(folded, mention.start, mention.end + 2)
-    ]
-    if not others:
-        return False
-    before = folded[: others[0].start]
-    if _CHOSEN_NOW.search(before):
-        return True
-    refuted = _DENYING.search(before) or (len(others) == 1 and _REFUTED.match(folded, others[0].end))
-    return not refuted and bool(_CORRECTING.search(folded) or _RECONSIDERING.search(folded))
-
-
-def _disagrees(sentence: str, decided: Decided, names: Names) -> bool:
+def _disagrees(sentence: str, decided: Decided, names: Names, *, chosen: bool) -> bool:
     """Return True if a sentence speaks for a label outside the decision, or against one of the decision."""
     tokens = [token for token in tokenise(sentence, names) if token.kind != "bracket"]
     named = {token.item for token in tokens if token.kind == "name"}
-    restricted = named and named < decided.keys() and _ONLY.match(sentence.casefold())
-    if restricted or _states_otherwise(tokens, decided):
+    if not named:
+        return False
+    folded = sentence.casefold()
+    if _states_otherwise(tokens, decided) or (chosen and _ALTERNATIVE.match(folded)):
         return True
-    agreed = _is_agreed(sentence)
-    if agreed and named & decided.keys() and _OBJECTION.search(sentence.casefold()):
+    agreed = is_agreed(folded)
+    objected = _OBJECTION.search(folded) and named & decided.keys()
+    if agreed and (objected or (_PROPOSAL.search(folded) and named - decided.keys())):
         return True
-    for at, token in enumerate(tokens):
-        if token.kind != "name":
-            continue
-        before = sentence[max(token.start - _LOOK_AROUND, 0) : token.start].casefold()
-        after = sentence[token.end : token.end + _LOOK_AROUND].casefold()
-        predicate = tuple(following.kind for following in tokens[at + 1 : at + 3])
-        if token.item in decided:
-            denied = predicate in (("verb", "absent"), ("verb", "hedge"))
-            doubted = _DOUBTS.search(before)
-            contrary = denied or bool(_AGAINST.match(after) or doubted)
-            before = before[: doubted.start()] if doubted else before
-        else:
-            spoken_for = predicate == ("verb", "present") or _FOR.match(after) is not None
-            contrary = _ADDS.search(before) is not None or (spoken_for and not DENIED.search(before))
-        if contrary and (agreed or _is_agreed(before) or not is_reporting(before)):
-            return True
+    claims = claims_of(sentence, names, chosen=chosen)
+    if _ONLY.match(folded) and named < decided.keys() and any(claim.stance == "for" for claim in claims):
+        return True
+    for claim in claims:
+        if agreed or not claim.reported:
+            for item in claim.items:
+                if claim.stance != "for" if item in decided else claim.stance != "against" and not claim.objected:
+                    return True
     return False
 
 
 def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
     """Return True if a sentence of only names and small words ("Also A.", "Not B.") contradicts the decision."""
-    named = any(token.kind == "name" for token in tokens)
-    if not named or any(token.kind == "why" or (token.kind == "word" and token.text not in _SMALL) for token in tokens):
+    if tokens[0].text in ("no", "nope") and tokens[1].kind in ("comma", "link"):
+        tokens = tokens[2:]
+    if any(token.kind == "why" or (token.kind == "word" and token.text not in _SMALL) for token in tokens):
         return False
     answers = {token.value for token in tokens if token.kind in ANSWERS}
     value, stated = answers != {False}, set()
@@ -323,7 +221,7 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
 
 
 _RULES: Mapping[Kind, tuple[Callable[[str, Decided, Names], bool], ...]] = {
-    "multilabel": (_corrects, _disagrees),
-    "choice": (_disagrees, _chooses_other),
-    "rating": (_corrects, _states_other_number),
+    "multilabel": (partial(_disagrees, chosen=False),),
+    "choice": (partial(_disagrees, chosen=True),),
+    "rating": (_states_other_number, _rates_again),
 }

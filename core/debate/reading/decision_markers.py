@@ -87,7 +87,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     )
     final = (
         rf"{_START}(?:final[ _]++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})(?: *+\([^()\n]{{0,60}}\))?"
-        rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]) )"
+        rf"(?:{verb}| *+(?P<mark>:)| ++(?P<dash>[-–—]|->|=>?|→) )"
     )
     heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
     boxed = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
@@ -112,8 +112,8 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     )
     count = r"(?:(?:one|two|three|four|five|six|\d{1,2}) ++)?"
     told = (
-        rf"{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?(?:mentions|discusses|addresses|covers|contains) ++(?:only ++)?"
-        rf"(?:(?:the ++following|these) ++)?{count}{_NOUN} *+(?P<mark>:)"
+        rf"{_START}(?:this|the) ++{noun} ++(?:\w+ly ++)?(?:mentions|discusses|addresses|covers|contains)"
+        rf" ++(?:nothing ++but|(?:only ++)?(?:(?:the ++following|these) ++)?{count}{_NOUN} *+(?P<mark>:))"
     )
     elsewhere = (
         rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{some} ++)?(?:vorhandenen ++|aanwezige ++)?"
@@ -157,7 +157,7 @@ _REPORTED = re.compile(
     r"|\bas (?:the |an )?(?:critic|extractor|annotator|opponent|other)\b.{0,30}?\b(?:puts?|says?|said|not(?:es|ed))\b"
     r"|\b(?:says?|said|saying|states?"
     r"|insists?|believes|thinks|maintains|mistaken"
-    r"|stated|claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?(?!ing)|demands?"
+    r"|stated|(?<!the )(?<!this )claims?|claimed|asks?|asked|tells?|told|writes?|wrote|written|reads?(?!ing)|demands?"
     r"|instructs?|instructed|according to|pretends?|suggests?|suggested|argues?|argued|concludes?|concluded|instead of"
     r"|rather than|wrong|incorrect|in case|examples?|e\.g\.)(?![^,;]*[,;])[^\n]{0,60}$"
     rf"|\b(?:for|in|to) {ROLE}(?:['’]s (?:view|opinion|eyes|reading))?,? *$|\b{ROLE}['’]s \w+ is(?: that)? *$"

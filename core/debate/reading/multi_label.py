@@ -24,7 +24,9 @@ _PLACE = frozenset({"why", "fill", "word", "bracket", "verb"})
 """Tokens allowed between the word of a heading and its colon."""
 _ASKED = frozenset({"verb", "fill", "word", "present", "why"})
 """Tokens allowed beside the name in a question about a label."""
+_WHILE = frozenset({"while", "whereas", "but"})
 _SINGULAR = frozenset({"is", "was", "ist", "est", "es", "è"})
+_PLURAL = frozenset({"apply", "do not apply", "don't apply", "don’t apply"})
 _SHADES = frozenset({"positive", "negative", "neutral", "mixed", "low", "medium", "moderate", "high"})
 """Words that beside a name are an opinion or a degree, and as its only answer may mean present or absent."""
 _STRONG = re.compile(r"(?:and|but|,)? ?(?:except|excluding|without|leaving|apart|other|minus)")
@@ -77,8 +79,9 @@ class Statements:
     """What consecutive lines state about the labels of a codebook.
 
     ``values`` are the values stated of each label, ``line_values`` those of the last line. ``explicit`` are the labels
-    with an answer, a heading or a predicate; ``none`` is set by "none", ``blank`` by "Name:" with nothing after it. A
-    heading without names applies to the lines below it. ``all_meant`` allows "all of them" for the codebook's labels.
+    with an answer, a heading or a predicate; ``none`` is set by "none", ``blank`` by "Name:" with nothing after it.
+    ``contrasted`` is True if all is stated in one sentence like "Food is present, while Price is not". A heading
+    without names applies to the lines below it. ``all_meant`` allows "all of them" for the codebook's labels.
     """
 
     def __init__(self, names: Names, *, all_meant: bool = False) -> None:
@@ -90,7 +93,7 @@ class Statements:
         self.none = False
         self.headed = self.answered = False
         self.unfinished = False
-        self.blank = False
+        self.blank = self.contrasted = False
         self.heading: Value | str = "default"
         self._signs: set[str] = set()
         self._columns: list[Value | str] | None = None
@@ -137,7 +140,10 @@ class Statements:
             if len(self._signs) > 1:
                 raise residue(line)  # as in a diff: plus and minus may mean present and absent
         stated = inline = False
-        for sentence in _split(tokens):
+        sentences = list(_split(tokens))
+        clauses = [clause for sentence in sentences for clause in _clauses(sentence)]
+        self.contrasted = not self.values and len(clauses) > len(sentences) == 1
+        for sentence in clauses:
             if inline:
                 self.heading = "unknown"  # "Absent: A. B" leaves it unclear whether B is absent, too.
             reader = _Sentence(self, sentence, rest, bullet=bullet is not None)
@@ -209,7 +215,7 @@ class _Sentence:
         self.out, self.tokens, self.text, self.bullet = out, tokens, text, bullet
         self.single = _is_single(tokens)
         self.pending: list[str] = []
-        self.only = tokens[0].text == "only"
+        self.only = any(token.text.startswith(("only", "the only")) for token in (tokens[0], tokens[-1]))
         self.answered = self.prefixed = self.inline_heading = self.rest = False
         self.position = 0
 
@@ -338,7 +344,8 @@ class _Sentence:
         token = self._token()
         own = self.pending[-1] if self.pending else ""
         self.position += 1
-        self._resolve(token.value, plural=link.kind == "verb" and link.text.split()[0] not in _SINGULAR)
+        plural = link.text.split()[0] not in _SINGULAR if link.kind == "verb" else token.text in _PLURAL
+        self._resolve(token.value, plural=plural)
         if self._kind() not in ("", "link", "why", "bracket", "quote", "and", "neg", "name", "closed", *_BREAKS):
             self._fail()
         if self._kind() == "comma" and self._kind(1) in ("yes", "no") and self._kind(2) != "link":
@@ -426,12 +433,16 @@ class _Sentence:
             elif current.kind != "fill":
                 break
             self.position += 1
-        if self._kind() not in ("", "semicolon", "why", "link"):
+        contrasted = self._token().text == "but" and self._kind(1) in ("name", "fill")
+        if self._kind() not in ("", "semicolon", "why", "link") and not contrasted:
             self._fail()
-        unclear = len(denied) > 1 and not _STRONG.match(token.text) and not joined & {"or", "nor"}
+        unclear = len(denied) > 1 and not _STRONG.match(token.text) and not joined & {"or", "nor", "not"}
         if not denied or unclear:
             self._fail()
-        self._comment(denied[-1], implicit=False)
+        if contrasted:
+            self.position += 1  # "not Food, not Price, but Service"
+        else:
+            self._comment(denied[-1], implicit=False)
         for item in denied:
             self.out._state(item, False)
 
@@ -591,6 +602,20 @@ def _split(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             sentence = []
     if sentence:
         yield sentence
+
+
+def _clauses(sentence: list[Token]) -> list[list[Token]]:
+    """Return the two clauses of "Food is present, while Price is not", or the sentence itself."""
+    for at in range(2, len(sentence) - 1):
+        end = at - (sentence[at - 1].kind == "comma")
+        if (
+            sentence[at].text in _WHILE
+            and sentence[at + 1].kind in ("name", "fill")
+            and sentence[end - 1].kind in ANSWERS
+            and any(token.kind == "name" for token in sentence[:end])
+        ):
+            return [sentence[:end], sentence[at + 1 :]]
+    return [sentence]
 
 
 def _answered(tokens: Sequence[Token]) -> Sequence[Token]:

@@ -7,7 +7,7 @@ A decision counts only if every token of it is accounted for and nothing after i
    decision that the reply states without announcing it.
 3. ``multi_label``, ``single_label``, ``ratings`` and ``json_answers`` are the grammars of the words, numbers or JSON
    there, on the tokens of ``tokens``. What a grammar leaves over becomes the problem of the reading.
-4. ``contradictions`` checks the text that follows.
+4. ``contradictions`` checks the text that follows, in which ``claims`` are what sentences say of the labels.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
 }
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
+_CITATION = re.compile(r"[ \t]*>[ \t>]*")
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 
 
@@ -145,8 +146,10 @@ class _Reader:
         return None
 
     def _cited(self, candidate: Marker | Block) -> bool:
+        """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
         begin = self.page.lines.rfind("\n", 0, candidate.start) + 1
-        return self.page.lines[begin : begin + 8].lstrip(" ").startswith(">")
+        announced = any(m.limit < begin and not self.page.lines[m.end : begin].strip() for m in self.page.markers)
+        return self.page.lines[begin : begin + 8].lstrip(" ").startswith(">") and not announced
 
     def unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""
@@ -261,23 +264,24 @@ class _Reader:
                 if begun and not bullets and not out.headed:
                     return line.end
                 continue
-            bullet = BULLET.match(line.text)
-            indent = len(bullet["indent"] if bullet else re.match(r"[ \t>]*", line.text)[0])  # type: ignore[index]
+            text = _CITATION.sub("", line.text)
+            bullet = BULLET.match(text)
+            indent = len(bullet["indent"] if bullet else re.match(r"[ \t]*", text)[0])  # type: ignore[index]
             if begun and bullets and indent > depth:
                 continue  # explains the bullet above
-            row = line.text.count("|") > 1
+            row = text.count("|") > 1
             try:
-                stated = out.read(_unwrapped(line.text))
+                stated = out.read(_unwrapped(text))
             except Unreadable:
-                if begun and not bullet and self._leading(line.text) is None:
+                if begun and not bullet and self._leading(text) is None:
                     return line.start
                 raise
             if stated:
                 if bullet and not begun:
                     bullets, depth = True, indent
                 begun, end = True, line.end
-            elif bullet or not (begun or row or line.text.rstrip(" *_").endswith(":")):
-                foreign = self._foreign(without_bullet(line.text))
+            elif bullet or not (begun or row or text.rstrip(" *_").endswith(":")):
+                foreign = self._foreign(without_bullet(text))
                 if not begun or foreign.unknown:
                     raise foreign
                 return line.start
@@ -326,6 +330,7 @@ class _Reader:
             return reading
         out = Statements(self.names)
         prose = leftover = end = 0
+        first = False  # the only statement is the first line
         earlier: Set[str] = set()
         unknown: dict[str, None] = {}
         for line in self.page.statement_lines(0):
@@ -348,6 +353,8 @@ class _Reader:
                 return None
             if not explicit and out.explicit:  # what came before the first answer is reasoning
                 earlier, out.values = out.values.keys(), out.line_values
+            title = line.text.lstrip().startswith(("#", "*", "_")) and len(out.values) == 1
+            first = not (prose or leftover or end or title)
             leftover += out.blank
             end = line.end
         if not (out.values or out.none) or (self.cut and end >= len(self.page.text)):
@@ -357,10 +364,11 @@ class _Reader:
         missing = self._missing(out.values)
         leftover += len(earlier - out.values.keys())
         if bool(out.explicit) and out.explicit >= out.values.keys():
-            if missing and (out.answered or {False} in out.values.values()):
+            if missing and not out.contrasted and (out.answered or {False} in out.values.values()):
                 raise Unreadable(f"it answers label by label, but not for {quoted_names(missing)}")
             return None if missing and leftover else self._stated(out, end)
-        return None if prose or leftover or self.cut else self._stated(out, end)
+        listed = first and re.match(r"[^\S\n]*\n[^\S\n]*\n", self.page.lines[end:])
+        return None if ((prose or leftover) and not listed) or self.cut else self._stated(out, end)
 
     # Decisions for one label
 
@@ -374,7 +382,7 @@ class _Reader:
             line = next((one for one in self.page.statement_lines(limit + 1) if not one.blank), None)
             if line is None:
                 raise Unreadable(CUT if self.cut else NO_CHOICE)
-            start, limit = line.end - len(without_bullet(line.text)), line.end
+            start, limit = line.end - len(without_bullet(_CITATION.sub("", line.text))), line.end
         if self.cut and limit >= len(text):
             raise Unreadable(CUT)
         item = read_choice(_unwrapped(text[start:limit]), self.names, codes=True)
@@ -421,7 +429,10 @@ class _Reader:
                 for m in leads
                 if line.start <= m.start < line.end and (m.kind == "heading" or edge)
             ]
-            bare = without_bullet(line.text)
+            cited = _CITATION.match(line.text)
+            if cited and not any(lines[number - 1].start <= m.start < line.start for m in leads if m.kind == "heading"):
+                continue
+            bare = without_bullet(line.text[cited.end() :] if cited else line.text)
             tokens = tokenise(bare, self.names)
             named = len(tokens) > 1 and tokens[0].kind == "name"
             prose = named and (tokens[1].kind == "word" or tokens[1].text == "the")

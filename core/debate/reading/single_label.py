@@ -28,7 +28,7 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     Raises ``Unreadable`` if the words after the label name another one, or take it back.
     """
     tokens = tokenise(text, names, codes=codes)
-    at = 0
+    at = _past_letter(tokens)
     while at < len(tokens) and (tokens[at].kind in ("fill", "no") or tokens[at].text in _LEADING):
         if tokens[at].kind == "no" and (at + 1 >= len(tokens) or tokens[at + 1].kind != "code"):
             break
@@ -71,6 +71,13 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     check_comment(comment)
     check_following(comment, {item: True}, "choice", names)
     return item
+
+
+def _past_letter(tokens: Sequence[Token]) -> int:
+    """Return the position after the letter of an option: "(B) Neutral", "B. Neutral"."""
+    first = tokens[0].inner if tokens and tokens[0].kind == "bracket" else tokens[:1]
+    lettered = len(first) == 1 and first[0].kind == "word" and first[0].text in tuple("abcdefgh")
+    return 1 + (tokens[1:2] != () and tokens[1].kind == "stop") if lettered else 0
 
 
 def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:

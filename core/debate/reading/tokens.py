@@ -36,7 +36,7 @@ _NOT = r"(?:not|never|no\ longer|isn['’]t|aren['’]t|wasn['’]t|weren['’]t
 # Patterns for folded text (lower case, single spaces), in the order in which they are tried. Languages: English,
 # German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Chinese, Japanese.
 _VOCABULARY = {
-    "closed": r"none\ of\ the\ (?:others?|rest|remaining(?:\ \w+)?)|nothing\ else|no\ others?"
+    "closed": r"none\ of\ the\ (?:others?|rest|remaining(?:\ \w+)?)|nothing\ (?:else|but)|no\ others?"
     r"|no\ (?:other|further|additional)\ (?:aspects?|labels?|categor(?:y|ies)|topics?|themes?)",
     "rest": r"(?:all\ )?(?:of\ )?the\ (?:rest|others?\b(?:\ (?:aspects?|labels?|categories|topics?))?"
     r"|remaining(?:\ \w+)?)"
@@ -55,7 +55,7 @@ _VOCABULARY = {
     r"(?:\ (?:at\ all|apply|applies|(?:is|are|was|were)\ (?:present|mentioned|discussed"
     r"|applicable|found)|present))?|keine?r?|aucune?|ningun[oa]|ninguno|nessun[oa]|nenhum[a]?|geen|brak|无|沒有|没有|なし|нет",
     "absent": rf"{_NOT}(?:{_KEPT})|(?:(?<=\ are\ )|(?<=\ is\ ))not(?=\ ?(?:[.;!]|$))"
-    r"|(?:does|do|did)(?:\ not|n['’]t)\ (?:apply|appear|occur)|absent|missing|excluded?"
+    r"|(?:does|do|did)(?:\ not|n['’]t)(?:\ (?:apply|appear|occur)|(?=\ ?(?:[.;!]|$)))|absent|missing|excluded?"
     r"|reject(?:ed|s)?|ruled\ out|denied|overruled"
     r"|drop(?:ped)?|remov(?:e|ed)|omit(?:ted)?|irrelevant|inapplicable|discard(?:ed)?|dismiss(?:ed)?|unmentioned"
     r"|nicht\ (?:vorhanden|erwähnt|enthalten|zutreffend)|abwesend|fehlend|fehlt|fehlen|absente?s?"
@@ -63,7 +63,8 @@ _VOCABULARY = {
     r"|non\ (?:present[ei]|menzionat[oiae])|niet\ (?:aanwezig|genoemd|vermeld)|afwezig|não\ (?:presentes?"
     r"|mencionad[oa]s?)"
     r"|nieobecn\w+|отсутству\w+|不存在|未提及|没有提到|言及なし|存在しない",
-    "present": rf"{_KEPT}|vorhanden|erwähnt|enthalten|zutreffend|présente?s?|mentionnée?s?|presentes?|mencionad[oa]s?"
+    "present": rf"the\ only\ (?:one|aspect|label|topic|theme|code|category)(?:\ (?:that\ )?(?:{_KEPT}))?(?=\W*$)"
+    rf"|{_KEPT}|vorhanden|erwähnt|enthalten|zutreffend|présente?s?|mentionnée?s?|presentes?|mencionad[oa]s?"
     r"|present[ei]|menzionat[oiae]|aanwezig|genoemd|obecn\w+|присутству\w+|存在|提及|あり",
     "open": r"undecided|unclear|unsure|uncertain|unknown|null|n/?a|\?{1,3}",
     "neg": r"(?:and|but|,)?\ ?(?:except(?:\ for)?|excepting|excluding|without|leaving\ out|dropping|removing"
