@@ -1,4 +1,4 @@
-"""Command line: the studio's functions without a browser. The README documents its contract."""
+"""Command line: the studio's functions without a browser. Its contract is ``docs/reference``."""
 
 from core.cli.commands import main
 
