@@ -11,13 +11,16 @@ from the formulas: the package ``krippendorff`` is GPL, this project Apache-2.0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from core.stats.arrays import Codes, Ratings, ratings
+from core.stats.intervals import LEVEL, Estimate, t_quantile
+from core.stats.uncertainty import Part, interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +115,28 @@ def krippendorff_alpha(
         return Agreement(None, 0, units, None, None)
     observed, expected = within / total, between / (total * (total - 1))
     return Agreement(1 - observed / expected if between > 1e-9 else None, n, units - n, observed, expected)
+
+
+def with_interval(coefficient: Callable[[npt.NDArray[Any]], Agreement], answers: npt.NDArray[Any]) -> Estimate:
+    """Return a coefficient of answers ``[unit, rater]`` with its interval: a jackknife over units.
+
+    Source: Fleiss and Davies 1982, Jackknifing Functions of Multinomial Frequencies (Am. J. Epidemiol. 115). Student's
+    t on Fisher's scale, which keeps the interval within -1 to 1. (Simulated coverage at 95%, two and three raters, 20
+    to 150 units: 93 to 99%; 85 to 94% for a value that is right for a tenth of 20 units.) No interval for fewer than
+    two units, where all answers of each unit agree, and if the coefficient is undefined without some unit.
+    """
+    whole = coefficient(answers)
+    if whole.value is None or whole.n < 2:
+        return Estimate(whole.value, None)
+    rows, first, counts = np.unique(_nominal(answers), axis=0, return_index=True, return_counts=True)
+    several = (rows >= 0).sum(axis=1) >= 2
+    left_out = [coefficient(np.delete(answers, place, axis=0)).value for place in first[several]]
+    values, times = np.array(left_out, dtype=np.float64), counts[several]
+    if np.isnan(values).any():
+        return Estimate(whole.value, None)
+    variance = (whole.n - 1) / whole.n * float(times @ (values - times @ values / whole.n) ** 2)
+    part = Part("correlation", whole.value, variance, whole.n, whole.n)
+    return Estimate(whole.value, interval(part, t_quantile(whole.n - 1), LEVEL))
 
 
 def mid_ranks(values: Ratings, weights: Ratings) -> Ratings:

@@ -74,6 +74,12 @@ def format_interval(
     return f"{interval.level:.0%} interval {text}" if named else text
 
 
+def format_estimate(estimate: Estimate, *, digits: int | None = None) -> str:
+    """Return a number with its interval as text: "0.864 (0.812 to 0.907)"; "–" if it is undefined."""
+    shown = format_interval(estimate.interval, digits=digits)
+    return format_number(estimate.value, 3 if digits is None else digits) + (f" ({shown})" if shown else "")
+
+
 def wilson(successes: float, n: float, level: float = LEVEL, *, quantile: float | None = None) -> Interval | None:
     """Return Wilson's score interval of a proportion, within 0 to 1; None if n is 0.
 

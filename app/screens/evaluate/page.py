@@ -44,6 +44,7 @@ from core.services.evaluation.reference import available_references, reference_n
 from core.services.evaluation.report import prefetch_tabs
 from core.services.evaluation.scores import EvaluationReport, evaluate, rating_confusion, role_scores
 from core.services.project_session import ProjectSession
+from core.stats.intervals import format_estimate
 from core.stats.metrics import Scores, main_metric, metrics
 
 
@@ -290,7 +291,7 @@ def _raters(found: EvaluationReport) -> None:
         [
             name,
             *(format_number(side.labels[name]["spearman"].value) for side in sides.values()),
-            format_number(found.agreement[name]),
+            format_estimate(found.agreement[name]),
         ]
         for name in found.scores.labels
     ]

@@ -17,12 +17,12 @@ from app.widgets.common import line, literal, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
-from core.formatting import MISSING, format_count, format_number, format_percent, join_names
+from core.formatting import MISSING, format_count, format_percent, join_names
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import agreement as use
 from core.services.review import review
-from core.stats.intervals import FEW_DOCUMENTS, format_interval
+from core.stats.intervals import FEW_DOCUMENTS, format_estimate, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")
 PAGE, SHOW = "review-agreement-page", "review-agreement-show"
@@ -79,7 +79,7 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
         f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
         f'<td><span class="moot-badge {_tone(one.observed.value)}">{format_percent(one.observed.value)}</span> '
         f"{format_interval(one.observed.interval, 'percent')}</td>"
-        f"<td>{format_number(one.kappa, 2)}</td><td>{format_number(one.alpha, 2)}</td></tr>"
+        f"<td>{format_estimate(one.kappa, digits=2)}</td><td>{format_estimate(one.alpha, digits=2)}</td></tr>"
         for one in found.items
     )
     sub = f"{format_count(found.documents, 'document')} with two or more reviewers: {names}"
@@ -96,7 +96,7 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
         if few := [one.n for one in found.items if 0 < one.n < FEW_DOCUMENTS]:
             documents = format_count(min(few), "document")
             line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
-        same = [review.item_name(codebook, one.item) for one in found.items if one.n and one.alpha is None]
+        same = [review.item_name(codebook, one.item) for one in found.items if one.n and one.alpha.value is None]
         if same:
             line(f"{join_names(same)}: undefined ({MISSING}), because all reviewers gave the same value everywhere.")
         if codebook.kind == "rating":

@@ -24,10 +24,10 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_scores, cached_until_commit
 from core.stats import flips, metrics
-from core.stats.agreement import krippendorff_alpha
+from core.stats.agreement import krippendorff_alpha, with_interval
 from core.stats.arrays import Mask
 from core.stats.correlation import kendall, pearson, rouge_l, spearman
-from core.stats.intervals import Interval
+from core.stats.intervals import Estimate, Interval
 from core.stats.metrics import Scores
 from core.stats.uncertainty import Design
 from core.store.annotators import LATENT, AnnotationSource
@@ -107,7 +107,7 @@ class EvaluationReport:
     """gold by several raters: the scores against each of them; else empty"""
     median: Scores | None = None
     """ratings by several raters: the scores against their median"""
-    agreement: Mapping[str, float | None] = field(default_factory=dict)
+    agreement: Mapping[str, Estimate] = field(default_factory=dict)
     """Krippendorff's alpha among the raters by label or dimension, ordinal for ratings, else nominal"""
     overlap: Mapping[str, FieldOverlap] = field(default_factory=dict)
     """ratings of documents with several fields: ROUGE-L by field"""
@@ -205,7 +205,7 @@ def to_json(report: EvaluationReport) -> dict[str, Any]:
     }
     if report.raters:
         result["raters"] = {name: metrics.to_json(own) for name, own in report.raters.items()}
-        result["agreement"] = dict(report.agreement)
+        result["agreement"] = {name: estimate.value for name, estimate in report.agreement.items()}
     if report.median is not None:
         result["median"] = metrics.to_json(report.median)
     if report.overlap:
@@ -254,7 +254,8 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
     return {
         "raters": {name: against(gold) for name, gold in golds.items()},
         "agreement": {
-            name: krippendorff_alpha(stack[:, column, :], level).value for column, name in enumerate(names)
+            name: with_interval(lambda answers: krippendorff_alpha(answers, level), stack[:, column, :])
+            for column, name in enumerate(names)
         },
         "median": against(median) if codebook.kind == "rating" else None,
     }  # fmt: skip

@@ -17,7 +17,7 @@ from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.services.review import review
-from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
+from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
@@ -31,16 +31,15 @@ from core.store.reviews import Decision, ReviewChange
 class ItemAgreement:
     """Agreement on one item over ``n`` documents that at least two reviewers decided independently.
 
-    ``observed`` is the share of documents with equal values, with its interval. ``kappa`` is Cohen's for two reviewers,
-    Fleiss' for more, None for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is
-    undefined.
+    ``observed`` is the share of documents with equal values. ``kappa`` is Cohen's for two reviewers, Fleiss' for more,
+    undefined for ratings. ``alpha`` is Krippendorff's (ordinal for ratings). Each is None where it is undefined.
     """
 
     item: str
     n: int
     observed: Estimate
-    kappa: float | None
-    alpha: float | None
+    kappa: Estimate
+    alpha: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,21 +175,21 @@ def _item_agreement(item: str, annotations: Sequence[ReviewerValues], codebook: 
     own = [one for one in annotations if one.item == item]
     documents = {document: place for place, document in enumerate(dict.fromkeys(one.document_id for one in own))}
     reviewers = {actor: place for place, actor in enumerate(sorted({one.actor for one in own}))}
+    undefined = Estimate(None, None)
     if len(reviewers) < 2:
-        return ItemAgreement(item, 0, Estimate(None, None), None, None)
+        return ItemAgreement(item, 0, undefined, undefined, undefined)
     table = np.full((len(documents), len(reviewers)), None, dtype=object)
     for one in own:
         table[documents[one.document_id], reviewers[one.actor]] = one.value
     shared = [row for row in table if sum(value is not None for value in row) > 1]
     equal = np.array([len({value for value in row if value is not None}) == 1 for row in shared])
-    rating = codebook.kind == "rating"
-    if rating:
-        kappa = None
+    kappa, alpha = undefined, with_interval(krippendorff_alpha, table)
+    if codebook.kind == "rating":
+        alpha = with_interval(lambda answers: krippendorff_alpha(answers, "ordinal"), table.astype(np.float64))
     elif len(reviewers) == 2:
-        kappa = cohen_kappa(table[:, 0], table[:, 1]).value
+        kappa = with_interval(lambda answers: cohen_kappa(answers[:, 0], answers[:, 1]), table)
     else:
-        kappa = fleiss_kappa(table).value
-    alpha = krippendorff_alpha(table.astype(np.float64) if rating else table, "ordinal" if rating else "nominal").value
+        kappa = with_interval(fleiss_kappa, table)
     return ItemAgreement(item, len(shared), ratio(equal, np.ones(len(shared)), Design()), kappa, alpha)
 
 

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, table_agreement
+from core.stats.agreement import (
+    Agreement,
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    table_agreement,
+    with_interval,
+)
 
 NAN = float("nan")
 LEVELS = ["nominal", "ordinal"]
@@ -156,3 +163,40 @@ def test_full_agreement_is_one() -> None:
     for level in LEVELS:
         assert krippendorff_alpha(annotations, level).value == pytest.approx(1.0)  # type: ignore[arg-type]
     assert cohen_kappa([1, 2, 3], [1, 2, 3]).value == pytest.approx(1.0)
+
+
+def cohen(answers: np.ndarray) -> Agreement:
+    return cohen_kappa(answers[:, 0], answers[:, 1])
+
+
+def test_interval_of_kappa_is_a_jackknife_by_hand() -> None:
+    # Pairs 1-1, 1-1, 0-0, 0-0, 1-0: p_o = .8, p_e = .6 * .4 + .4 * .6 = .48, kappa = .32 / .52 = 8/13. Without a pair
+    # 1-1: p_o = .75, p_e = (2 * 1 + 2 * 3) / 16 = .5, kappa = .5; so without 0-0. Without 1-0: 1. Their mean is .6,
+    # the variance 4/5 * (4 * .01 + .16) = .16. With t(4) = 2.776: atanh(8/13) -+ 2.776 * .4 / (1 - (8/13) ** 2).
+    found = with_interval(cohen, np.array([[1, 1], [1, 1], [0, 0], [0, 0], [1, 0]]))
+    assert found.value == pytest.approx(8 / 13)
+    middle, half = np.arctanh(8 / 13), 2.776445 * 0.4 / (1 - (8 / 13) ** 2)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((np.tanh(middle - half), np.tanh(middle + half)))
+
+
+@pytest.mark.parametrize(
+    ("answers", "value"),
+    [
+        ([[1, 1], [0, 0], [1, 1]], 1.0),  # without errors, the data do not show how many are possible
+        ([[1, 0]], 0.0),  # one unit
+        ([[0, 0], [0, 0], [0, 0], [1, 0]], 0.0),  # undefined without the last unit, as only one value is left
+        ([[1, -1], [-1, 0]], None),  # no unit with two ratings
+    ],
+)
+def test_no_interval_where_the_data_do_not_show_the_error(answers: list[list[int]], value: float | None) -> None:
+    found = with_interval(cohen, np.array(answers))
+    assert found.value == (None if value is None else pytest.approx(value))
+    assert found.interval is None
+
+
+def test_interval_does_not_depend_on_the_order_of_units_and_allows_gaps() -> None:
+    first = with_interval(krippendorff_alpha, UNITS)
+    assert first == with_interval(krippendorff_alpha, UNITS[::-1])
+    assert first.interval is not None
+    assert -1 <= first.interval.low < 0.743 < first.interval.high <= 1

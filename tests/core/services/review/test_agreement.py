@@ -37,9 +37,13 @@ def test_agreement_of_two_reviewers_matches_hand_counts(session, run):
     report = agreement.agreement_report(session, run)
     assert (report.reviewers, report.documents) == ({"ann": 5, "bob": 4}, 4)
     alpha, beta = report.items
-    assert (alpha.n, alpha.observed.value, alpha.kappa) == (4, 0.75, pytest.approx(0.5))
+    assert (alpha.n, alpha.observed.value, alpha.kappa.value) == (4, 0.75, pytest.approx(0.5))
     assert alpha.observed.interval == wilson(3, 4)
-    assert (beta.observed.value, beta.kappa, beta.alpha) == (1.0, None, None)  # undefined, as all values are equal
+    assert (beta.observed.value, beta.kappa.value, beta.alpha.value) == (
+        1.0,
+        None,
+        None,
+    )  # undefined, as all values are equal
     (disagreement,) = report.disagreements
     assert (disagreement.document_id, disagreement.item, disagreement.values) == (
         "d2",
