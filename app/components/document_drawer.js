@@ -37,7 +37,10 @@ import { mountView, setParameters } from "./streamlit_bridge.js";
  * @property {string} request Another value shows `document` again.
  * @property {{ act: string, text: string }[]} actions Buttons that notify the page.
  */
-/** @typedef {{ title: string, by: "gold" | "person" | "role" | "verdict", run: string, values: Values }} Annotations */
+/**
+ * @typedef {{ title: string, by: "gold" | "person" | "role" | "verdict", run: string, values: Values,
+ *   failed?: boolean }} Annotations
+ */
 /** @typedef {{ run: string, events: (TurnEvent | VerdictEvent)[], active: boolean }} ShownDebate */
 /** @typedef {{ who: string, note?: string, tags?: string[] }} Note */
 /**
@@ -289,11 +292,11 @@ class DrawerView {
     });
     const head = el("tr", "", el("th", "", "Label"), ...heads, choice ? null : el("th", "", "Quotes"));
     const lines = rows.map(({ id, node }) => {
-      const cells = annotations.map(({ by, values }) => {
+      const cells = annotations.map(({ by, values, failed }) => {
         const value = values[id];
         const wrong = (by === "role" || by === "verdict") && isWrong(value, reference[id]);
         const missing = !(id in values) || (value === null && by !== "verdict");
-        const text = missing ? "" : value === null ? "unresolved" : valueText(value, labels);
+        const text = missing ? "" : value === null ? (failed ? "failed" : "unresolved") : valueText(value, labels);
         return el("td", wrong ? "wrong bold" : value === false ? "muted" : value === null ? "unres" : "", text);
       });
       const quotes = found(id).size;

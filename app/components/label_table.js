@@ -103,7 +103,9 @@ function evidenceNode(debate, label) {
   const assigned = kind !== "rating" && debate.labelTurns.some(({ labels }) => labels.includes(label.id));
   if (values) {
     const value = kind === "choice" ? values.label : values[label.id];
-    if (value === null && (kind !== "choice" || assigned)) return el("span", "unres", "unresolved");
+    if (value === null && (kind !== "choice" || assigned)) {
+      return debate.verdict?.status === "failed" ? el("span", "wrong", "failed") : el("span", "unres", "unresolved");
+    }
     if (assigned && (kind === "choice" ? value !== label.id : value === false)) return "removed";
   } else if (debate.disputed.has(label.id)) return el("span", "wrong", "disputed");
   const quotes = debate.evidence.filter(({ item }) => item === label.id);

@@ -83,6 +83,16 @@ function isWaiting({ status, skipped }) {
 }
 
 /**
+ * Create the message above the text of a document whose debate failed.
+ *
+ * @param {string} error
+ */
+function failureNode(error) {
+  const advice = "Retry failed documents on the Run page, or decide the labels here.";
+  return el("div", "veil wrong", el("span", "", el("b", "", "The debate failed. "), `${error} `, advice));
+}
+
+/**
  * Return the number of settled rows that the studio does not list as waiting. It still lists those whose decisions were
  * on their way when it answered.
  *
@@ -785,7 +795,7 @@ class FocusView {
       "div",
       "scroll",
       hidden && el("div", "veil", icon("eye"), blind),
-      error && el("div", "veil wrong", error),
+      error && failureNode(error),
       this.text,
       !hidden && evidenceTable(document, info),
     );

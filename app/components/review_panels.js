@@ -289,12 +289,14 @@ function itemRemarks(item, document, labels) {
 }
 
 /**
- * Return the reason of an unresolved item. If all items have the same reason, only the first open item shows it.
+ * Return the reason of an unresolved item. If all items have the same reason, only the first open item shows it. The
+ * error of a failed debate is above the text.
  *
  * @param {string} item
  * @param {ReviewDocument} document
  */
-function whyUnresolved(item, { unresolved, values }) {
+function whyUnresolved(item, { unresolved, values, error }) {
+  if (error) return "debate failed: please decide";
   const shared = new Set(Object.values(unresolved)).size === 1;
   const first = Object.keys(unresolved).find((each) => isOpen(values[each]));
   return (!shared || item === first ? unresolved[item] : "") || "unresolved: please decide";

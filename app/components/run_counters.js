@@ -139,8 +139,8 @@ export class RunCounters {
     if (cost === null) setValue(this.cost, ["Price unknown"]);
     else if (projected) setValue(this.cost, [formatMoney(cost), "so far"], [formatMoney(projected), "projected"]);
     else setValue(this.cost, [formatMoney(cost), over ? "" : "so far"]);
-    const whole = budget || projected || cost || 1;
-    this.costBar.classList.toggle("hidden", !budget && !cost);
+    const whole = budget || projected || 1;
+    this.costBar.classList.toggle("hidden", !budget && !projected);
     this.projectedBar.style.width = `${Math.min(100, (100 * (projected || cost || 0)) / whole)}%`;
     this.spentBar.style.width = `${Math.min(100, (100 * (cost || 0)) / whole)}%`;
     const paid = calls || !cost ? formatPlural(calls, cost === 0 ? "call" : "paid call") : "billed without a reply";
@@ -175,7 +175,9 @@ export function describeState(status, settings) {
     case "done": {
       const good = !failed && (verdicts > 0 || !status.documents);
       const counts = `${formatPlural(verdicts, "verdict")}, ${formatCount(unresolved)} unresolved, ${formatCount(failed)} failed.`;
-      const text = message ? `${counts} ${message}` : counts;
+      const retry = failed && "Retry the failed ones.";
+      const decide = unresolved && "Decide the unresolved ones in Review.";
+      const text = [counts, ...(message ? [message] : [retry, decide])].filter(Boolean).join(" ");
       return { tone: good ? "ok" : "warn", icon: good ? "done" : "help", title: "All debates have finished.", text };
     }
     case "paused": {

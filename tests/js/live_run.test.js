@@ -104,11 +104,13 @@ test("counters project the cost", () => {
   assert.equal(counters.cost.detail.textContent, "billed without a reply, 0 cached");
 });
 
-test("a free run without a budget has no cost bar", () => {
+test("a free or finished run without a budget has no cost bar", () => {
   const counters = new RunCounters();
   const status = makeStatus({ cost_usd: 0 });
   counters.addSample(status);
   counters.draw(status, SETTINGS);
+  assert.ok(counters.costBar.classList.contains("hidden"));
+  counters.draw(makeStatus({ state: "done", cost_usd: 1 }), SETTINGS);
   assert.ok(counters.costBar.classList.contains("hidden"));
   counters.draw(status, { ...SETTINGS, budget: 2 });
   assert.ok(!counters.costBar.classList.contains("hidden"));
@@ -124,7 +126,12 @@ test("the notice explains why a run is not active", () => {
   assert.ok(byUser.text.startsWith("All replies so far are stored."));
   assert.equal(describeState(makeStatus({ state: "paused" }), { ...SETTINGS, state: "paused", explained: true }), null);
   assert.equal(describeState(makeStatus({ state: "done" }), SETTINGS).tone, "ok");
-  assert.equal(describeState(makeStatus({ state: "done", failed: 1 }), SETTINGS).tone, "warn");
+  const failed = describeState(makeStatus({ state: "done", failed: 1 }), SETTINGS);
+  assert.equal(failed.tone, "warn");
+  assert.equal(
+    failed.text,
+    "4 verdicts, 1 unresolved, 1 failed. Retry the failed ones. Decide the unresolved ones in Review.",
+  );
 });
 
 test("votes agree, or are counted", () => {

@@ -175,7 +175,7 @@ def _stop_notice(overview: RunOverview, act: Act) -> None:
         cost = f" The other {overview.left:,} will cost about {format_money(rest)} at this rate." if rest else ""
         notice(
             "warn",
-            f"Paused at ${spent:,.2f} of ${run.budget_usd or 0.0:,.2f}",
+            f"Paused at {format_money(spent)} of {format_money(run.budget_usd)}",
             f"{at} done. What is left may not cover another call.{cost}",
         )
         _budget(run, act)

@@ -235,7 +235,7 @@ def _run_columns(records: Sequence[tuple[RunRow, DocumentRecord]]) -> list[Json]
         titles = role_titles(run.settings)
         roles = [_value_column(titles.get(role, role), "role", values) for role, values in record.roles.items()]
     ended = ((run, record) for run, record in records if record.status is not None)
-    return [*roles, *(_value_column(run.title, "verdict", record.values, run=run.run_id) for run, record in ended)]
+    return [*roles, *(_verdict_column(run, record) for run, record in ended)]
 
 
 def _debate_json(session: ProjectSession, run: RunRow, record: DocumentRecord) -> Json:
@@ -245,6 +245,10 @@ def _debate_json(session: ProjectSession, run: RunRow, record: DocumentRecord) -
         "events": [] if replay is None else debate_events(replay),
         "active": record.status is None and run.state in ("running", "queued"),
     }
+
+
+def _verdict_column(run: RunRow, record: DocumentRecord) -> Json:
+    return _value_column(run.title, "verdict", record.values, run=run.run_id) | {"failed": record.status == "failed"}
 
 
 def _value_column(title: str, by: str, values: Any, *, run: str = "") -> Json:
