@@ -66,7 +66,7 @@ def grid_view(
     left, right = st.columns([1.6, 1], gap="small") if beside else (st.container(), None)
     with left:
         if page.rows:
-            _grid(session, run, actor, page.rows, read_at)
+            _grid(session, run, actor, page.rows, read_at, beside=bool(beside))
         else:
             _nothing(run, page, show_all)
         _under(session, run, actor, page)
@@ -234,7 +234,9 @@ def _to_focus(document: str) -> None:
     state.review.view = "Focus"
 
 
-def _grid(session: ProjectSession, run: RunRow, actor: str, rows: Sequence[ReviewRow], read_at: float) -> None:
+def _grid(
+    session: ProjectSession, run: RunRow, actor: str, rows: Sequence[ReviewRow], read_at: float, *, beside: bool
+) -> None:
     """Draw the grid with a page of documents. ``read_at`` is a Unix time: the rows were read then or later."""
     import pandas as pd
     from st_aggrid import AgGrid, JsCode
@@ -243,7 +245,7 @@ def _grid(session: ProjectSession, run: RunRow, actor: str, rows: Sequence[Revie
     client = {"address": REVIEW, "head": {"run": context.live_name(session, run.run_id), "actor": actor}}
     AgGrid(
         pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
-        gridOptions=disarmed(options_of(codebook, roles, state.review.start_document, client, JsCode)),
+        gridOptions=disarmed(options_of(codebook, roles, state.review.start_document, client, JsCode, beside=beside)),
         height=min(HEIGHT, head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3),
         data_return_mode="CUSTOM",
         custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),

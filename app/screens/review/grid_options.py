@@ -62,10 +62,13 @@ def options_of(
     focus: str | None,
     client: Mapping[str, Any],
     js: Any,
+    *,
+    beside: bool = False,
 ) -> dict[str, Any]:
     """Return the grid's options.
 
     ``client`` has the address and the common fields of the requests that save edits. ``js`` marks a string as code.
+    ``beside`` is True if the document is open beside the grid: it shows all values, so a narrow grid leaves them out.
     """
     shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
@@ -97,6 +100,7 @@ def options_of(
             "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= SQUARES,
+            "optional": [["_quotes"], *([[f"r_{role}" for role in roles], ["gold"], ["_reason"]] if beside else [])],
             "label_names": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
