@@ -115,7 +115,11 @@ function documentList(data, onPick) {
     list.append(el("h3", effect, `${TITLES[effect]}, ${formatCount(rows.length)}`));
     list.append(...rows.map((row) => documentRow(row, data, labels, () => onPick(row.document_id))));
   }
-  if (!list.hasChildNodes()) list.append(el("h3", "", "No document changed."));
+  if (!list.hasChildNodes()) {
+    const { broken, fixed, changed } = data.counts;
+    const moved = broken + fixed + changed > 0;
+    list.append(el("h3", "", moved ? "Documents of the held-out split are not listed." : "No document changed."));
+  }
   return list;
 }
 
@@ -178,6 +182,8 @@ function scorePlot({ score_changes: changes, metric }) {
     const numbers = el("span", "numbers", el("b", "", formatPoints(value)), interval);
     return el("div", `score-change${tone}`, title, intervalBar(value, low, high, [-end, end]), numbers);
   });
-  const head = el("h3", "", metric, el("small", "", "paired bootstrap, 95% intervals"));
-  return el("div", "score-plot", head, ...rows, el("div", "score-change axis", el("span", "", "no change")));
+  const head = el("h3", "", metric, el("small", "", "paired, 95% intervals"));
+  const rule = "Green or red: the interval excludes 0 and McNemar's test is significant after Holm's correction.";
+  const axis = el("div", "score-change axis", el("span", "", "no change"));
+  return el("div", "score-plot", head, ...rows, axis, el("div", "tiny secondary", rule));
 }
