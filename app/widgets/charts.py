@@ -334,17 +334,19 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
     chosen = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame)
+    has_intervals = any(row.get("high") is not None for row in rows)
+    solid = alt.value(0.55 if has_intervals else 1.0)  # so that the line of the interval is visible on the bar
     marks = base.mark_bar(size=13, cornerRadiusEnd=2, cursor="pointer" if select else "default").encode(
         x=x,
         y=y,
         color=alt.Color("fill:N", scale=None),
         tooltip=tooltip(name="Name", words="Value"),
-        opacity=alt.condition(chosen, alt.value(1.0), alt.value(0.35)) if select else alt.value(1.0),
+        opacity=alt.condition(chosen, solid, alt.value(0.35)) if select else solid,
     )
     if select:
         marks = marks.add_params(chosen)
     layers = [marks]
-    if any(row.get("high") is not None for row in rows):
+    if has_intervals:
         layers.append(
             base.mark_rule(color=shade["tx"], strokeWidth=1.5).encode(x=alt.X("low:Q", scale=across), x2="high:Q", y=y)
         )

@@ -94,10 +94,12 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
     For several labels per document there is no value over all labels.
     """
     each = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
-    rows = [[name, *(_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+    rows = [
+        [name, *(score_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
+    ]
     whole = {metric.key: metric for metric in metrics(scores.kind) if metric.key in AGREEMENT}
     if whole:
-        rows.append(["All labels", *(_cell(metric, scores[name]) for name, metric in whole.items())])
+        rows.append(["All labels", *(score_cell(metric, scores[name]) for name, metric in whole.items())])
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
         common.table(["Label", *(metric.name for metric in each)], rows)
@@ -109,7 +111,9 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
 def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
     each = metrics(scores.kind, per_label=True)
-    rows = [[name, *(_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()]
+    rows = [
+        [name, *(score_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
+    ]
     common.table(["Dimension", *(metric.name for metric in each)], rows)
 
 
@@ -119,20 +123,21 @@ def score_tables(scores: Scores, *, key: str) -> None:
     with st.expander("All metrics", key=key):
         left, right = st.columns([1, 2.2], gap="small")
         overall = [
-            {"metric": metric.name, "value": _cell(metric, scores[metric.key])} for metric in metrics(scores.kind)
+            {"metric": metric.name, "value": score_cell(metric, scores[metric.key])} for metric in metrics(scores.kind)
         ]
         left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
         rows = [
             {
                 "dimension" if scores.kind == "rating" else "label": name,
                 "n": label.n,
-                **{metric.name: _cell(metric, label[metric.key]) for metric in each},
+                **{metric.name: score_cell(metric, label[metric.key]) for metric in each},
             }
             for name, label in scores.labels.items()
         ]
         right.dataframe(rows, hide_index=True, height="content", key=f"{key}-labels")
 
 
-def _cell(metric: ScoreMetric, estimate: Estimate) -> str:
+def score_cell(metric: ScoreMetric, estimate: Estimate) -> str:
+    """Return a score with its interval as text."""
     interval = format_interval(estimate.interval)
     return metric.format(estimate.value) + (f" ({interval})" if interval else "")

@@ -206,7 +206,7 @@ def test_compare_lists_corrected_and_regressed_documents(session, project):
     app = draw(session, "compare", compare_runs=(first, second))
     shown = texts(app)
     assert f"No significant difference between {second} and {first} on 4 shared documents" in shown
-    for head in ("Scores", "Cost and quality", "Documents", "Significance"):
+    for head in ("Scores", "Quality and cost", "Documents", "Significance"):
         assert head in shown
     listed = next(
         json.loads(element.proto.json)[0]

@@ -15,6 +15,7 @@ from app.widgets import charts, layout
 from app.widgets.common import download, facts, line, literal, sentences, table
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.empty_state import empty_page
+from app.widgets.metric_tables import score_cell
 from app.widgets.run_picker import reference_picker, run_differences, run_words
 from core import csv_text
 from core.annotations import Reference
@@ -32,7 +33,7 @@ from core.services.evaluation import compare, counted_documents, latent_truth, r
 from core.services.evaluation.compare import MIN_POSITIVES, OUTCOMES, Column, Comparison, Outcome, Outcomes, Pair
 from core.services.evaluation.reference import available_references
 from core.services.project_session import ProjectSession
-from core.stats.metrics import main_metric, metrics
+from core.stats.metrics import Metric, main_metric, metrics
 from core.stats.significance import McNemar
 
 SHOWN = 50  # documents that are listed at a time
@@ -234,7 +235,7 @@ def _unresolved(run: RunRow) -> float | None:
 
 OWN: dict[str, tuple[Callable[[Column], float | None], Callable[[float | None], str]]] = {
     "documents": (lambda column: column.scores.n, lambda value: f"{value or 0:,.0f}"),
-    "unresolved, of the whole run": (lambda column: _unresolved(column.run), format_percent),
+    "unresolved or failed, of the whole run": (lambda column: _unresolved(column.run), format_percent),
     "cost per document": (lambda column: column.cost["usd_per_document"], format_price),
     "tokens per document": (
         lambda column: column.cost["tokens_per_document"],
@@ -263,35 +264,43 @@ def _summary(found: Comparison) -> None:
 def _score_rows(found: Comparison) -> list[dict[str, Any]]:
     """Return the table: metrics as rows, runs as columns."""
     columns = {column.run.run_id: column for column in found.columns}
-    kind = found.columns[0].scores.kind
     lines: list[dict[str, Any]] = [
         {"metric": metric.name, **{id: column.scores[metric.key].value for id, column in columns.items()}}
-        for metric in metrics(kind)
-        if any(column.scores[metric.key].value is not None for column in columns.values())
+        for metric in _defined_metrics(found)
     ]
     return lines + [
         {"metric": name, **{id: value(column) for id, column in columns.items()}} for name, (value, _) in OWN.items()
     ]
 
 
+def _defined_metrics(found: Comparison) -> list[Metric]:
+    """Return the metrics that at least one run has."""
+    return [
+        metric
+        for metric in metrics(found.columns[0].scores.kind)
+        if any(column.scores[metric.key].value is not None for column in found.columns)
+    ]
+
+
 def _score_table(found: Comparison) -> None:
-    """Draw the table of metrics."""
-    formats: dict[str, Callable[[float | None], str]] = {name: form for name, (_, form) in OWN.items()}
-    formats |= {metric.name: metric.format for metric in metrics(found.columns[0].scores.kind)}
-    with layout.panel("Scores", "on the same documents for every run", key="compare-columns"):
-        shown = [
-            [name[:1].upper() + name[1:], *(formats[name](row[column.run.run_id]) for column in found.columns)]
-            for row in _score_rows(found)
-            for name in (row["metric"],)
-        ]
-        table(["Metric", *(column.run.title for column in found.columns)], shown)
+    """Draw the table of metrics with their intervals."""
+    rows = [
+        [metric.name, *(score_cell(metric, column.scores[metric.key]) for column in found.columns)]
+        for metric in _defined_metrics(found)
+    ]
+    rows += [
+        [name.capitalize(), *(form(value(column)) for column in found.columns)] for name, (value, form) in OWN.items()
+    ]
+    sub = "on the same documents for every run, with 95% intervals"
+    with layout.panel("Scores", sub, key="compare-columns"):
+        table(["Metric", *(column.run.title for column in found.columns)], rows)
 
 
 def _cost(found: Comparison, on: str) -> None:
-    """Draw cost and quality; ``on`` describes the counted documents of each run."""
+    """Draw quality and cost; ``on`` describes the counted documents of each run."""
     unit = found.columns[0].unit
-    sub = "green: no other run is as good at a lower cost"
-    with layout.panel("Cost and quality", sub, counted=on, key="compare-cost"):
+    sub = "green: no other run scores as well at a lower cost"
+    with layout.panel("Quality and cost", sub, counted=on, key="compare-cost"):
         charts.frontier(
             [
                 {

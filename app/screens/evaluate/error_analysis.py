@@ -91,7 +91,7 @@ def _findings(result: LabelErrors, kind: str, reference: Reference) -> tuple[Sid
                 {
                     "name": cue.word,
                     "value": cue.weight,
-                    "words": f"{format_count(len(cue.errors), 'error')}, {format_count(cue.hits, 'hit')}",
+                    "words": f"{format_count(len(cue.errors), 'error')}, {cue.hits:,} correct",
                     "colour": "wrong",
                 }
                 for cue in found.cues

@@ -9,6 +9,7 @@ import streamlit as st
 
 from app.widgets import charts, layout
 from app.widgets.common import facts, sentences, table
+from app.widgets.empty_state import empty
 from app.widgets.layout import counted, panel
 from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
@@ -46,47 +47,43 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     each = [counted_documents.of_run(session, row, reference) for row in siblings(session, run)]
     left, right = st.columns([1.25, 1], gap="small")
     with left:
-        _measures(repeated, run.settings.codebook, counted_documents.merge_coverage(each).describe(reference))
+        _measures(session, repeated, run.settings.codebook, counted_documents.merge_coverage(each).describe(reference))
         _documents(repeated, run.settings.codebook, reference)
     with right:
         _certainty(certainty(session, run, reference), reference)
     by_ambiguity(session, run, reference)
 
 
-def _measures(result: RepeatedRuns, codebook: Codebook, on: str) -> None:
-    n = len(result.runs)
-    title = "One iteration" if n == 1 else f"{n} iterations"
-    with layout.panel(title, ", ".join(result.runs) if n > 1 else "", counted=on, key="stability-measures"):
+def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook, on: str) -> None:
+    if len(result.runs) == 1:
+        empty(
+            "One iteration",
+            "Models can answer differently each time. Run 3 or more iterations to see how much the scores vary.",
+            {"Open Run": "run"},
+            sign="bars",
+            key="stability-measures",
+        )
+        return
+    title, first = f"{len(result.runs)} iterations", session.run_name(result.runs[0])
+    with layout.panel(title, f"of {first}", counted=on, key="stability-measures"):
         rows = [
-            _row(metric, metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs], result.runs)
+            _row(metric, metric.name, one, [result.by_run[run].get(metric.key) for run in result.runs])
             for metric in metrics(codebook.kind)
             if (one := result.measures[metric.key]).n
         ]
         main = main_metric(codebook.kind, per_label=True)
         rows += [
-            _row(main, f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs], result.runs)
+            _row(main, f"{main.name} {label}", one, [result.by_label[label][run] for run in result.runs])
             for label, one in result.labels.items()
         ]
-        if n == 1:  # the mean is the only value, and nothing varies
-            table(["Metric", "Value"], [[row["metric"], row["mean"]] for row in rows])
-        else:
-            table(["Metric", "Mean", "SD", *list(rows[0])[3:]], [list(row.values()) for row in rows])
-        if n == 1:
-            st.caption("Models can answer differently each time. Run 3 or more iterations for intervals.")
-        else:
-            st.caption("Intervals are 95%, Student's t over iterations.")
+        numbers = [f"No. {number}" for number in range(1, len(result.runs[:RUNS]) + 1)]
+        table(["Metric", "Mean", "SD", "95% interval", *numbers], rows)
+        st.caption("Intervals are Student's t over iterations.")
 
 
-def _row(
-    metric: Metric, name: str, one: Repeated, scores: Sequence[float | None], runs: Sequence[str]
-) -> dict[str, str]:
-    return {
-        "metric": name,
-        "mean": metric.format(one.mean),
-        "sd": metric.format(one.sd),
-        "95% interval": format_interval(one.interval) or MISSING,
-        **{run: metric.format(score) for run, score in list(zip(runs, scores, strict=True))[:RUNS]},
-    }
+def _row(metric: Metric, name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:
+    summary = [metric.format(one.mean), metric.format(one.sd), format_interval(one.interval) or MISSING]
+    return [name, *summary, *map(metric.format, scores[:RUNS])]
 
 
 def _documents(result: RepeatedRuns, codebook: Codebook, reference: Reference) -> None:
@@ -132,7 +129,7 @@ def by_ambiguity(session: ProjectSession, run: RunRow, reference: Reference) -> 
             )
             return
         left, right = st.columns(2)
-        chosen = left.selectbox("Vote", known, key="apart-vote")
+        chosen = left.selectbox("Vote", known, format_func=session.run_name, key="apart-vote")
         theta = right.number_input(
             "Ambiguity threshold", 0.0, 1.0, 0.5, 0.1, key="apart-theta",
             help="A document is ambiguous if the shares of its two most common answers differ by at most this.",
