@@ -53,7 +53,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  * @property {Record<string, CellValue[]>} values Values that a click cycles through, by field.
  * @property {boolean} boxes True to show labels as check boxes.
  * @property {boolean} all True to show squares of absent labels too.
- * @property {string[][]} optional Columns that are hidden if rows are too wide, the first ones first.
+ * @property {string[]} optional Columns that are hidden if rows are too wide, in this order.
  * @property {Record<string, string>} label_names Names of labels by id.
  * @property {string[]} names
  * @property {string[]} colours
@@ -462,14 +462,14 @@ export function fitIds({ api }) {
  * @param {{ api: GridApi }} event
  */
 export function fitColumns({ api }) {
+  const width = document.querySelector(".ag-root")?.clientWidth ?? 0;
+  const widthOf = (/** @type {Column} */ one) => (one.getColDef().flex ? one.getMinWidth() : one.getActualWidth());
   const columns = api.getColumns().filter((column) => column.getColId() !== "_revision");
-  const widthOf = (/** @type {Column[]} */ some) =>
-    some.reduce((sum, one) => sum + (one.getColDef().flex ? one.getMinWidth() : one.getActualWidth()), 0);
-  let excess = widthOf(columns) + SCROLLBAR - (document.querySelector(".ag-root")?.clientWidth ?? 0);
-  for (const ids of api.getGridOption("context").optional) {
-    const own = ids.map((id) => api.getColumn(id));
+  let excess = columns.reduce((sum, column) => sum + widthOf(column), SCROLLBAR) - width;
+  for (const id of api.getGridOption("context").optional) {
+    const column = api.getColumn(id);
     const fits = excess <= 0;
-    if (own.some((column) => column.isVisible() !== fits)) api.setColumnsVisible(ids, fits);
-    excess -= widthOf(own);
+    if (column.isVisible() !== fits) api.setColumnsVisible([id], fits);
+    excess -= widthOf(column);
   }
 }

@@ -331,7 +331,7 @@ def _bars(rows: Rows, unit: str, share: bool, select: bool) -> Spec:
     room = text_width(rows)
     across = scale_beside_text(room, (0, min(1.0, most * 1.02) if share else most * 1.02))
     y = named_axis("name", (row["name"] for row in rows))
-    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=5))
+    x = alt.X("value:Q", scale=across, axis=alt.Axis(title=unit, format=".0%" if share else ",", tickCount=3))
     chosen = alt.selection_point(fields=["name"], name="name")
     base = alt.Chart(frame)
     has_intervals = any(row.get("high") is not None for row in rows)

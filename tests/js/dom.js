@@ -7,7 +7,17 @@ const { window } = new JSDOM("<!doctype html><body></body>", {
   pretendToBeVisual: true,
 });
 
-const names = ["document", "window", "AbortController", "Node", "Element", "HTMLElement", "sessionStorage", "location"];
+const names = [
+  "document",
+  "window",
+  "AbortController",
+  "MutationObserver",
+  "Node",
+  "Element",
+  "HTMLElement",
+  "sessionStorage",
+  "location",
+];
 for (const name of names) {
   Object.defineProperty(globalThis, name, { value: name === "window" ? window : window[name], configurable: true });
 }

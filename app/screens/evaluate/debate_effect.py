@@ -16,7 +16,6 @@ from core.annotations import Reference
 from core.formatting import (
     MISSING,
     format_count,
-    format_money,
     format_percent,
     format_price,
     format_signed,
@@ -84,7 +83,7 @@ def _steps(result: DebateEffect, noun: str, on: str) -> None:
                     f"{step.total.regressed:,}",
                     format_signed(step.total.net, 0),
                     format_price(price.cost_usd),
-                    MISSING if price.per_label is None else format_money(price.per_label),
+                    MISSING if price.per_label is None else format_price(price.per_label),
                     MISSING if price.tokens_per_label is None else format_tokens(price.tokens_per_label),
                 ]
             )

@@ -9,6 +9,7 @@ from itertools import groupby
 from operator import attrgetter
 
 import streamlit as st
+from markupsafe import Markup
 
 from app.components import component
 from app.widgets import layout
@@ -22,7 +23,7 @@ from core.runs import RunRow
 from core.services.project_session import ProjectSession
 from core.services.review import agreement as use
 from core.services.review import review
-from core.stats.intervals import FEW_DOCUMENTS, format_estimate, format_interval
+from core.stats.intervals import FEW_DOCUMENTS, Estimate, format_estimate, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")
 PAGE, SHOW = "review-agreement-page", "review-agreement-show"
@@ -75,13 +76,16 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
     names = ", ".join(f"{name} ({count:,})" for name, count in found.reviewers.items())
     item = "Dimension" if codebook.kind == "rating" else "Label"
     kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
-    lines = "".join(
-        f'<tr><td class="l">{escape(review.item_name(codebook, one.item))}</td><td>{one.n:,}</td>'
-        f'<td><span class="moot-badge {_tone(one.observed.value)}">{format_percent(one.observed.value)}</span> '
-        f"{format_interval(one.observed.interval, 'percent')}</td>"
-        f"<td>{format_estimate(one.kappa, digits=2)}</td><td>{format_estimate(one.alpha, digits=2)}</td></tr>"
+    rows = [
+        [
+            review.item_name(codebook, one.item),
+            f"{one.n:,}",
+            _observed_html(one.observed),
+            format_estimate(one.kappa, digits=2),
+            format_estimate(one.alpha, digits=2),
+        ]
         for one in found.items
-    )
+    ]
     sub = f"{format_count(found.documents, 'document')} with two or more reviewers: {names}"
     if found.dependent:
         sub += (
@@ -89,10 +93,7 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
             "after seeing those of another one"
         )
     with layout.panel("Agreement", sub, key="agreement-agree"):
-        st.html(
-            f'<table class="moot-table"><tr><th class="l">{item}</th><th>documents</th><th>observed agreement</th>'
-            f"<th>{escape(kappa)}</th><th>Krippendorff's alpha</th></tr>{lines}</table>"
-        )
+        table([item, "Documents", "Observed agreement", kappa, "Krippendorff's alpha"], rows)
         if few := [one.n for one in found.items if 0 < one.n < FEW_DOCUMENTS]:
             documents = format_count(min(few), "document")
             line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
@@ -129,10 +130,13 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
         )
 
 
-def _tone(observed: float | None) -> str:
-    if observed is None:
-        return ""
-    return "right" if observed >= 0.9 else "unres" if observed >= 0.7 else "wrong"
+def _observed_html(observed: Estimate) -> Markup:
+    """Return observed agreement as a badge, green from 90% and amber from 70% on, with its interval."""
+    if observed.value is None:
+        return Markup(MISSING)
+    tone = "right" if observed.value >= 0.9 else "unres" if observed.value >= 0.7 else "wrong"
+    badge = Markup('<span class="moot-badge {}">{}</span>').format(tone, format_percent(observed.value))
+    return badge + f" ({format_interval(observed.interval, 'percent')})"
 
 
 def _document(session: ProjectSession, run: RunRow, own: Sequence[use.Disagreement], actor: str) -> None:

@@ -31,7 +31,7 @@ from core.services.review import queue, review
 from core.services.review.queue import ReviewRow
 from core.services.runs.configuration import role_titles
 
-HEIGHT = 474  # of the grid in pixels; keeps the controls below it visible on a small screen
+HEIGHT = 474  # of the grid in pixels on a small screen; keeps the controls below it visible (app.css: on a large one)
 SORT, SIZE, PAGE, DOCUMENT = "review-sort", "review-size", "review-page", "review-document-panel"
 _LEGEND = (
     '<span><b style="background:var(--wrong-bg)"></b>differs from gold</span>'
@@ -243,22 +243,26 @@ def _grid(
 
     codebook, roles = run.settings.codebook, speakers(rows, role_titles(run.settings))
     client = {"address": REVIEW, "head": {"run": context.live_name(session, run.run_id), "actor": actor}}
-    AgGrid(
-        pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
-        gridOptions=disarmed(options_of(codebook, roles, state.review.start_document, client, JsCode, beside=beside)),
-        height=min(HEIGHT, head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3),
-        data_return_mode="CUSTOM",
-        custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),
-        should_grid_return=JsCode("moot.callback('shouldReturn')"),
-        update_on=["cellValueChanged", ("selectionChanged", 120), ("cellFocused", 350)],
-        server_sync_strategy="server_wins",
-        enable_enterprise_modules=False,
-        allow_unsafe_jscode=True,
-        show_toolbar=False,
-        theme="streamlit",
-        pro_assets=[{"js": review_grid_loader(), "css": css(codebook)}],
-        key=_key(run, actor),
-    )
+    height = head(codebook) + LINE * max(len(rows), 2) + SCROLLBAR + 3
+    with st.container(key="review-grid-tall" if height > HEIGHT else None):
+        AgGrid(
+            pd.DataFrame([cells_of(row, codebook, roles, read_at) for row in rows]),
+            gridOptions=disarmed(
+                options_of(codebook, roles, state.review.start_document, client, JsCode, beside=beside)
+            ),
+            height=min(HEIGHT, height),
+            data_return_mode="CUSTOM",
+            custom_jscode_for_grid_return=JsCode("moot.callback('collectState')"),
+            should_grid_return=JsCode("moot.callback('shouldReturn')"),
+            update_on=["cellValueChanged", ("selectionChanged", 120), ("cellFocused", 350)],
+            server_sync_strategy="server_wins",
+            enable_enterprise_modules=False,
+            allow_unsafe_jscode=True,
+            show_toolbar=False,
+            theme="streamlit",
+            pro_assets=[{"js": review_grid_loader(), "css": css(codebook)}],
+            key=_key(run, actor),
+        )
 
 
 def _note_grid_state(key: str) -> None:

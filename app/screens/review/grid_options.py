@@ -73,7 +73,7 @@ def options_of(
     shade = palette.colours()
     labels = [(f"v_{item}", _label_of(item, codebook)) for item in codebook.items]
     return {
-        "columnDefs": _columns(codebook, roles, labels, shade, js),
+        "columnDefs": _columns(codebook, roles, labels, shade, js, least_text=140 if beside else 80),
         "defaultColDef": {
             "sortable": False, "filter": False, "suppressMovable": True, "resizable": True,
             "suppressHeaderMenuButton": True, "suppressHeaderFilterButton": True,
@@ -100,7 +100,7 @@ def options_of(
             "values": {f"v_{item}": _values(codebook, item) for item in codebook.items},
             "boxes": codebook.kind == "multilabel",
             "all": len(codebook.labels) <= SQUARES,
-            "optional": [["_quotes"], *([[f"r_{role}" for role in roles], ["gold"], ["_reason"]] if beside else [])],
+            "optional": ["_quotes", *([*(f"r_{role}" for role in roles), "gold", "_reason"] if beside else [])],
             "label_names": {label.id: label.name for label in codebook.labels},
             "names": [label.name for label in codebook.labels],
             "colours": [shade[f"l{label.colour}"] for label in codebook.labels],
@@ -132,8 +132,13 @@ def _columns(
     labels: list[tuple[str, Label | None]],
     shade: Mapping[str, str],
     js: Any,
+    *,
+    least_text: int,
 ) -> list[dict[str, Any]]:
-    """Return the groups of columns: document, labels, gold, a column for each role, and status."""
+    """Return the groups of columns: document, labels, gold, a column for each role, and status.
+
+    ``least_text`` is the least width of the text in pixels.
+    """
     squares = {
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
@@ -150,7 +155,7 @@ def _columns(
                     "cellClass": "id",
                     "cellClassRules": {"focused": js("moot.callback('isFocused')")},
                 },
-                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": 80, "cellClass": "text",
+                {"field": "_text", "headerName": "text", "flex": 1, "minWidth": least_text, "cellClass": "text",
                  "tooltipField": "_text"},
             ],
         },
