@@ -271,13 +271,23 @@ def stages(session: ProjectSession, run: RunRow) -> tuple[Stage, ...]:
     titles = step_titles(run)
     several = {family for family, round in groups if round}
     found = []
-    for (family, round), members in groups.items():
+    for family, round in _in_rounds(list(groups)):
+        members = groups[family, round]
         title = titles.get(next(iter(members)), family) if len(members) == 1 else f"{title_of(family)}s"
         numbered = f"{title}, round {round + 1}" if family in several else title
         name = f"{family} {round + 1}" if family in several else family
         predicted = vote_of(list(members.values()), measured=codebook.kind == "rating")
         found.append(Stage(name, numbered, family, round, members, predicted))
     return tuple(found)
+
+
+def _in_rounds(order: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """Return (family, round) of the steps with the rounds of each family ascending, at the places of the family.
+
+    Debates of a run may differ in length, so that a late round of short debates comes before an early one of long ones.
+    """
+    ascending = {family: iter(sorted(step for step in order if step[0] == family)) for family, _ in order}
+    return [next(ascending[family]) for family, _ in order]
 
 
 def last_lists(found: Iterable[Stage]) -> dict[str, Grid]:

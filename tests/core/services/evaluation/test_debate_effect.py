@@ -106,6 +106,21 @@ def test_flip_table_has_a_step_for_each_discussion_round(project):
     assert report["accuracy"] == 2 / 3
 
 
+def test_rounds_are_in_order_if_debates_differ_in_length(project):
+    roles = ["annotator_a", "annotator_b", "annotator_c"]
+    run_id = create_run(project, "gone", CHOICE, roles, {"d0": {"label": "y"}, "d1": {"label": "y"}})
+    letter = {"label": "y"}
+
+    async def debates():
+        whole = [(role, round, letter) for round in range(2) for role in roles]
+        await store_rounds(project, run_id, "d0", whole, letter)
+        await store_rounds(project, run_id, "d1", [("annotator_a", 0, letter), ("annotator_a", 2, letter)], letter)
+
+    asyncio.run(debates())
+    session = sample_world.session_on(project)
+    assert [stage.round for stage in run_data.stages(session, project.store.runs.get(run_id))] == [0, 1, 2]
+
+
 def test_panel_scores_before_and_after_the_debate(project):
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     gold = {f"d{n}": {"c": n} for n in range(1, 5)}
