@@ -36,13 +36,13 @@ def tags(labels: Iterable[Label]) -> None:
     st.html(f'<div class="moot-tags">{"".join(tag_html(label.name, label.colour) for label in labels)}</div>')
 
 
-def pick(codebook: Codebook, *, key: str) -> str:
-    """Draw pills of all labels and return the id of the selected label, initially the first."""
+def pick(codebook: Codebook, *, key: str, default: str | None = None) -> str:
+    """Draw pills of all labels and return the id of the selected label, initially ``default`` or else the first."""
     names = {label.id: label.name for label in codebook.labels}
     chosen: str = st.pills(
         "dimension" if codebook.kind == "rating" else "label",
         list(names),
-        default=next(iter(names)),
+        default=default or next(iter(names)),
         format_func=lambda id: literal(names[id]),
         required=True,
         label_visibility="collapsed",

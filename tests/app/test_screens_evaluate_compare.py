@@ -120,6 +120,15 @@ def test_mean_correlation_names_the_dimensions_that_it_leaves_out(session, proje
     assert "dimensions" not in metrics["Mean absolute error"]
 
 
+def test_dimension_without_a_reference_is_named_as_such_and_not_selected(session, project):
+    codebook = Codebook(kind="rating", labels=(Label(name="Depth", id="d"), Label(name="Clarity", id="c")))
+    gold = {f"d{n}": {"c": n} for n in range(1, 5)}
+    debates(project, codebook, gold, {f"d{n}": ({"c": n, "d": n}, {"c": n, "d": n}) for n in range(1, 5)})
+    app = draw(session, "evaluate")
+    assert "the others have no reference or do not vary" in metric_strip(app)["Mean Spearman"]
+    assert app.get("button_group")[1].value == "c"
+
+
 def test_correlation_without_any_varying_dimension_says_why_it_is_undefined(session, project):
     codebook = Codebook(kind="rating", labels=(Label(name="Clarity", id="c"),))
     gold = {f"d{n}": {"c": n} for n in range(1, 5)}

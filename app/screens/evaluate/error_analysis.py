@@ -15,6 +15,7 @@ from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.evaluation.error_analysis import SIDES, LabelErrors, Mistake, Side, documents, of_label
+from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.error_analysis import Band
 
@@ -32,7 +33,7 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
     """Draw the errors of one label and the documents with them."""
     codebook = run.settings.codebook
     labels = {label.id: label.name for label in codebook.labels}
-    chosen = pick(codebook, key="errors-label")
+    chosen = pick(codebook, key="errors-label", default=evaluate(session, run, reference).first_scored)
     found = of_label(session, run, chosen, reference)
     side, word = _findings(found, codebook.kind, reference)
     on = found.counted.describe(reference)

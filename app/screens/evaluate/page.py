@@ -104,13 +104,14 @@ def _undefined_dimensions(scores: Scores, key: str) -> tuple[str, ...]:
 
     A correlation is undefined for a dimension in which all verdicts or all reference ratings are equal.
     """
-    values = [label[key].value for label in scores.labels.values()]
-    defined = sum(value is not None for value in values)
-    if defined == len(values):
+    undefined = [label for label in scores.labels.values() if label[key].value is None]
+    defined = len(scores.labels) - len(undefined)
+    if not undefined:
         return ()
     if not defined:
         return ("undefined: in each dimension, all verdicts or all reference ratings are equal",)
-    return (f"over {defined} of {format_count(len(values), 'dimension')}; the others do not vary",)
+    why = "do not vary" if all(label.n for label in undefined) else "have no reference or do not vary"
+    return (f"over {defined} of {format_count(len(scores.labels), 'dimension')}; the others {why}",)
 
 
 def _no_reference(known: dict[Reference, int]) -> None:
@@ -276,7 +277,7 @@ def _dimension_confusion(session: ProjectSession, found: EvaluationReport) -> No
     run, reference = found.run, found.reference
     noun = reference_names(reference).noun
     with layout.panel("Confusion matrix", f"rows: {noun}, rounded; columns: verdict", key="evaluate-meet"):
-        chosen = pick(run.settings.codebook, key="evaluate-dimension")
+        chosen = pick(run.settings.codebook, key="evaluate-dimension", default=found.first_scored)
         points = [format_rating(point) for point in run.settings.codebook.scale_of(chosen).points]
         matrix = rating_confusion(session, run, chosen, reference)
         layout.counted(counted_documents.on_item(session, run, chosen, reference).describe(reference))

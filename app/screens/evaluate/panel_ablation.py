@@ -29,6 +29,7 @@ from core.formatting import format_number
 from core.runs import RunRow
 from core.services.evaluation import panel_ablation
 from core.services.evaluation.panel_ablation import NAMES, STYLES, Part, Styles
+from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.stats.intervals import Estimate, format_interval
 from core.stats.panels import MEASURES
@@ -45,7 +46,8 @@ def groups(session: ProjectSession, run: RunRow, reference: Reference) -> None:
         with head:
             titles = {measure: NAMES[measure] for measure in MEASURES}
             measure = segments("measure", titles, default="spearman", key="styles-measure")
-        chosen = pick(run.settings.codebook, key="styles-dimension")
+        default = evaluate(session, run, reference).first_scored
+        chosen = pick(run.settings.codebook, key="styles-dimension", default=default)
         result = panel_ablation.styles(session, run, chosen, reference)
         if result is None:
             return

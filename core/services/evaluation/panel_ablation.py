@@ -117,9 +117,9 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
     on = np.zeros(run.documents, dtype=np.bool_)
     on[places] = True
     label = next(label.name for label in run.settings.codebook.labels if label.id == dimension)
-    ids = {name: row.run_id for name, row in rows.items()}
+    titles = {name: row.title for name, row in rows.items()}
     return Styles(
-        runs=ids,
+        runs={name: row.run_id for name, row in rows.items()},
         counted=_counted(session, run, other, reference, on),
         parts=tuple(
             Part(name, group, *({measure: one.estimate() for measure, one in side.items()} for side in sides))
@@ -127,7 +127,7 @@ def styles(session: ProjectSession, run: RunRow, dimension: str, reference: Refe
             for group, sides in each.items()
         ),
         gains=gains,
-        sentence=_sentence(ids, label, gains[EVERYBODY]["spearman"]) if both else _missing(style, run.run_id),
+        sentence=_sentence(titles, label, gains[EVERYBODY]["spearman"]) if both else _missing(style, run.title),
     )
 
 
@@ -208,10 +208,10 @@ def _sentence(runs: Mapping[Style, str], label: str, gain: Estimate) -> str:
     return f"{whole}: {'better' if gain.value > 0 else 'worse'}, {difference}, {span}."
 
 
-def _missing(style: Style, run_id: str) -> str:
+def _missing(style: Style, run_title: str) -> str:
     other: Style = "simple" if style == "full" else "full"
     title = {"full": "Full personas", "simple": "Simple roles"}[other]
     return (
-        f"{run_id} speaks as {STYLES[style]}. Run the same panel on the same documents with “Persona style” set to "
-        f"“{title}” (--param style={other}) to compare both here."
+        f"The personas of {run_title} speak as {STYLES[style]}. Run the same panel on the same documents with “Persona "
+        f"style” set to “{title}” (--param style={other}) to compare both here."
     )

@@ -127,6 +127,12 @@ class EvaluationReport:
         """Documents with a reference and without a verdict."""
         return self.scores.excluded
 
+    @property
+    def first_scored(self) -> str:
+        """Id of the first label that has a document to score; of the first label if none has."""
+        labels = self.run.settings.codebook.labels
+        return next((label.id for label in labels if self.scores.labels[label.name].n), labels[0].id)
+
 
 @dataclass(frozen=True, slots=True)
 class CellDocument:
