@@ -38,11 +38,11 @@ export default function (component) {
   const head = [
     el("th", "", "Version"),
     number(data.metric),
-    withHeldOut && number("held out"),
+    withHeldOut && number("Held out"),
     number("n"),
-    number("cost"),
-    el("th", "", "note"),
-    withRuns && el("th", "", "used by"),
+    number("Cost"),
+    el("th", "", "Note"),
+    withRuns && el("th", "", "Used by"),
     el("th"),
   ];
   const rows = data.rows.toReversed().map((version) => {

@@ -10,10 +10,13 @@ import streamlit as st
 from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
-from core.formatting import MISSING, format_clock
+from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
 from core.services.background_jobs import Job
 
 T = TypeVar("T")
+
+NO_NUMBERS = {"", MISSING, "free", PRICE_UNKNOWN}
+"""Texts in columns with numbers where there is none."""
 
 
 def report_to(bar: DeltaGenerator) -> Callable[[float, str], None]:
@@ -113,7 +116,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """
     texts = [[cell.striptags() if isinstance(cell, Markup) else cell for cell in row] for row in rows]
     columns = list(zip(*texts, strict=True)) or [()] * len(heads)
-    numeric = [any(map(str.isdigit, "".join(column))) or {*column} - {""} == {MISSING} for column in columns]
+    numeric = [any(map(str.isdigit, "".join(column))) or {""} < {*column, ""} <= NO_NUMBERS for column in columns]
     sides = ["" if number or not place else ' class="text"' for place, number in enumerate(numeric)]
     head = "".join(f"<th{side}>{escape(cell)}</th>" for side, cell in zip(sides, heads, strict=True))
     body = "".join(
@@ -127,6 +130,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def facts(rows: list[tuple[str, str]]) -> None:
-    """Draw a table of names and values."""
+    """Draw a table of names and values, which are aligned right if any of them has a number."""
+    is_text = not any(character.isdigit() for _, value in rows for character in value)
     lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(value)}</td></tr>" for name, value in rows)
-    st.html(f'<table class="moot-facts">{lines}</table>')
+    st.html(f'<table class="moot-facts{" text" if is_text else ""}">{lines}</table>')

@@ -95,11 +95,11 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
     """
     each = [metric for metric in metrics(scores.kind, per_label=True) if metric.key in AGREEMENT]
     rows = [
-        [name, *(score_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
+        [name, *(score_html(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
     ]
     whole = {metric.key: metric for metric in metrics(scores.kind) if metric.key in AGREEMENT}
     if whole:
-        rows.append(["All labels", *(score_cell(metric, scores[name]) for name, metric in whole.items())])
+        rows.append(["All labels", *(score_html(metric, scores[name]) for name, metric in whole.items())])
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
         common.table(["Label", *(metric.name for metric in each)], rows)
@@ -112,7 +112,7 @@ def dimension_table(scores: Scores) -> None:
     """Draw all scores of each dimension of a rating, with intervals."""
     each = metrics(scores.kind, per_label=True)
     rows = [
-        [name, *(score_cell(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
+        [name, *(score_html(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
     ]
     common.table(["Dimension", *(metric.name for metric in each)], rows)
 
@@ -123,21 +123,26 @@ def score_tables(scores: Scores, *, key: str) -> None:
     with st.expander("All metrics", key=key):
         left, right = st.columns([1, 2.2], gap="small")
         overall = [
-            {"metric": metric.name, "value": score_cell(metric, scores[metric.key])} for metric in metrics(scores.kind)
+            {"metric": metric.name, "value": _score_text(metric, scores[metric.key])} for metric in metrics(scores.kind)
         ]
         left.dataframe(overall, hide_index=True, height="content", key=f"{key}-overall")
         rows = [
             {
                 "dimension" if scores.kind == "rating" else "label": name,
                 "n": label.n,
-                **{metric.name: score_cell(metric, label[metric.key]) for metric in each},
+                **{metric.name: _score_text(metric, label[metric.key]) for metric in each},
             }
             for name, label in scores.labels.items()
         ]
         right.dataframe(rows, hide_index=True, height="content", key=f"{key}-labels")
 
 
-def score_cell(metric: ScoreMetric, estimate: Estimate) -> str:
-    """Return a score with its interval as text."""
+def score_html(metric: ScoreMetric, estimate: Estimate) -> Markup:
+    """Return a score with its interval, which stays on one line, as HTML."""
+    value, interval = escape(metric.format(estimate.value)), format_interval(estimate.interval)
+    return value + Markup(' <span class="moot-interval">({})</span>').format(interval) if interval else value
+
+
+def _score_text(metric: ScoreMetric, estimate: Estimate) -> str:
     interval = format_interval(estimate.interval)
     return metric.format(estimate.value) + (f" ({interval})" if interval else "")

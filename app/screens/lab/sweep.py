@@ -121,10 +121,10 @@ def _shown(session: ProjectSession, sweep: int, moved: bool) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         spec = SPEC.validate_python(row.spec)
         badge = badge_html(row.state, TONES.get(row.state, ""))
+        about = (format_count(len(places), "configuration"), f"up to {spec.size} documents", row.message)
         st.html(
             f'<div class="moot-panel"><h2>Sweep {row.sweep}</h2>{badge}'
-            f"<span>{format_count(len(places), 'configuration')}, up to {spec.size} documents, "
-            f"{escape(row.message)}</span></div>",
+            f"<span>{escape(', '.join(filter(None, about)))}</span></div>",
             width="stretch",
         )
         if moving:
@@ -154,10 +154,10 @@ def _resume(session: ProjectSession, row: SweepRow) -> None:
 
 def _ranking(places: Sequence[RankedCell]) -> None:
     varied = _varied(places)
-    head = "".join(f'<th class="l">{escape(name)}</th>' for name in varied)
+    head = "".join(f'<th class="l">{escape(name.capitalize())}</th>' for name in varied)
     body = "".join(_line(place, varied) for place in places)
     st.html(
-        f'<table class="moot-table"><tr><th></th>{head}<th>macro F1</th><th>95% interval</th><th>n</th><th>cost</th>'
+        f'<table class="moot-table"><tr><th></th>{head}<th>Macro F1</th><th>95% interval</th><th>n</th><th>Cost</th>'
         f'<th class="l"></th></tr>{body}</table>'
     )
 

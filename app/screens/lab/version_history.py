@@ -38,7 +38,7 @@ def version_history(
         key=key,
         data={
             "rows": [_version(row, opened, run_name) for row in rows],
-            "metric": "share correct" if kind == "rating" else "macro F1",
+            "metric": "Share correct" if kind == "rating" else "Macro F1",
         },
         on_open_change=lambda: act("open", on_open),
         on_promote_change=lambda: act("promote", on_promote),

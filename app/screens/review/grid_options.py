@@ -143,7 +143,8 @@ def _columns(
         "cellRenderer": "squares", "cellClass": "centre line", "headerClass": "centre line", "resizable": False,
     }  # fmt: skip
     tight, (reference, role_width) = _tight(codebook), _widths(codebook)
-    label_width = {"minWidth": 30, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
+    least = 36 if codebook.kind == "rating" else 30  # means have two decimals
+    label_width = {"minWidth": least, "maxWidth": 56} if tight else {"minWidth": 54, "maxWidth": 92}
     upright = " upright" if tight else ""
     columns: list[dict[str, Any]] = [
         {
