@@ -25,7 +25,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
 /** @typedef {{ getColId(): string, getColDef(): any, getMinWidth(): number, getActualWidth(): number, isVisible(): boolean }} Column */
 /**
  * @typedef {object} GridApi
- * @property {() => { rowIndex: number } | null} getFocusedCell
+ * @property {() => { rowIndex: number, column: Column } | null} getFocusedCell
  * @property {(name: "context") => GridContext} getGridOption
  * @property {(id: string) => Column} getColumn
  * @property {() => Column[]} getColumns
@@ -457,7 +457,7 @@ export function fitIds({ api }) {
 }
 
 /**
- * Hide optional columns until rows are not wider than the grid.
+ * Hide optional columns until rows are not wider than the grid. The focused cell keeps the focus.
  *
  * @param {{ api: GridApi }} event
  */
@@ -466,10 +466,19 @@ export function fitColumns({ api }) {
   const widthOf = (/** @type {Column} */ one) => (one.getColDef().flex ? one.getMinWidth() : one.getActualWidth());
   const columns = api.getColumns().filter((column) => column.getColId() !== "_revision");
   let excess = columns.reduce((sum, column) => sum + widthOf(column), SCROLLBAR) - width;
-  for (const id of api.getGridOption("context").optional) {
+  /** @type {string[]} */
+  const shown = [];
+  /** @type {string[]} */
+  const hidden = [];
+  for (const id of contextOf(api).optional) {
     const column = api.getColumn(id);
     const fits = excess <= 0;
-    if (column.isVisible() !== fits) api.setColumnsVisible([id], fits);
+    if (column.isVisible() !== fits) (fits ? shown : hidden).push(id);
     excess -= widthOf(column);
   }
+  if (!shown.length && !hidden.length) return;
+  const focused = document.hasFocus() ? api.getFocusedCell() : null;
+  api.setColumnsVisible(hidden, false);
+  api.setColumnsVisible(shown, true);
+  if (focused) api.setFocusedCell(focused.rowIndex, focused.column);
 }

@@ -23,6 +23,7 @@ function fit(
     getColumns: () => columns,
     getColumn: (/** @type {string} */ id) => columns.find((column) => column.getColId() === id),
     getGridOption: () => ({ optional }),
+    getFocusedCell: () => null,
     setColumnsVisible: (/** @type {string[]} */ ids, /** @type {boolean} */ shown) => {
       for (const id of ids) shown ? visible.add(id) : visible.delete(id);
     },

@@ -82,7 +82,8 @@ def _measures(session: ProjectSession, result: RepeatedRuns, codebook: Codebook,
 
 
 def _row(metric: Metric, name: str, one: Repeated, scores: Sequence[float | None]) -> list[str]:
-    summary = [metric.format(one.mean), metric.format(one.sd), format_interval(one.interval) or MISSING]
+    interval = one.interval if one.sd else None  # without variation, its width of 0 would claim too much
+    summary = [metric.format(one.mean), metric.format(one.sd), format_interval(interval) or MISSING]
     return [name, *summary, *map(metric.format, scores[:RUNS])]
 
 
