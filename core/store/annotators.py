@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Final, Literal
 
 from core.annotations import VERDICT
 from core.errors import UsageError
 from core.store.database import Connection, Cursor
-from core.store.row_conversion import incoming
+from core.store.row_conversion import insert
 from core.store.write_queue import Repository
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 GOLD: Final = "gold"
 REVIEWED: Final = "reviewed"
@@ -144,12 +145,11 @@ class LatentLabels(Repository):
         """
         return self._connection.arrow(_ANSWERS, {"runs": list(runs)})
 
-    def replace(self, labels: pa.Table) -> None:
+    def replace(self, labels: Sequence[tuple[str, str, str]]) -> None:
         """Store (document_id, item, value) as the latent labels."""
 
         def run(cursor: Cursor) -> None:
             cursor.execute("DELETE FROM latent_labels")
-            with incoming(cursor, labels):
-                cursor.execute("INSERT INTO latent_labels SELECT document_id, item, value FROM incoming")
+            insert(cursor, "latent_labels", ("document_id", "item", "value"), labels)
 
         self._writer.do(run)

@@ -8,20 +8,22 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
-import pyarrow as pa
 
 from core.errors import InputError, ProjectError
 from core.store import migrations
 from core.store.database import CONFIG, Cursor, Reader, translate_error
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 ROWS_AT_ONCE = 20_000
 _VERSIONS = "moot_schema"
 _RUN_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # it becomes the name of files and folders
 
-Tables: TypeAlias = Iterable[tuple[str, Iterable[pa.RecordBatch]]]
+Tables: TypeAlias = "Iterable[tuple[str, Iterable[pa.RecordBatch]]]"
 
 
 class Dump(Reader):
@@ -86,6 +88,8 @@ def _put(part: Path, path: Path) -> None:
 
 
 def _fill(part: Path, schema: int, tables: Tables) -> None:
+    import pyarrow as pa
+
     try:
         root = duckdb.connect(str(part), config={**CONFIG, "memory_limit": "1GB", "threads": 2})
     except duckdb.Error as error:
@@ -118,7 +122,7 @@ def _fill(part: Path, schema: int, tables: Tables) -> None:
 
 def _append(root: Cursor, name: str, batch: pa.RecordBatch) -> None:
     columns = ", ".join('"' + column.replace('"', '""') + '"' for column in batch.schema.names)
-    root.register("incoming", pa.Table.from_batches([batch]))
+    root.register("incoming", batch)
     root.execute(f'INSERT INTO "{name}" ({columns}) SELECT {columns} FROM incoming')
     root.unregister("incoming")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.documents import Value
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, dump, incoming, insert, load, table_of
+from core.store.row_conversion import add_row, columns_of, dump, incoming, insert, load
 from core.store.write_queue import Repository
 
 CLASSIFIER = "classifier"
@@ -119,7 +119,7 @@ class ClassifierStore(Repository):
         """
 
         def run(cursor: Cursor) -> None:
-            with incoming(cursor, table_of(("id",), [(id,) for id in document_ids])):
+            with incoming(cursor, columns_of(("id",), [(id,) for id in document_ids])):
                 among = "document_id IN (SELECT id FROM incoming)"
                 cursor.execute(f"DELETE FROM certainties WHERE annotator = ? AND {among}", [CLASSIFIER])
                 cursor.execute(f"DELETE FROM neighbours WHERE {among}")

@@ -15,19 +15,21 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakSet
 
 import duckdb
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from duckdb import DuckDBPyConnection
 from filelock import FileLock, Timeout
 
 from core import text_file
 from core.errors import InputError, MootError, ProjectError, ProjectGone, ProjectLocked, StorageFull
 from core.store import migrations
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Cursor: TypeAlias = DuckDBPyConnection
 
@@ -42,9 +44,13 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": "false",
     "memory_limit": "50%",
     "max_execution_time": str(QUERY_SECONDS * 1000),
+    "pandas_analyze_sample": 2**32,
     "lock_configuration": "true",
 }
-"""Nothing is read or fetched from outside: no files, no extensions. Nothing in a project can change that."""
+"""Nothing is read or fetched from outside: no files, no extensions. Nothing in a project can change that.
+
+The type of a column of Python values follows from all of them, not from a sample.
+"""
 PROJECT_SUFFIXES = ("", ".wal", ".replies", ".lock", ".lock.json")
 """Endings of the files that belong to a project: database, write-ahead log, reply log and lock."""
 _COMPANIONS = (".wal.checkpoint", ".wal.recovery", ".wal", ".replies", ".lock.json")

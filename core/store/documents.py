@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeAlias
 
-import pyarrow as pa
-
 from core.documents import Document, Rejected, Value
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, clean, dump, incoming, insert, load, table_of, value_text
+from core.store.row_conversion import Columns, add_row, clean, columns_of, dump, incoming, insert, load, value_text
 from core.store.write_queue import Repository
 
 CHUNK = 10_000
@@ -70,7 +68,7 @@ class Documents(Repository):
         raises.
         """
         at = time.time()
-        chunks: list[tuple[pa.Table, pa.Table]] = []
+        chunks: list[tuple[Columns, Columns]] = []
         read = 0
         for chunk in _chunked(documents, CHUNK):
             chunks.append(_tables(chunk))
@@ -258,7 +256,7 @@ def _chunked(documents: Iterable[Document], size: int) -> Iterator[list[Document
         yield chunk
 
 
-def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
+def _tables(documents: Sequence[Document]) -> tuple[Columns, Columns]:
     rows = []
     for number, document in enumerate(documents):
         fields = iter(document.fields.items())
@@ -267,7 +265,7 @@ def _tables(documents: Sequence[Document]) -> tuple[pa.Table, pa.Table]:
         rows.append(
             (document.id, number, 0, name, text, dump(dict(fields)), words, source, document.group, document.order)
         )
-    return table_of(_DOCUMENT, rows), table_of(
+    return columns_of(_DOCUMENT, rows), columns_of(
         _GOLD, _gold_rows((document.id, document.gold) for document in documents)
     )
 
@@ -281,7 +279,7 @@ def _gold_rows(gold: Iterable[tuple[str, Mapping[str, Mapping[str, Value]]]]) ->
     ]
 
 
-def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
+def _complete_gold(cursor: Cursor, gold: Columns) -> int:
     """Add gold for items without a label by the rater; return the number of values that differ.
 
     Existing gold stays.
@@ -298,7 +296,7 @@ def _complete_gold(cursor: Cursor, gold: pa.Table) -> int:
         )
 
 
-def _add_chunk(cursor: Cursor, import_id: int | None, documents: pa.Table, gold: pa.Table) -> int:
+def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> int:
     """Add new documents and return their number. Gold of a repeated id is left to ``_complete_gold``."""
     base = _one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
     with incoming(cursor, documents):
@@ -312,7 +310,7 @@ def _add_chunk(cursor: Cursor, import_id: int | None, documents: pa.Table, gold:
             "group_name, group_order FROM incoming JOIN fresh USING (id) WHERE nth = position ORDER BY position",
             [base, import_id],
         )
-    if gold.num_rows:
+    if len(gold["document_id"]):
         with incoming(cursor, gold):
             cursor.execute(
                 f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} "

@@ -1,4 +1,4 @@
-"""Conversion of values for the tables and back: JSON text, storable strings, rows as Arrow."""
+"""Conversion of values for the tables and back: JSON text, storable strings, rows as columns."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
+import numpy as np
+import numpy.typing as npt
 import orjson
-import pyarrow as pa
 
 from core.documents import Value, storable
 from core.hashing import digest
 from core.store.database import Cursor
+
+Columns: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
+"""Cells by column. DuckDB reads them as fast as Arrow, which imports pandas to convert Python values."""
 
 _SORTED = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_SERIALIZE_NUMPY
 
@@ -89,15 +93,19 @@ def _cleaned(value: Any) -> Any:
     return value
 
 
-def table_of(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pa.Table:
-    """Return rows as an Arrow table. A column holds one kind of value or None; strings are made storable."""
-    by_column = list(zip(*rows, strict=True)) or [()] * len(columns)
-    arrays = [pa.array([clean(cell) if isinstance(cell, str) else cell for cell in column]) for column in by_column]
-    return pa.Table.from_arrays(arrays, names=list(columns))
+def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
+    """Return rows as columns for ``incoming``. A column holds one kind of value or None; strings are made storable."""
+    by_column = list(zip(*rows, strict=True)) or [()] * len(names)
+    arrays = []
+    for column in by_column:
+        cells = np.empty(len(column), dtype=np.object_)
+        cells[:] = [clean(cell) if isinstance(cell, str) else cell for cell in column]
+        arrays.append(cells)
+    return dict(zip(names, arrays, strict=True))
 
 
 @contextmanager
-def incoming(cursor: Cursor, table: pa.Table) -> Iterator[None]:
+def incoming(cursor: Cursor, table: Columns) -> Iterator[None]:
     """Let SQL on this cursor read ``table`` as ``incoming``."""
     cursor.register("incoming", table)
     try:
@@ -131,10 +139,10 @@ def _storable_row(row: Sequence[Any]) -> Sequence[Any]:
 def insert(
     cursor: Cursor, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, keyed: bool = False
 ) -> None:
-    """Add rows through Arrow, which is the fastest way for many. ``keyed`` leaves out rows with an existing key."""
+    """Add rows by column, which is the fastest way for many. ``keyed`` leaves out rows with an existing key."""
     if rows:
         names = ", ".join(columns)
-        with incoming(cursor, table_of(columns, rows)):
+        with incoming(cursor, columns_of(columns, rows)):
             tail = "ON CONFLICT DO NOTHING" if keyed else ""
             cursor.execute(f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming {tail}")
 

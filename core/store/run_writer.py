@@ -16,7 +16,7 @@ from core.debate.turns import Turn
 from core.engine.interfaces import FailedAttempt
 from core.runs import NOT_STOPPED, RoleModel, State, StopReason
 from core.store.database import Connection, Cursor
-from core.store.row_conversion import append, append_keyed, canonical, dump, incoming, table_of, text_hash, value_text
+from core.store.row_conversion import append, append_keyed, canonical, columns_of, dump, incoming, text_hash, value_text
 from core.store.runs import set_state
 from core.store.write_queue import Repository, Writer
 
@@ -179,7 +179,7 @@ def _added(
         append(cursor, table, columns, rows.values())
         return list(rows)
     names, key = ", ".join(columns), ", ".join(columns[: len(next(iter(rows)))])
-    with incoming(cursor, table_of(columns, rows.values())):
+    with incoming(cursor, columns_of(columns, rows.values())):
         found: list[Any] = cursor.execute(
             f"INSERT INTO {table} ({names}) SELECT {names} FROM incoming ON CONFLICT {conflict} RETURNING {key}"
         ).fetchall()

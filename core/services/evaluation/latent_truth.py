@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from core.formatting import join_names
 from core.services.project_session import ProjectSession
@@ -54,10 +53,7 @@ def refresh(session: ProjectSession) -> tuple[str, ...]:
             if sure[of]:
                 labels.append((documents[document], item, values[known[best[of]]]))
         used.update(annotators[one] for one in raters.tolist())
-    ids, items, found = zip(*labels, strict=True) if labels else ((), (), ())
-    text = pa.string()
-    table_of = {"document_id": pa.array(ids, text), "item": pa.array(items, text), "value": pa.array(found, text)}
-    session.store.latent_labels.replace(pa.table(table_of))
+    session.store.latent_labels.replace(labels)
     return tuple(sorted(used))
 
 
