@@ -270,9 +270,11 @@ def _several_raters(session: ProjectSession, run: RunRow, annotator: str) -> dic
 def _overlap(session: ProjectSession, run: RunRow) -> dict[str, FieldOverlap]:
     """Return ROUGE-L of the text with every other field of a rating run's documents; else empty."""
     codebook = run.settings.codebook
+    if codebook.kind != "rating":
+        return {}
     ids = session.store.runs.document_ids(run.run_id)[:OVERLAP_DOCUMENTS]
     first = session.store.documents.load(ids[:1], gold=False)
-    if codebook.kind != "rating" or not first or len(first[0].fields) < 2:
+    if not first or len(first[0].fields) < 2:
         return {}
     documents = session.store.documents.load(ids, gold=False)
     gold = run_data.verdict_arrays(session, run).reference[: len(documents)]
