@@ -33,10 +33,11 @@ _FOR = (
     rf"|{_SAID}|same"
 )
 _AGAINST = (
-    r"absent|drop(?:s|ped|ping)?|remov(?:es?|ed|ing)|exclud(?:es?|ed|ing)|reject(?:s|ed|ing)?|omit(?:s|ted|ting)?"
+    r"absent|missing|drop(?:s|ped|ping)?|remov(?:es?|ed|ing)|exclud(?:es?|ed|ing)|reject(?:s|ed|ing)?|omit(?:s|ted|ting)?"
     r"|withdr[ae]w|strike|scratch|le(?:ave|aves|aving|ft) (?:§ |it )?out|rul(?:e|es|ed) (?:§ )?out|dismiss(?:ed)?"
     r"|denied|lacks?|unsupported|unfounded|against|mistake|error"
-    r"|(?:only|merely|just) (?:mention(?:ed|s)|nam(?:ed|es)|implied)(?: in passing)?|in passing"
+    r"|(?:only|merely|just) (?:mention(?:ed|s)|nam(?:ed|es)|implied)(?: in passing)?|(?:mentioned|named) only"
+    r"|in passing"
 )
 _FOR_LABEL = (
     r"there|here|too|as well|fits?|holds?|match(?:es)?|expressed|justified|certain|clear|sure|convinced|possible"
@@ -47,7 +48,7 @@ _AGAINST_LABEL = (
     r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?|questions?|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
     r"|second (?:best|choice|option)|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
-    r"|unreasonable|hard|difficult"
+    r"|unreasonable|hard|difficult|guess"
 )
 _FOR_CHOICE = (
     r"better|best|safer|stronger|preferable|prefer|favou?r|choose|pick|go with|settle on|switch(?:ing)?|change|answer"
@@ -75,8 +76,8 @@ _LABEL = _Vocabulary(_words(_FOR, _FOR_LABEL), _words(_AGAINST, _AGAINST_LABEL))
 _CHOICE = _Vocabulary(_words(_FOR, _FOR_LABEL, _FOR_CHOICE), _words(_AGAINST, _AGAINST_LABEL))
 
 _NEGATION = re.compile(
-    r"\b(?:not(?! (?:only|just|merely|simply)\b.{0,100}\bbut\b)|\w+n['’]t|never|no|nothing|nobody|none|neither|cannot"
-    r"|disagree|without|hardly|barely|scarcely|little|few)(?![\w'’])"
+    r"\b(?:not(?! (?:only|just|merely|simply)\b.{0,100}\bbut\b)|\w+n['’]t|never|no|nothing|nobody|nowhere|none|neither|cannot"
+    r"|disagree|(?<!^)without|hardly|barely|scarcely|little|few)(?![\w'’])"
 )
 _SAYS = _words(_SAID)
 _HEDGE = _words(r"may|might|could|perhaps|maybe|possibly|probably|arguably|seems?")

@@ -22,9 +22,6 @@ from core.documents import Value
 
 Decided: TypeAlias = Mapping[str, Value]
 
-_LOOK_AROUND = 200
-"""Most characters beside a label's name that are searched for words about it."""
-
 _WITHDRAWN = re.compile(
     # "I'm not sure.", "Hard to say.", "This is a guess."
     r"\bi(?:['’]m| am| was)(?: \w+)? (?:un(?:sure|certain)|not (?:sure|certain)|wrong|leaning)"
@@ -55,10 +52,9 @@ _ANOTHERS_VIEW = re.compile(
 )
 """Words that make a decision another role's: "Food, according to the critic"."""
 _HEDGED = re.compile(
-    r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|unclear|uncertain|leaning"
-    r"|likely|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|wait|actually"
-    r"|apparently|presumably|seemingly|allegedly|as far as|[^\w\s]*\?"
-    r"|(?:only )?if\b(?! anything| in doubt)|unless|assuming|supposing|provided|borderline|debatable|doubtful"
+    r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|likely"
+    r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|apparently|presumably|as far as"
+    r"|(?:only )?if\b(?! anything| in doubt)|unless|assuming|borderline"
     r"|not?\W*$|which i (?:reject|doubt)"
     r"|(?:this|that|which)(?:['’]s| is| was) (?:wrong|incorrect|mistaken|not (?:right|correct)"
     r"|what the (?:extractor|critic))"
@@ -85,7 +81,6 @@ _STATED_NUMBER = re.compile(
     r"(?: (?:a|only|just))* *(-?\d{1,15}(?:\.\d{1,15})?)(?!\d)"
 )
 """Words after a dimension that give its number: "I agree that Fluency is only 2"."""
-
 _RERATED = re.compile(
     r"\b(?:(?:should|must|ought to) (?:not )?(?:be|have been)|reconsider\w*|revis\w+|changed? my|i now|deserves?)\b"
 )

@@ -1,13 +1,8 @@
 """Parsing of a reply's text into a reading: the decision, or why it is unreadable. Pure; never raises.
 
-A decision counts only if every token of it is accounted for and nothing after it says otherwise. The passes:
-
-1. ``normalise``, ``quotation_marks`` and ``label_names`` make text comparable and find names in it.
-2. ``decision_markers`` and ``json_blocks`` find where a decision is announced. This module chooses the last one, or a
-   decision that the reply states without announcing it.
-3. ``multi_label``, ``single_label``, ``ratings`` and ``json_answers`` are the grammars of the words, numbers or JSON
-   there, on the tokens of ``tokens``. What a grammar leaves over becomes the problem of the reading.
-4. ``contradictions`` checks the text that follows, in which ``claims`` are what sentences say of the labels.
+A decision counts only if every token of it is accounted for and nothing after it says otherwise. This module chooses
+the decision: the last one that is announced, or else one that the reply states without announcing it. The docstring of
+the package lists all steps.
 """
 
 from __future__ import annotations
