@@ -76,8 +76,8 @@ _LABEL = _Vocabulary(_words(_FOR, _FOR_LABEL), _words(_AGAINST, _AGAINST_LABEL))
 _CHOICE = _Vocabulary(_words(_FOR, _FOR_LABEL, _FOR_CHOICE), _words(_AGAINST, _AGAINST_LABEL))
 
 _NEGATION = re.compile(
-    r"\b(?:not(?! (?:only|just|merely|simply)\b.{0,100}\bbut\b)|\w+n['’]t|never|no|nothing|nobody|nowhere|none|neither|cannot"
-    r"|disagree|(?<!^)without|hardly|barely|scarcely|little|few)(?![\w'’])"
+    r"\b(?:not(?! (?:only|just|merely|simply)\b.{0,100}\bbut\b)|\w+n['’]t|never|no|nothing|nobody|nowhere|none|neither"
+    r"|cannot|disagree|(?<!^)without|hardly|barely|scarcely|little|few)(?![\w'’])"
 )
 _SAYS = _words(_SAID)
 _HEDGE = _words(r"may|might|could|perhaps|maybe|possibly|probably|arguably|seems?")

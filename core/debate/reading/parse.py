@@ -8,7 +8,7 @@ the package lists all steps.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,7 @@ from core.debate.reading.contradictions import (
 from core.debate.reading.decision_markers import (
     CONTENT,
     NEXT_DOCUMENT,
+    Line,
     MarkedReply,
     Marker,
     is_inside,
@@ -253,8 +254,12 @@ class _Reader:
             limit = self.page.line_end(limit)
         elif not whole:
             return limit
-        begun, bullets, depth, end = bool(out.values), False, 0, limit + 1
-        for line in self.page.statement_lines(limit + 1, following):
+        return self._list_below(out, limit + 1, following)
+
+    def _list_below(self, out: Statements, start: int, following: int) -> int | None:
+        """Read the list from ``start`` on, at most up to the next marker; return as ``_body``."""
+        begun, bullets, depth, end = bool(out.values), False, 0, start
+        for line in self.page.statement_lines(start, following):
             if line.blank:
                 if begun and not bullets and not out.headed:
                     return line.end
@@ -401,7 +406,7 @@ class _Reader:
         return Reading(values={CHOICE_ITEM: items[0]})
 
     def _unmarked_choice(self) -> Reading | None:
-        """Return the label of the first or the last line, of a heading, or of answers label by label."""
+        """Return the label of answers label by label, or else that of a line."""
         lines = [line for line in self.page.statement_lines(0) if not line.blank]
         out = Statements(self.names)
         for line in lines:
@@ -411,22 +416,23 @@ class _Reader:
         if out.explicit and len(self.codebook.labels) > 1 and not (self._missing(out.explicit) or out.contradicted):
             present = (item for item, values in out.values.items() if values == {True})
             return self._chosen(*present, end=self.page.text.rfind("\n") + 1)
+        return self._line_choice(lines)
+
+    def _line_choice(self, lines: Sequence[Line]) -> Reading | None:
+        """Return the label of the first or the last line, or of a heading; several labels are an error."""
         leads = [marker for marker in self.page.weak if not is_reported(self.page, marker.start)]
+        headings = [marker for marker in leads if marker.kind == "heading"]
         found: dict[str, None] = {}
         others: dict[str, None] = {}
         end = 0
         for number, line in enumerate(lines):
             if self.cut and line.end >= len(self.page.text):
                 continue
-            edge = number in (0, len(lines) - 1)
-            starts = [
-                (m.end, m.kind == "heading")
-                for m in leads
-                if line.start <= m.start < line.end and (m.kind == "heading" or edge)
-            ]
             cited = _CITATION.match(line.text)
-            if cited and not any(lines[number - 1].start <= m.start < line.start for m in leads if m.kind == "heading"):
+            if cited and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
                 continue
+            markers = leads if number in (0, len(lines) - 1) else headings
+            starts = [(m.end, m.kind == "heading") for m in markers if line.start <= m.start < line.end]
             bare = without_bullet(line.text[cited.end() :] if cited else line.text)
             tokens = tokenise(bare, self.names)
             named = len(tokens) > 1 and tokens[0].kind == "name"
