@@ -557,6 +557,12 @@ READ: dict[str, dict[str, str]] = {
         "Only Comfort and Price apply.": "Price, Comfort",
         "Labels: Service\n\nI was tempted to add Food since a waiter appears, but the guest rates the waiter and not the meal.": "Service",
         "Final Decision -> Comfort": "Comfort",
+        "The aspects present in this review are: #Cleanliness, #Comfort\n\nI disagree with the critic, who wanted to remove Comfort: the guest mentions the noisy air conditioner.": "Cleanliness, Comfort",
+        "Food, Comfort\n\nExplanation: breakfast and bed are both described.": "Food, Comfort",
+        "The aspects present in this review are: #Service.\n\nEven though the guest had to wait for the food, the complaint is directed at the staff.": "Service",
+        "Food is present while Price is not.": "Food",
+        "Final Decision: not Price, but Food and Service": "Service, Food",
+        "Answer:\n\n> #Food\n> #Price": "Food, Price",
     },
     "tricky": {
         "The aspects present in this hotel review are: #Room Service, #Food & Drink": "Room Service, Food & Drink",
@@ -762,6 +768,7 @@ READ: dict[str, dict[str, str]] = {
         "The label is Negative.\n\nIf the customer had mentioned anything good, Mixed would have been the right label.": "Negative",
         "(C) Mixed": "Mixed",
         "## Label\n\n> Negative": "Negative",
+        "B) Negative": "Negative",
     },
     "policy": {
         "The label is 2": "Hawkish",
@@ -919,6 +926,7 @@ READ: dict[str, dict[str, str]] = {
         "Neutral\n\nThe tweet only reports a fact; no emotion such as joy, anger or sadness is expressed.": "Neutral",
         "Not Joy, not Fear, but Anger.": "Anger",
         "Labels: Joy\n\nThe exclamation marks might suggest surprise; however, the author expected the result.": "Joy",
+        'Labels: Sadness\n\nThe tweet could be read as angry, but the words "I miss you" point to sadness instead.': "Sadness",
     },
     "words": {
         "The aspects present in this interview answer are: #Positive emotion, #Missing data": "Positive emotion, Missing data",
@@ -1488,6 +1496,11 @@ REFUSED: dict[str, list[str]] = {
         "Labels: Price, Service\n\nSince no employee is mentioned, Service can be left out.",
         "Final Decision: Food, Price\n\nOnly Food is really discussed by the guest.",
         "Labels: Location\n\nThe guest talks at length about the food, so that has to be included.",
+        "Labels: Food, Service\n\nThe text contains no statement about Service.",
+        "Final Decision: The present aspects are: Comfort\n\nCleanliness must not be missing from this list.",
+        "Labels: Price, Location\n\nStrictly speaking the guest doesn't evaluate the location, so this label is wrong.",
+        "Labels: Service, Food\n\nFood: I am not convinced.",
+        "The aspects present in this review are: #Location\n\nThe guest complains about the price, which makes Price relevant.",
     ],
     "tricky": [
         "The aspects present in this hotel review are: #Covid",
@@ -1652,6 +1665,7 @@ REFUSED: dict[str, list[str]] = {
         "Not mentioned / Neutral",
         "<analysis>\nPraise.\nThe label is Positive\n</analysis>",
         "The label is Positive\n\nThe review is clearly negative though.",
+        "The label is Positive\n\nPositive may be too generous.",
     ],
     "policy": [
         "The label is 1 (Hawkish)",
@@ -1678,6 +1692,7 @@ REFUSED: dict[str, list[str]] = {
         "In 2 of 5 sentences the tone is dovish.",
         "The label is Neutral\n\nNeutral cannot be right because the speaker calls for higher rates.",
         "The label is Dovish\n\nReading it once more, the sentence is closer to Neutral.",
+        "The label is Hawkish\n\nIn fact the tone is dovish.",
     ],
     "stance": [
         "The label is Supports (partly)",
@@ -1815,6 +1830,8 @@ REFUSED: dict[str, list[str]] = {
         "Labels: Sadness, Fear\n\nThere is no fear in this tweet.",
         "Labels: Anger\n\nSadness comes through just as strongly.",
         "Labels: Joy, Surprise\n\nI can't detect any surprise in the tweet.",
+        "Labels: Fear\n\nThere is a good deal of Anger in it, too.",
+        "Labels: Joy, Disgust\n\nDisgust is nowhere to be found.",
     ],
     "words": [
         "The aspects present in this interview answer are: #Positive, #Negative",
