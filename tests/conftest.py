@@ -33,21 +33,26 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: next((n for n, start in enumerate(SLOW) if item.nodeid.startswith(start)), len(SLOW)))
 
 
-class OneBrowser(LoadFileScheduling):
-    """Run each file in one worker, and all browser tests in the same worker, so that only one browser is open."""
+class TwoBrowsers(LoadFileScheduling):
+    """Run each file in one worker, and all browser tests in two workers, so that only two browsers are open.
+
+    Both halves of the browser tests take about the same time.
+    """
 
     def _split_scope(self, nodeid):
-        return BROWSER if nodeid.startswith(BROWSER) else super()._split_scope(nodeid)
+        if nodeid.startswith(BROWSER):
+            return f"{BROWSER}test_[a-f]" if nodeid.removeprefix(f"{BROWSER}test_") < "g" else f"{BROWSER}test_[g-z]"
+        return super()._split_scope(nodeid)
 
 
 def pytest_xdist_auto_num_workers(config):
-    """Run one worker more than processors, because tests wait for servers, disks and browsers."""
-    return (os.cpu_count() or 1) + 1
+    """Run two workers more than processors, because tests wait for servers, disks and browsers."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_xdist_make_scheduler(config, log):
     """Schedule tests by file."""
-    return OneBrowser(config, log)
+    return TwoBrowsers(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,21 +6,18 @@ pip install -e ".[test,ray]" && python -m pytest -m cluster tests/cluster
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import threading
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from core.engine.ray_worker import DebateWorker
 from tests.core.cli.invoking import annotate, rows, write
-from tests.servers.running import mock_llm
+from tests.servers.running import mock_llm, stats
 
 pytestmark = [pytest.mark.cluster, pytest.mark.filterwarnings("default")]
 DOCUMENTS = 100
@@ -47,12 +44,6 @@ def worker_processes() -> list[int]:
             if entry.name.isdigit() and TITLE in (entry / "cmdline").read_bytes():
                 found.append(int(entry.name))
     return found
-
-
-def stats(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{url}/stats") as response:
-        counts: dict[str, Any] = json.load(response)
-        return counts
 
 
 def test_killed_worker_loses_and_repeats_no_reply(tmp_path: Path, cluster: str) -> None:

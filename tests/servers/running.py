@@ -72,6 +72,39 @@ def mock_llm(**flags: object) -> Iterator[str]:
         yield url
 
 
+def stats(url: str) -> dict[str, Any]:
+    """Return what a mock server has counted."""
+    with urllib.request.urlopen(f"{url}/stats") as response:
+        counted: dict[str, Any] = json.load(response)
+        return counted
+
+
+def configure(url: str, **settings: object) -> None:
+    """Change settings of a mock server for later calls."""
+    request = urllib.request.Request(f"{url}/config", json.dumps(settings).encode(), method="POST")
+    urllib.request.urlopen(request).close()
+
+
+def hang_after_probe(url: str, slots: int) -> Callable[[], bool]:
+    """Return a condition: the probe was answered, and this many calls wait for the server, which never answers them.
+
+    Every call that the server got before it stopped to answer has ended.
+    """
+    answered, begun = stats(url)["ok"], -1
+
+    def calls_in_flight() -> bool:
+        nonlocal begun
+        now = stats(url)
+        if begun < 0:
+            if now["ok"] > answered:
+                configure(url, ttft=60)
+                begun = stats(url)["calls"]
+            return False
+        return bool(now["active"] == slots and now["calls"] >= begun + slots)
+
+    return calls_in_flight
+
+
 @contextlib.contextmanager
 def batch_server() -> Iterator[str]:
     """Start a server with OpenAI's Files and Batches and yield its address without a path."""

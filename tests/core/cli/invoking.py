@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,3 +69,38 @@ def rows(folder: Path, query: str, project: str = "p.duckdb") -> list[tuple[Any,
     """Query the project file with DuckDB."""
     with duckdb.connect(str(folder / project), read_only=True) as connection:
         return connection.execute(query).fetchall()
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until a condition holds; fail after this many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"the condition was not true after {seconds} s"
+        time.sleep(0.02)
+
+
+def start(folder: Path, *more: object) -> subprocess.Popen[str]:
+    """Start ``annotate`` on the files of ``write`` in a process. It writes stderr to the file ``errors``."""
+    command = [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments(folder, *more))]
+    with errors(folder).open("w") as file:
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=file, text=True)
+
+
+def errors(folder: Path) -> Path:
+    """Return the file to which the last started process writes stderr."""
+    return folder / "errors.txt"
+
+
+def interrupt_twice(
+    folder: Path, chosen: tuple[object, ...], calls_in_flight: Callable[[], bool]
+) -> tuple[int, Any, str]:
+    """Interrupt a run twice while calls are in flight; return exit code, JSON and stderr."""
+    process = start(folder, *chosen)
+    until(calls_in_flight)
+    process.send_signal(signal.SIGINT)
+    until(lambda: "press Ctrl-C again" in errors(folder).read_text())
+    assert process.poll() is None, "the first Ctrl-C waits for calls in flight"
+    assert calls_in_flight()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    return process.returncode, json.loads(out.strip().splitlines()[-1]), errors(folder).read_text()

@@ -8,15 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.core.cli.invoking import CODEBOOK, CommandResult, moot
-from tests.servers.running import free_port, mock_llm
+from tests.servers.running import free_port, mock_llm, stats
 
 TEXTS = [
     "The staff were friendly.",
@@ -56,11 +54,6 @@ def arguments(folder: Path, *more: object) -> list[object]:
 
 def annotate(folder: Path, *more: object, code: int = 0) -> CommandResult:
     return moot(*arguments(folder, *more), code=code)
-
-
-def statistics(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{url}/stats") as response:
-        return json.load(response)
 
 
 @pytest.fixture(scope="module")
@@ -105,14 +98,14 @@ def test_annotate_evaluate_runs_and_export_work_together(folder: Path) -> None:
 
 def test_repeated_run_makes_no_paid_calls(folder: Path, server: str) -> None:
     chosen = ("--connection", f"mock={server}/v1", "--model", "mock/mock")
-    before = statistics(server)["calls"]
+    before = stats(server)["calls"]
     first = annotate(folder, *chosen).json
-    calls = statistics(server)["calls"]
+    calls = stats(server)["calls"]
     assert calls - before == first["calls"] + 1  # one probe, which is not part of the run
     assert first["cost_usd"] is None
     second = annotate(folder, *chosen).json
     assert (second["run_id"], second["calls"], second["cached_calls"]) == ("r0002", 0, first["calls"])
-    assert statistics(server)["calls"] == calls + 1
+    assert stats(server)["calls"] == calls + 1
 
 
 def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
@@ -122,7 +115,7 @@ def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
         process = subprocess.Popen(
             command(*arguments(folder, *chosen)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
-        while statistics(url)["ok"] < 60:
+        while stats(url)["ok"] < 60:
             time.sleep(0.02)
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -130,12 +123,12 @@ def test_killed_run_resumes_without_repeated_calls(folder: Path) -> None:
         assert rows[0]["status"] == "paused"
         summary = annotate(folder, *chosen, "--resume", "r0001").json
         assert (summary["status"], summary["verdicts"]) == ("done", 60)
-        stats = statistics(url)
+        counted = stats(url)
         # At most four calls in flight and one group of unwritten replies are lost.
-        assert stats["ok"] - 2 <= summary["calls"] + 8
+        assert counted["ok"] - 2 <= summary["calls"] + 8
         again = annotate(folder, *chosen, "--resume", "r0001").json
         assert again["calls"] == summary["calls"]
-        assert statistics(url)["calls"] == stats["calls"]
+        assert stats(url)["calls"] == counted["calls"]
 
 
 def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
@@ -145,15 +138,15 @@ def test_ctrl_c_pauses_cleanly(folder: Path) -> None:
         process = subprocess.Popen(
             command(*arguments(folder, *chosen)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        while statistics(url)["ok"] < 10:
+        while stats(url)["ok"] < 10:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         assert process.returncode == 3, err
         summary = json.loads(out.strip().splitlines()[-1])
         assert summary["status"] == "paused"
-        assert statistics(url)["ok"] == summary["calls"] + 1
-        assert statistics(url)["cancelled"] == 0
+        assert stats(url)["ok"] == summary["calls"] + 1
+        assert stats(url)["cancelled"] == 0
 
 
 @pytest.mark.parametrize(

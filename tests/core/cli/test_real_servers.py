@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core import resources
-from tests.core.cli.invoking import annotate, arguments, moot, rows, write
-from tests.servers.running import llama_cpp, mock_llm
+from tests.core.cli.invoking import annotate, interrupt_twice, moot, rows, until, write
+from tests.servers.running import configure, hang_after_probe, llama_cpp, mock_llm, stats
 
 pytest.importorskip("xllamacpp", reason="llama.cpp's server is not installed")
 pytest.importorskip("gguf", reason="gguf is not installed")
@@ -55,13 +50,6 @@ def get(url: str) -> Any:
     request = urllib.request.Request(url, headers={"authorization": f"Bearer {KEY}"})
     with urllib.request.urlopen(request) as response:
         return json.load(response)
-
-
-def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, f"the condition was not true after {seconds} s"
-        time.sleep(0.02)
 
 
 def count_busy_slots(url: str, *, tokens: int = 0) -> int:
@@ -132,24 +120,6 @@ def test_only_the_too_long_document_fails(tmp_path: Path) -> None:
     assert rows(tmp_path, "SELECT count(*) FROM attempts") == [(1,)], "the request is not retried"
 
 
-def interrupt_twice(
-    folder: Path, chosen: tuple[object, ...], calls_in_flight: Callable[[], bool]
-) -> tuple[int, Any, str]:
-    """Interrupt a run twice while calls are in flight; return exit code, JSON and stderr."""
-    command = [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments(folder, *chosen))]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-    )
-    until(calls_in_flight)
-    process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    assert process.poll() is None, "the first Ctrl-C waits for calls in flight"
-    assert calls_in_flight()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    return process.returncode, json.loads(out.strip().splitlines()[-1]), err
-
-
 def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) -> None:
     endless = (
         "--param",
@@ -169,25 +139,13 @@ def test_ctrl_c_twice_frees_the_slots_of_llama_cpp(folder: Path, server: str) ->
 
 
 def test_ctrl_c_twice_frees_the_slots_and_the_run_can_resume(folder: Path) -> None:
-    with mock_llm(slots=4, ttft=0.01, tpt=0) as url:
-
-        def configure(**flags: object) -> None:
-            data = json.dumps(flags).encode()
-            urllib.request.urlopen(urllib.request.Request(f"{url}/config", data=data, method="POST")).close()
-
-        def calls_in_flight() -> bool:
-            stats = get(f"{url}/stats")
-            if stats["ok"] >= 1:  # after the probe no call is answered
-                configure(ttft=60)
-            return bool(stats["active"] == 3)
-
+    with mock_llm(slots=4, ttft=0.2, tpt=0) as url:
         chosen = ("--connection", f"mock={url}/v1", "--model", "mock/mock", "--concurrency", "3")
-        configure(ttft=0.2)
-        code, result, err = interrupt_twice(folder, chosen, calls_in_flight)
+        code, result, err = interrupt_twice(folder, chosen, hang_after_probe(url, slots=3))
         assert (code, result["status"], result["failed"]) == (3, "stopped", 0), err
-        until(lambda: get(f"{url}/stats")["active"] == 0, seconds=20)
-        assert get(f"{url}/stats")["cancelled"] == 3
-        configure(ttft=0.01)
+        until(lambda: stats(url)["active"] == 0)
+        assert stats(url)["cancelled"] == 3
+        configure(url, ttft=0.01)
         done = annotate(folder, *chosen, "--resume", "r0001").json
         assert (done["status"], done["verdicts"] + done["unresolved"], done["failed"]) == ("done", 5, 0)
 

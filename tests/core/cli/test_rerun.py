@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 import re
 import signal
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.core.cli.invoking import annotate, arguments, moot, rows, write
-from tests.servers.running import mock_llm
+from tests.core.cli.invoking import annotate, errors, interrupt_twice, moot, rows, start, until, write
+from tests.servers.running import configure, hang_after_probe, mock_llm, stats
 
 TEXTS = ("The staff were friendly.", "The breakfast was good.", "Near the station.")
 
@@ -95,51 +91,28 @@ def test_unresolved_documents_are_retried_only_on_request(tmp_path: Path) -> Non
     annotate(tmp_path, "--retry", "failed", code=2)
 
 
-def stats(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{url}/stats") as response:
-        result: dict[str, Any] = json.load(response)
-        return result
-
-
-def start(folder: Path, url: str, *more: object) -> subprocess.Popen[str]:
-    place = ("--connection", f"m={url}/v1", "--model", "m/mock", "--concurrency", 4, *more)
-    command = [sys.executable, "-c", "from core.cli import main; main()", *map(str, arguments(folder, *place))]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def until(url: str, calls: int) -> None:
-    deadline = time.monotonic() + 60
-    while stats(url)["calls"] < calls:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_first_ctrl_c_pauses_second_stops_and_no_call_is_repeated(tmp_path: Path) -> None:
     write(tmp_path, *(f"Text {index}. The staff were friendly." for index in range(12)))
     with mock_llm(slots=4, ttft=0.2, tpt=0.05, tokens=10) as url:
-        process = start(tmp_path, url)
-        until(url, 4)
+        place = ("--connection", f"m={url}/v1", "--model", "m/mock")
+        process = start(tmp_path, *place, "--concurrency", 4)
+        until(lambda: stats(url)["calls"] >= 4)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        result = json.loads(out)
+        out, _ = process.communicate(timeout=60)
+        result, err = json.loads(out), errors(tmp_path).read_text()
         assert (process.returncode, result["status"]) == (3, "paused"), err
         assert "--resume r0001" in err
         seen = stats(url)
         assert seen["cancelled"] == 0
         assert result["calls"] == seen["ok"] - 1, "calls in flight are completed; one call is the probe"
 
-        process = start(tmp_path, url, "--resume", "r0001")
-        until(url, seen["calls"] + 4)
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
-        assert (process.returncode, json.loads(out)["status"]) == (3, "stopped"), err
-        time.sleep(0.3)
-        assert stats(url)["active"] == 0, "the server's slots are free"
-        assert stats(url)["cancelled"] >= 1
+        resumed = (*place, "--concurrency", 4, "--resume", "r0001")
+        code, result, err = interrupt_twice(tmp_path, resumed, hang_after_probe(url, slots=4))
+        assert (code, result["status"]) == (3, "stopped"), err
+        until(lambda: stats(url)["active"] == 0)  # the server's slots are free
+        assert stats(url)["cancelled"] == 4
 
-        place = ("--connection", f"m={url}/v1", "--model", "m/mock")
+        configure(url, ttft=0.01, tpt=0)
         result = annotate(tmp_path, *place, "--resume", "r0001").json
         assert (result["verdicts"], result["calls"]) == (12, 36)
         assert stats(url)["repeats"] == 2, "only the probe is repeated, twice"

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from tests.core.cli.invoking import annotate, arguments, moot, rows, write
-from tests.servers.running import free_port, mock_llm
+from tests.core.cli.invoking import annotate, arguments, moot, rows, until, write
+from tests.servers.running import free_port, mock_llm, stats
 from tests.servers.scripted import ECJ, Scripted, debating, role_of
 
 
@@ -40,10 +39,9 @@ def folder(tmp_path: Path) -> Path:
 
 def count_calls(url: str) -> dict[str, Any]:
     """Return and reset the numbers of calls by role."""
-    with urllib.request.urlopen(f"{url}/stats") as response:
-        stats = json.load(response)
+    counted = stats(url)
     urllib.request.urlopen(urllib.request.Request(f"{url}/reset", data=b"", method="POST")).close()
-    return {**stats["by_role"], "all": stats["calls"], "api": stats["by_api"]}
+    return {**counted["by_role"], "all": counted["calls"], "api": counted["by_api"]}
 
 
 def test_each_role_calls_the_server_of_its_model(folder: Path, mock: str, other: str) -> None:
@@ -173,12 +171,7 @@ def test_ctrl_c_before_the_run_leaves_no_project(folder: Path) -> None:
             [sys.executable, "-c", f"{RESTORE_SIGINT}; from core.cli import main; main()", *map(str, chosen)],
             stderr=subprocess.PIPE, text=True, env=dict(os.environ),
         )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with urllib.request.urlopen(f"{url}/stats") as response:
-                if json.load(response)["active"]:
-                    break
-            time.sleep(0.02)
+        until(lambda: bool(stats(url)["active"]))
         process.send_signal(signal.SIGINT)
         try:
             _, output = process.communicate(timeout=60)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +12,7 @@ from core.engine import batch_run
 from core.llm.batch_api import HandBatches
 from tests.core.cli.invoking import CommandResult, annotate, rows, write
 from tests.servers.batches import answer
-from tests.servers.running import batch_server
+from tests.servers.running import batch_server, configure, stats
 
 
 @pytest.fixture(autouse=True)
@@ -27,17 +25,6 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 def server() -> Iterator[str]:
     with batch_server() as url:
         yield url
-
-
-def configure(url: str, **flags: Any) -> None:
-    request = urllib.request.Request(f"{url}/config", json.dumps(flags).encode())
-    urllib.request.urlopen(request).close()
-
-
-def stats(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{url}/stats") as response:
-        result: dict[str, Any] = json.load(response)
-        return result
 
 
 def run(folder: Path, url: str, *more: object, engine: str = "batch", code: int | None = 0) -> CommandResult:
