@@ -47,6 +47,9 @@ def test_run_continues_in_the_copy_of_a_removed_project(open_studio: OpenStudio,
     expect(button).to_have_count(0)
     page.get_by_role("button", name="Resume", exact=True).first.click()
     page.get_by_text("All debates have finished.").wait_for()
+    expect(progress).to_have_attribute("aria-valuenow", str(DOCUMENTS))
+    page.get_by_role("button", name="New run", exact=True).wait_for()
+    expect(page.get_by_role("button", name="Pause", exact=True)).to_have_count(0)
     running.stop()
     with Project.open(copy) as kept:
         (run,) = kept.store.runs.all()
