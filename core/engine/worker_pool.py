@@ -32,8 +32,8 @@ from core.engine.interfaces import Work
 from core.llm.models import LEXICAL, ModelLibrary
 from core.runs import RunSettings, StopReason
 
-FEWEST_DOCUMENTS = 2_000
-"""Remaining documents from which a run gains more than the start of the workers costs (1.5 s)."""
+FEWEST_DOCUMENTS = 1_000
+"""Remaining documents from which a run gains more than the start of the workers costs, with two processors."""
 MOST_WORKERS = 4
 """More workers compute debates faster than one process can store them."""
 BLOCK = 32

@@ -9,7 +9,7 @@ ratios within one round, because machines and their load differ.
 
 ``--watch`` follows the run over the studio's live route in the same process, as an open Run page does. ``--builtin``
 compares processor time: a run of the built-in model on variants of the sample hotels, as a multiple of a bare loop that
-only writes the three replies about each document. From 2,000 documents on, worker processes debate.
+only writes the three replies about each document. From 1,000 documents on, worker processes debate.
 """
 
 from __future__ import annotations
