@@ -103,7 +103,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
     )
     plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it) ++is|it['’]s) ++{surely}(?:an? ++)?"
-    led = rf"^[ >#•\d.)_-]*+(?:{_HEADINGS})[ _]*+(?P<mark>[:=]|[-–—] )"
+    led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>[:=]|[-–—] )"
     titled = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
     answered = (
         r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
@@ -283,10 +283,10 @@ NEXT_DOCUMENT = re.compile(
 )
 """The beginning of another document: "Review 2: ...", "for the second review ..."."""
 _WEAK = frozenset({"heading", "sentence"})
-_ANOTHERS = re.compile(
-    r"\b(?:extractor|critic|opponent|other (?:agent|annotator)|format|template|placeholders?|for example|e\.g\."
-    r"|for instance)\b"
-)
+_SHOWN = r"formats?|templates?|placeholders?|for example|e\.g\.|for instance"
+_FORM = re.compile(rf"\b(?:{_SHOWN}|codebook)\b")
+"""Words before a decision that only shows its form, or repeats the question."""
+_ANOTHERS = re.compile(rf"\b(?:extractor|critic|opponent|other (?:agent|annotator)|{_SHOWN})\b")
 _THEIRS = re.compile(r"\bthe (?:extractor|critic|opponent)['’]s\b")
 
 
@@ -299,10 +299,14 @@ def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
     """Return True if the text before ``start`` marks what follows as another role's, as supposed or as ``denied``.
 
     That text is the words before ``start`` on its line, or the nearest line above that ends with a colon or is a
-    heading.
+    heading. Of sentences that end before ``start`` only the form counts, not a role: "The extractor missed B.
+    Labels: A, B".
     """
     begin = page.lines.rfind("\n", 0, start) + 1
-    before = page.lines[max(begin, start - _LOOK_BACK) : start].strip()
+    before = page.lines[max(begin, start - _LOOK_BACK) : start]
+    if before and not _SENTENCE.split(before)[-1]:
+        return _FORM.search(before.casefold()) is not None
+    before = before.strip()
     if not before:
         above = page.lines[max(begin - _LOOK_BACK, 0) : begin].rstrip()
         before = above[above.rfind("\n") + 1 :]

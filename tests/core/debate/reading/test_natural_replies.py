@@ -59,6 +59,14 @@ READ = {
             "Cleanliness, Service",
         ),
         ("<reasoning>maybe Food</reasoning>\n**Answer:** Cleanliness, Location", "Cleanliness, Location"),
+        ("The extractor missed Service. Labels: Food, Service", "Service, Food"),
+        (
+            "I uphold the extraction. Labels: Food, Location. The critic is right that 'downtown' is thin evidence, but it is explicit.",
+            "Location, Food",
+        ),
+        ("I looked at every aspect. Result: Food and Service are present; the others are absent.", "Service, Food"),
+        ("Is it about food? Yes. Is it about service? No. Labels: Food", "Food"),
+        ("The review praises the pasta. Category: Food", "Food"),
         (
             "Okay, let me think.\n\nThe review mentions the staff (Service) and the cost (Price).\n\nAspects: Service, Price",
             "Service, Price",
@@ -337,6 +345,10 @@ READ = {
 
 OPEN = {
     "hotel": [
+        ("The expected format is as follows. Labels: Food, Service", "nothing"),
+        ("The codebook has five labels. Labels: Cleanliness, Service, Location, Price, Food. I see pasta.", "nothing"),
+        ("The waiter was slow. Conclusion: the food took an hour.", "nothing"),
+        ("The critic said no. Its answer: Service. I say Food.", "nothing"),
         (
             "| Aspect | Extractor | Critic | Final |\n|---|---|---|---|\n| Cleanliness | Yes | No | Yes |\n| Service | Yes | No | No |\n| Location | No | No | No |\n| Price | No | Yes | No |\n| Food | No | Yes | Yes |",
             "Cleanliness, Food",
