@@ -42,7 +42,7 @@ _AGAINST = (
 _FOR_LABEL = (
     r"there|here|too|as well|fits?|holds?|match(?:es)?|expressed|justified|certain|clear|sure|convinced|possible"
     r"|plausible|defensible|likely|find|see|argued|case(?= for)|confidence|right|correct|accurate|appropriate|suitable"
-    r"|valid|convincing|count"
+    r"|valid|convincing|count|labell?ed|coded|tagged|marked|flagged|selected|annotated"
 )
 _AGAINST_LABEL = (
     r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?|questions?|questionable|unlikely"

@@ -348,6 +348,7 @@ OPEN = {
         ("The expected format is as follows. Labels: Food, Service", "nothing"),
         ("The codebook has five labels. Labels: Cleanliness, Service, Location, Price, Food. I see pasta.", "nothing"),
         ("The waiter was slow. Conclusion: the food took an hour.", "nothing"),
+        ("Labels: Price, Food\n\nFood is mentioned, but only in a simile, so it isn't labelled.", "nothing"),
         ("The critic said no. Its answer: Service. I say Food.", "nothing"),
         (
             "| Aspect | Extractor | Critic | Final |\n|---|---|---|---|\n| Cleanliness | Yes | No | Yes |\n| Service | Yes | No | No |\n| Location | No | No | No |\n| Price | No | Yes | No |\n| Food | No | Yes | Yes |",
