@@ -123,6 +123,8 @@ _SEPARATOR = re.compile(
 _SECOND = re.compile(r" (?=(?:and|or) (?:(?! (?:and|or) )[^§])*§)")
 """Where a second predicate starts: "I kept Food and dropped Price"."""
 _GOES_ON = re.compile(r"(?:but|though|although|yet|however|so)\b")
+_MAIN_CLAUSE = re.compile(r"§, §(?!,? (?:and|or)\b|, §)")
+"""The end of a concession, before the label of the main clause: "Although there are hints of A, B prevails"."""
 _CONCEDES = re.compile(r"(?:even )?(?:while|although|though|whereas)\b|including\b")
 
 
@@ -152,7 +154,7 @@ def claims_of(sentence: str, names: Names, *, chosen: bool) -> list[Claim]:
     words, groups = _grouped(sentence, names)
     found: list[Claim] = []
     index = position = 0
-    goes_on = False
+    goes_on = conceded = False
     for clause in _clauses(words) if groups else ():
         position = words.index(clause, position)
         before = words[max(position - _LOOK_BACK, 0) : position]
@@ -162,13 +164,16 @@ def claims_of(sentence: str, names: Names, *, chosen: bool) -> list[Claim]:
         found += [Claim(own.pop(at).items, "against") for at in _denied(clause)]
         items = tuple(item for group in own for item in group.items)
         if found and (goes_on or _GOES_ON.match(clause)) and set(items) <= set(found[-1].items):
-            stance = _spoken(clause, _LABEL)
+            stance = _spoken(clause, _CHOICE if chosen else _LABEL)
             objected = stance == "against" or found[-1].stance == "doubt" or _NEGATION.search(clause) is not None
             found[-1] = replace(found[-1], stance=stance or found[-1].stance, objected=objected)
         elif items:
+            if conceded and chosen:  # "Although there are hints of anger, sadness dominates"
+                found[-1] = replace(found[-1], objected=True)
             stance = _stance(_DENIED.sub("", clause), written=own[0].written, chosen=chosen)
             found.append(Claim(items, stance, _is_reported(before, clause)))
         aside = clause == "§" and words[position : position + 1] in (",", ":")
+        conceded = bool(items) and _CONCEDES.match(clause) is not None
         goes_on = aside or _CONCEDES.match(clause) is not None
     return [claim for claim in found if claim.stance is not None]
 
@@ -191,6 +196,8 @@ def _grouped(sentence: str, names: Names) -> tuple[str, list[_Group]]:
         elif token.kind not in ("quote", "bracket", "struck"):
             parts.append(sentence[token.start : end].casefold())
     words = " ".join(re.sub(r"[*_#`]", "", "".join([*parts, sentence[end:].casefold()])).split()).strip(" .!>-")
+    if _CONCEDES.match(words):
+        words = _MAIN_CLAUSE.sub("§ ; §", words, count=1)
     groups: list[_Group] = []
     first = 0
     for match in _GROUP.finditer(words):

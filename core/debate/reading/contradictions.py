@@ -202,11 +202,14 @@ def _states_otherwise(tokens: Sequence[Token], decided: Decided) -> bool:
     if any(token.kind == "why" or (token.kind == "word" and token.text not in _SMALL) for token in tokens):
         return False
     answers = {token.value for token in tokens if token.kind in ANSWERS}
-    value, stated = answers != {False}, set()
+    value = answers != {False}
+    stated: set[tuple[str, bool]] = set()
     if tokens[0].text == "only" and {token.item for token in tokens if token.kind == "name"} < decided.keys():
         return True
     for token in tokens:
-        if token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
+        if token.text in ("wrong", "incorrect"):
+            stated = {(item, not said) for item, said in stated}
+        elif token.kind in ("neg", "negation") or token.text in ("strike", "leave"):
             value = False
         elif token.text in ("but", "rather", "instead"):
             value = True

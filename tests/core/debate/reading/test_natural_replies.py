@@ -236,6 +236,8 @@ READ = {
         ("Final Decision: Food quality but not Food", "Food quality"),
     ],
     "stance": [
+        ("Label: Neutral\n\nAlthough there are hints of Hawkish, Neutral prevails.", "Neutral"),
+        ("Final Decision: The label is Hawkish. Dovish would be wrong.", "Hawkish"),
         ("HAWKISH\n\nThe sentence signals further rate increases.", "Hawkish"),
         ("DOVISH - the committee signals accommodation.", "Dovish"),
         ("The statement is hawkish because it hints at tightening.", "Hawkish"),
@@ -481,6 +483,11 @@ OPEN = {
         ('{"labels": ["24/7 access", "R&amp;D"]}', "nothing"),
     ],
     "stance": [
+        (
+            "Label: Neutral\n\nThough Neutral prevails at first, the text ends with Hawkish, so Hawkish is the better choice.",
+            "nothing",
+        ),
+        ("Final Decision: The label is Hawkish. Hawkish would be wrong.", "nothing"),
         ("I lean towards Hawkish.", "nothing"),
         ("Hawkish, though one could argue for Neutral.", "nothing"),
         ("Dovish/Neutral", "nothing"),
