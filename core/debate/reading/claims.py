@@ -48,7 +48,7 @@ _AGAINST_LABEL = (
     r"forget|wrong|incorrect|mistaken|fails|doubt(?:s|ed|ful)?|objects?|objections?|questions?|questionable|unlikely"
     r"|unconvincing|unsure|uncertain|unclear|debatable|borderline|arguable|stretch|judge?ment call|low|weak(?:ly)?"
     r"|second (?:best|choice|option)|(?:must|should|has to) go|too (?:strong|weak|much|far|vague)|take back|impossible"
-    r"|unreasonable|hard|difficult|guess"
+    r"|unreasonable|hard|difficult|guess|less (?:sure|certain|confident|convinced|clear)"
 )
 _FOR_CHOICE = (
     r"better|best|safer|stronger|preferable|prefer|favou?r|choose|pick|go with|settle on|switch(?:ing)?|change|answer"

@@ -102,7 +102,11 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
         r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
     )
-    plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it) ++is|it['’]s) ++{surely}(?:an? ++)?"
+    main = (
+        r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
+        rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{place}"
+    )
+    plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}) ++is|it['’]s) ++{surely}(?:an? ++)?"
     led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>[:=]|[-–—] )"
     titled = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
     answered = (

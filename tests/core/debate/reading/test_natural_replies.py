@@ -236,6 +236,8 @@ READ = {
         ("Final Decision: Food quality but not Food", "Food quality"),
     ],
     "stance": [
+        ("The dominant stance expressed in the review is Dovish because the author wants lower rates.", "Dovish"),
+        ("The overall tone is Neutral.", "Neutral"),
         ("Label: Neutral\n\nAlthough there are hints of Hawkish, Neutral prevails.", "Neutral"),
         ("Final Decision: The label is Hawkish. Dovish would be wrong.", "Hawkish"),
         ("HAWKISH\n\nThe sentence signals further rate increases.", "Hawkish"),
@@ -350,6 +352,8 @@ OPEN = {
         ("The expected format is as follows. Labels: Food, Service", "nothing"),
         ("The codebook has five labels. Labels: Cleanliness, Service, Location, Price, Food. I see pasta.", "nothing"),
         ("The waiter was slow. Conclusion: the food took an hour.", "nothing"),
+        ("The main topic is Food.", "nothing"),
+        ("Labels: Food, Price\n\nBoth are supported by quotes. I am less sure about Price.", "nothing"),
         ("Labels: Price, Food\n\nFood is mentioned, but only in a simile, so it isn't labelled.", "nothing"),
         ("The critic said no. Its answer: Service. I say Food.", "nothing"),
         (
@@ -483,6 +487,10 @@ OPEN = {
         ('{"labels": ["24/7 access", "R&amp;D"]}', "nothing"),
     ],
     "stance": [
+        ("The main tone is Neutral or Dovish.", "nothing"),
+        ("The dominant stance is not Dovish.", "nothing"),
+        ("The dominant stance is Dovish at first, then Hawkish.", "nothing"),
+        ("If the dominant stance is Dovish, the rates fall.", "nothing"),
         (
             "Label: Neutral\n\nThough Neutral prevails at first, the text ends with Hawkish, so Hawkish is the better choice.",
             "nothing",
