@@ -89,7 +89,7 @@ def _other(line: bytes, held: bytearray, role_model: RoleModel, *, whole: bool) 
     """Handle a line that is not a data line: another field, or plain JSON.
 
     Some servers send plain JSON when they do not stream or when they fail. ``whole`` is True if the content type
-    is that of JSON or the default of a framework.
+    is that of JSON, or HTML, which some web frameworks send by default.
     """
     field, colon, said = line.partition(b":")
     if field == b"error":

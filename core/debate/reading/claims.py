@@ -1,4 +1,4 @@
-"""What a sentence in free wording claims about labels: "Price should not count", "Comfort belongs here, too".
+"""Claims about labels in a sentence of free wording: "Price should not count", "Comfort belongs here, too".
 
 A sentence consists of clauses. A clause claims something about the labels in it if it has a word of labelling
 ("mentioned", "drop", "evidence"): such words speak for or against a label, and every negation turns the claim around,

@@ -303,8 +303,8 @@ def is_reported(page: MarkedReply, start: int, *, denied: bool = True) -> bool:
     """Return True if the text before ``start`` marks what follows as another role's, as supposed or as ``denied``.
 
     That text is the words before ``start`` on its line, or the nearest line above that ends with a colon or is a
-    heading. Of sentences that end before ``start`` only the form counts, not a role: "The extractor missed B.
-    Labels: A, B".
+    heading. A whole sentence before ``start`` is ignored ("The extractor missed B. Labels: A, B"), unless it is about
+    the form of replies.
     """
     begin = page.lines.rfind("\n", 0, start) + 1
     before = page.lines[max(begin, start - _LOOK_BACK) : start]

@@ -8,6 +8,7 @@ the package lists all steps.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from functools import cached_property
@@ -76,6 +77,8 @@ _KEYS: Mapping[Kind, tuple[str, ...]] = {
 }
 _REMARK = re.compile(r"(?<![.!?])[.!]\s+(?=[^\W\d_a-z])")
 """The end of a decision before another sentence on its line."""
+_MOST_ANNOUNCED = 50
+"""Announcements on one line. A model that repeats itself makes more; each is read to the end of its line."""
 _CITATION = re.compile(r"[ \t]*>[ \t>]*")
 _EMPTY_LIST = re.compile(r"[\s*_`]*(?:\[\s*\]|\{\s*\}|∅)[\s*_`.]*")
 
@@ -144,8 +147,10 @@ class _Reader:
     def _cited(self, candidate: Marker | Block) -> bool:
         """Return True if a decision is in a block quotation that is not itself announced: "Final Decision:\\n> ..."."""
         begin = self.page.lines.rfind("\n", 0, candidate.start) + 1
-        announced = any(m.limit < begin and not self.page.lines[m.end : begin].strip() for m in self.page.markers)
-        return self.page.lines[begin : begin + 8].lstrip(" ").startswith(">") and not announced
+        if not self.page.lines[begin : begin + 8].lstrip(" ").startswith(">"):
+            return False
+        before = bisect_left(self.page.markers, begin, key=lambda marker: marker.limit)
+        return before == 0 or bool(self.page.lines[self.page.markers[before - 1].end : begin].strip())
 
     def unannounced(self) -> Reading | None:
         """Return the reading of a decision without a marker, None if there is none."""
@@ -433,6 +438,8 @@ class _Reader:
                 continue
             markers = leads if number in (0, len(lines) - 1) else headings
             starts = [(m.end, m.kind == "heading") for m in markers if line.start <= m.start < line.end]
+            if len(starts) > _MOST_ANNOUNCED:
+                raise Unreadable("it announces a decision again and again on one line")
             bare = without_bullet(line.text[cited.end() :] if cited else line.text)
             tokens = tokenise(bare, self.names)
             named = len(tokens) > 1 and tokens[0].kind == "name"
