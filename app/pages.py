@@ -19,7 +19,7 @@ PageName: TypeAlias = Literal[
     "compare",
     "lab",
     "authors",
-    "paper",
+    "manuscript",
     "export",
 ]
 
@@ -55,7 +55,7 @@ SECTIONS: dict[str, tuple[Page, ...]] = {
         Page("evaluate", "Evaluate", "bar_chart"),
         Page("compare", "Compare", "compare_arrows"),
         Page("lab", "Lab", "science"),
-        Page("paper", "For your paper", "article"),
+        Page("manuscript", "For your paper", "article"),
         Page("export", "Export", "ios_share"),
     ),
 }

@@ -224,7 +224,7 @@ class ReviewState:
     @property
     def actor(self) -> str:
         """Name under which review actions are recorded."""
-        from core.services.review.review import default_reviewer
+        from core.services.review.actions import default_reviewer
 
         return self.reviewer.strip() or default_reviewer()
 

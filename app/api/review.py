@@ -24,7 +24,7 @@ from core.documents import Value
 from core.errors import MootError
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
-from core.services.review import browser_data, queue, review
+from core.services.review import actions, browser_data, queue
 from core.services.review.browser_data import TONES, document_view
 from core.services.review.queue import REASON_NAMES, QueueFilter, ReviewRow
 from core.services.runs.configuration import role_titles
@@ -69,7 +69,7 @@ async def _read(request: Request) -> Json:
 
 def _answer(find: FindRun, message: Json) -> Json:
     session, run_id = find(_text(message["run"]))
-    actor = _text(message["actor"]).strip()[:200] or review.default_reviewer()
+    actor = _text(message["actor"]).strip()[:200] or actions.default_reviewer()
     if session is not None and message.get("query") == "view":
         return _view(session, message, actor)
     if session is None or not session.has_run(run_id):
@@ -121,7 +121,7 @@ def _run_query(session: ProjectSession, run: RunRow, message: Json, actor: str) 
 def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: str) -> Json:
     """Apply one action and return the saved documents or the user error."""
     seconds = message.get("seconds")
-    by = review.By(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
+    by = actions.By(actor, None if seconds is None else float(seconds), _text(message["id"])[:80])
     try:
         saved = _act(session, run_id, message, by)
     except MootError as error:
@@ -129,12 +129,12 @@ def _apply_action(session: ProjectSession, run_id: str, message: Json, actor: st
     return {"saved": saved.words if saved else "", "touched": list(saved.documents) if saved else []}
 
 
-def _act(session: ProjectSession, run_id: str, message: Json, by: review.By) -> review.SavedAction | None:
+def _act(session: ProjectSession, run_id: str, message: Json, by: actions.By) -> actions.SavedAction | None:
     action = message["action"]
     if action == "undo":
-        return review.undo(session, by)
+        return actions.undo(session, by)
     if action == "redo":
-        return review.redo(session, by)
+        return actions.redo(session, by)
     if action == "settings":
         kept = queue.review_settings(session)
         queue.save_review_settings(session, queue.ReviewSettings(kept.even, bool(message["blind"])), actor=by.actor)
@@ -143,18 +143,18 @@ def _act(session: ProjectSession, run_id: str, message: Json, by: review.By) -> 
     match action:
         case "set":
             item, value = _text(message["item"]), message["value"]
-            return review.edit(session, run_id, [document], item, value, by)
+            return actions.edit(session, run_id, [document], item, value, by)
         case "submit":
             sampling = queue.parse_sampling_record(document, message.get("sampling"))
-            return review.submit(session, run_id, [document], by, draw=sampling)
+            return actions.submit(session, run_id, [document], by, draw=sampling)
         case "discard":
-            return review.set_status(session, run_id, [document], "Discarded", by)
+            return actions.set_status(session, run_id, [document], "Discarded", by)
         case "reopen":
-            return review.set_status(session, run_id, [document], "Draft", by)
+            return actions.set_status(session, run_id, [document], "Draft", by)
         case "reveal":
-            return review.reveal(session, run_id, document, by)
+            return actions.reveal(session, run_id, document, by)
         case "note" | "tags" | "flag" | "skip":
-            return review.mark(session, run_id, document, action, message["value"], by)
+            return actions.mark(session, run_id, document, action, message["value"], by)
         case _:
             raise ValueError("action")
 

@@ -24,7 +24,7 @@ from core.codebook import normalise
 from core.stats.agreement import cohen_kappa
 from core.stats.correlation import divergence
 from core.stats.intervals import Estimate, wilson
-from core.stats.uncertainty import Design, ratio
+from core.stats.metric_intervals import Design, ratio
 
 RANDOM = "random"
 """Source of labels drawn at random, the lower bound of the predictivity test."""

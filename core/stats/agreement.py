@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import Codes, Ratings, ratings
 from core.stats.intervals import LEVEL, Estimate, t_quantile
-from core.stats.uncertainty import Part, interval
+from core.stats.metric_intervals import Part, interval
 
 
 @dataclass(frozen=True, slots=True)

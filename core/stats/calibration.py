@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import check_shapes, codes, ratings
 from core.stats.intervals import Estimate
-from core.stats.uncertainty import Design, ratio
+from core.stats.metric_intervals import Design, ratio
 
 BINS = 10
 """Bins of certainty, of equal width."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from core.stats.arrays import Codes
 from core.stats.intervals import Estimate
-from core.stats.uncertainty import Design, ratio
+from core.stats.metric_intervals import Design, ratio
 
 WORDS = 12
 """Maximum number of cue words."""

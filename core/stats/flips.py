@@ -18,7 +18,7 @@ import numpy.typing as npt
 from core.formatting import format_count, format_points
 from core.stats.arrays import Codes, Mask, check_shapes, codes, counted_documents
 from core.stats.intervals import Estimate, format_interval, newcombe_paired
-from core.stats.uncertainty import Design, ratio
+from core.stats.metric_intervals import Design, ratio
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Confidence intervals in closed form. Those of metrics are built on them in ``uncertainty``."""
+"""Confidence intervals in closed form. Those of metrics are built on them in ``metric_intervals``."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ registry, so that a new metric needs no other change.
 
 A metric is computed on ``Samples``: distinct *patterns* of outcomes and the weight of each. Its value is that on the
 weights of the documents. Its interval comes from its influences (how it changes with slightly other weights) under the
-``Design`` of the documents, see ``core.stats.uncertainty``. Classification metrics are defined as in scikit-learn with
+``Design`` of the documents, see ``metric_intervals``. Classification metrics are defined as in scikit-learn with
 ``zero_division=0``.
 """
 
@@ -25,14 +25,14 @@ import numpy.typing as npt
 from core.annotations import NEAR
 from core.codebook import Kind
 from core.formatting import format_number
-from core.stats import uncertainty
+from core.stats import metric_intervals
 from core.stats.agreement import krippendorff_alpha, table_agreement
 from core.stats.arrays import BinaryGrid, Codes, Mask, Ratings, binary_grid, check_shapes, codes, one_hot, ratings
 from core.stats.correlation import divergence, kendall, pearson, spearman
 from core.stats.counts import Counts
 from core.stats.intervals import LEVEL, Estimate, Interval, combine, ends
 from core.stats.intervals import difference as mover_difference
-from core.stats.uncertainty import Design, Part, Shape
+from core.stats.metric_intervals import Design, Part, Shape
 
 Average: TypeAlias = Literal["macro", "micro", "weighted"]
 CLASSIFICATION: tuple[Kind, ...] = ("multilabel", "choice")
@@ -836,7 +836,7 @@ class _Data:
                 quantile = self.design.quantile(int(units[1][place]), self.level)
                 if metric.interval == "correlation" and units[1][place] < _CORRELATED:
                     quantile = None
-            interval = None if quantile is None else uncertainty.interval(part, quantile, self.level)
+            interval = None if quantile is None else metric_intervals.interval(part, quantile, self.level)
             found.append(Estimate(value, interval))
         return _Estimated(found, roots)
 
@@ -880,13 +880,13 @@ class _Data:
         if metric.interval in ("mean", "signed", "correlation"):
             part = Part(metric.interval, value, float((roots**2).sum()), 0.0, 0.0)
             assert self.quantile is not None
-            return _Estimated([Estimate(value, uncertainty.interval(part, self.quantile, self.level))], roots)
+            return _Estimated([Estimate(value, metric_intervals.interval(part, self.quantile, self.level))], roots)
         ends = [_range(metric, labels.outputs[place]) for place in over]
         interval = combine(
             np.array([labels.outputs[place].value or 0.0 for place in over]) * share[over],
             np.array([one.low for one in ends]) * share[over],
             np.array([one.high for one in ends]) * share[over],
-            uncertainty.correlations(labels.roots[:, over]),
+            metric_intervals.correlations(labels.roots[:, over]),
             self.level,
         )
         return _Estimated([Estimate(value, interval)], roots)
@@ -933,7 +933,7 @@ class _Data:
             half = quantile * sqrt(variance * (1 + 1 / max(1, self.design.units(rows))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
-        related = uncertainty.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
+        related = metric_intervals.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
         return mover_difference(
             (low, _range(metric, before)),
             (high, _range(metric, after)),

@@ -1,4 +1,4 @@
-"""Tests of Review, Evaluate, Export and Paper on a small project, with simulated grid selections."""
+"""Tests of Review, Evaluate, Export and Manuscript on a small project, with simulated grid selections."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from app import context
 from app.widgets.common import literal
-from core.services.review import plan, queue, review
+from core.services.review import actions, plan, queue
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
 
@@ -57,7 +57,7 @@ def texts(app):
         ("review", "Nothing to review yet"),
         ("evaluate", "No run to evaluate"),
         ("export", "Nothing to export yet"),
-        ("paper", "Nothing to write about yet"),
+        ("manuscript", "Nothing to write about yet"),
     ],
 )
 def test_pages_without_a_run(screen, name, head):
@@ -66,7 +66,7 @@ def test_pages_without_a_run(screen, name, head):
 
 def test_the_paper_page_shows_methods_tables_and_prompts(screen, project, session):
     run_id = sample_world.build(project)
-    app = screen("paper")
+    app = screen("manuscript")
     shown = texts(app)
     assert "We annotated 8 documents with 2 labels" in shown
     assert f'<a href="evaluate?run={run_id}&amp;reference=gold">' in shown
@@ -95,7 +95,7 @@ def test_evaluate_without_a_reference(screen, project, session):
     app = screen("evaluate")
     assert "No reference to compare with" in texts(app)
     assert [button.label for button in app.button] == ["Review 25", "Map a gold column"]
-    review.submit(session, run_id, ["d0"])
+    actions.submit(session, run_id, ["d0"])
     assert "No reference to compare with" not in texts(screen("evaluate"))
 
 
@@ -150,7 +150,7 @@ def selected_rows(run_id, actor, *ids):
 def test_undo_and_redo_buttons_change_the_last_edit(screen, project, session):
     run_id = sample_world.build(project)
     run = project.store.runs.get(run_id)
-    review.edit(session, run_id, ["d1"], "a", True)
+    actions.edit(session, run_id, ["d1"], "a", True)
     app = screen("review", review_view="Grid")
     app.button(key="review-undo").click().run()
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is False
@@ -214,9 +214,9 @@ def test_resolves_a_disagreement_of_two_reviewers(screen, project, session):
     app = screen("review", review_view="Agreement")
     assert "No document has two reviewers yet" in texts(app)
     for actor, value in (("ann", True), ("bob", False)):
-        review.edit(session, run_id, ["d0"], "a", True, review.By(actor))
-        review.edit(session, run_id, ["d0"], "b", value, review.By(actor))
-        review.submit(session, run_id, ["d0"], review.By(actor))
+        actions.edit(session, run_id, ["d0"], "a", True, actions.By(actor))
+        actions.edit(session, run_id, ["d0"], "b", value, actions.By(actor))
+        actions.submit(session, run_id, ["d0"], actions.By(actor))
     app = screen("review", review_view="Focus")
     app.button(key="review-resolve").click().run()
     assert "1 of 1 disagreements open" in texts(app)
@@ -236,8 +236,8 @@ def test_text_with_several_disagreements_is_shown_once(screen, project, session)
     run_id = sample_world.build(project)
     for actor, value in (("ann", True), ("bob", False)):
         for item in ("a", "b"):
-            review.edit(session, run_id, ["d0"], item, value, review.By(actor))
-        review.submit(session, run_id, ["d0"], review.By(actor))
+            actions.edit(session, run_id, ["d0"], item, value, actions.By(actor))
+        actions.submit(session, run_id, ["d0"], actions.By(actor))
     app = screen("review", review_view="Agreement")
     shown = [literal(f"{value} ({who})") for value, who in (("present", "ann"), ("absent", "bob"))]
     assert [button.label for button in app.button if button.label in shown] == shown * 2

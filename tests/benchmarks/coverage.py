@@ -25,10 +25,10 @@ from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import comparison_sizes
 from core.stats import metrics, sampling, sequential_tests
+from core.stats.metric_intervals import Design
 from core.stats.regression import Family, Rows, regression
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
-from core.stats.uncertainty import Design
 from tests.core.stats.samples import uniform_sample
 
 PREVALENCE = (0.02, 0.1, 0.3, 0.5)

@@ -20,7 +20,7 @@ from typing import cast
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate, browser_data, queue, review
+from core.services.review import accuracy_estimate, actions, browser_data, queue
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
 from tests.core.store.helpers import make_settings
@@ -128,7 +128,7 @@ def main() -> None:
         start = time.perf_counter()
         queue.viewpoint(session, run)
         print(f"{'reasons after a run, once':34}{1000 * (time.perf_counter() - start):8.0f} ms")
-        review.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], review.By("another"))
+        actions.submit(session, run_id, [f"d{n:06}" for n in range(0, options.documents, 50)], actions.By("another"))
         timed("Focus: the queue", lambda: browser_data.queue_rows(session, run, QueueFilter(sort="queue"), actor=ACTOR))
         timed("Focus: a document", lambda: browser_data.document(session, run, "d000100", actor=ACTOR))
         timed("Focus: progress", lambda: browser_data.progress(session, run, actor=ACTOR))
@@ -153,21 +153,21 @@ def main() -> None:
         ids = iter(range(1000, options.documents))
 
         def edit() -> None:
-            review.edit(session, run_id, [f"d{next(ids):06}"], label, True, review.By(ACTOR))
+            actions.edit(session, run_id, [f"d{next(ids):06}"], label, True, actions.By(ACTOR))
 
         def submit() -> None:
-            review.submit(session, run_id, [f"d{next(ids):06}"], review.By(ACTOR))
+            actions.submit(session, run_id, [f"d{next(ids):06}"], actions.By(ACTOR))
 
         timed("an edit, saved", edit, EDIT_BOUND)
         timed("a submission, saved", submit, EDIT_BOUND)
         drawn = iter(queue.list_queue(session, run, QueueFilter(sort="queue", size=50), actor=ACTOR).draws.items())
         document, draw = next(drawn)
-        review.submit(session, run_id, [document], review.By(ACTOR), draw=draw)
+        actions.submit(session, run_id, [document], actions.By(ACTOR), draw=draw)
         accuracy_estimate.estimate_accuracy(session, run)
 
         def estimate() -> None:
             document, draw = next(drawn)
-            review.submit(session, run_id, [document], review.By(ACTOR), draw=draw)
+            actions.submit(session, run_id, [document], actions.By(ACTOR), draw=draw)
             accuracy_estimate.estimate_accuracy(session, run)
 
         timed("a submission and the estimate", estimate)

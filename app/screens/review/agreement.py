@@ -21,8 +21,8 @@ from core.codebook import Codebook
 from core.formatting import MISSING, format_count, format_percent, join_names
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
+from core.services.review import actions
 from core.services.review import agreement as use
-from core.services.review import review
 from core.stats.intervals import FEW_DOCUMENTS, Estimate, format_estimate, format_interval
 
 _HIGHLIGHTED_TEXT = component("highlighted_text")
@@ -78,7 +78,7 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
     kappa = "Cohen's kappa" if len(found.reviewers) == 2 else "Fleiss' kappa"
     rows = [
         [
-            review.item_name(codebook, one.item),
+            actions.item_name(codebook, one.item),
             f"{one.n:,}",
             _observed_html(one.observed),
             format_estimate(one.kappa, digits=2),
@@ -97,7 +97,7 @@ def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:
         if few := [one.n for one in found.items if 0 < one.n < FEW_DOCUMENTS]:
             documents = format_count(min(few), "document")
             line(f"{documents}: too few for a reliable value. Have at least {FEW_DOCUMENTS} reviewed twice.")
-        same = [review.item_name(codebook, one.item) for one in found.items if one.n and one.alpha.value is None]
+        same = [actions.item_name(codebook, one.item) for one in found.items if one.n and one.alpha.value is None]
         if same:
             line(f"{join_names(same)}: undefined ({MISSING}), because all reviewers gave the same value everywhere.")
         if codebook.kind == "rating":
@@ -117,7 +117,7 @@ def _latent(session: ProjectSession, run: RunRow) -> None:
         rows = use.rater_quality(session, run, item)
         values = list(rows[0].recalls) if rows else []
         table(
-            ["Annotator", "documents", *(review.value_name(codebook, value) for value in values)],
+            ["Annotator", "documents", *(actions.value_name(codebook, value) for value in values)],
             [
                 [row.name, f"{row.documents:,}", *(format_percent(row.recalls[value]) for value in values)]
                 for row in rows
@@ -143,10 +143,10 @@ def _document(session: ProjectSession, run: RunRow, own: Sequence[use.Disagreeme
     """Draw a document once, and for each of its disagreements a button for each value with its reviewers."""
     codebook, document_id = run.settings.codebook, own[0].document_id
     with layout.panel(document_id, key=f"disagreement-{document_id}"):
-        known = review.load_record(session, run, document_id)
+        known = actions.load_record(session, run, document_id)
         if known is not None:
             disputed = {disagreement.item for disagreement in own}
-            quotes = review.all_quotes(known)
+            quotes = actions.all_quotes(known)
             if codebook.kind != "choice":
                 quotes = tuple(quote for quote in quotes if quote.item in disputed)
             _HIGHLIGHTED_TEXT(
@@ -167,15 +167,15 @@ def _choice(session: ProjectSession, run: RunRow, disagreement: use.Disagreement
     codebook = run.settings.codebook
     key = f"disagreement-{disagreement.document_id}-{disagreement.item}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
-        name = escape(review.item_name(codebook, disagreement.item))
+        name = escape(actions.item_name(codebook, disagreement.item))
         if disagreement.decided is not None:
-            decided = review.value_name(codebook, disagreement.decided)
+            decided = actions.value_name(codebook, disagreement.decided)
             name += f": {escape(decided)}, resolved by {escape(disagreement.by)}"
         st.html(f'<div class="moot-cell"><b>{name}</b></div>', width=180)
         for value in dict.fromkeys(disagreement.values.values()):
             who = ", ".join(name for name, chosen in disagreement.values.items() if chosen == value)
             st.button(
-                literal(f"{review.value_name(codebook, value)} ({who})"),
+                literal(f"{actions.value_name(codebook, value)} ({who})"),
                 key=f"{key}-{value}",
                 type="primary" if value == disagreement.decided else "secondary",
                 on_click=_decide,

@@ -27,7 +27,7 @@ from core.errors import MootError
 from core.formatting import format_count
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
-from core.services.review import queue, review
+from core.services.review import actions, queue
 from core.services.review.queue import ReviewRow
 from core.services.runs.configuration import role_titles
 
@@ -70,7 +70,7 @@ def grid_view(
         else:
             _nothing(run, page, show_all)
         _under(session, run, actor, page)
-    by = review.By(actor)
+    by = actions.By(actor)
     with counters:
         found = format_count(page.total, "document")
         waiting = queue.open_count(session, run, actor=actor)
@@ -79,8 +79,8 @@ def grid_view(
             words = state.review.saved
             st.html(f'<div class="moot-saved" role="status">{escape(words)}</div>', width=124)
             st.toggle("Document", True, key=DOCUMENT, persist_state="session", width="content")
-            _button("Undo", lambda: review.undo(session, by), icon=":material/undo:", shortcut="Ctrl+Z")
-            _button("Redo", lambda: review.redo(session, by), icon=":material/redo:", shortcut="Ctrl+Shift+Z")
+            _button("Undo", lambda: actions.undo(session, by), icon=":material/undo:", shortcut="Ctrl+Z")
+            _button("Redo", lambda: actions.redo(session, by), icon=":material/redo:", shortcut="Ctrl+Shift+Z")
     if right is not None:
         with right:
             _detail(session, run, actor, page)
@@ -95,7 +95,7 @@ def _key(run: RunRow, actor: str) -> str:
     return f"review-grid-{run.run_id}-{actor}"
 
 
-def _button(label: str, act: Callable[[], review.SavedAction | None], **widget: Any) -> None:
+def _button(label: str, act: Callable[[], actions.SavedAction | None], **widget: Any) -> None:
     """Draw a button for a review action. The action runs before the page is drawn again.
 
     ``widget`` are further arguments of ``st.button``.
@@ -158,21 +158,21 @@ def _bulk(session: ProjectSession, run: RunRow, actor: str, chosen: Sequence[str
         st.html(f'<div class="moot-legend"><span>{len(chosen)} selected</span></div>', width="content")
         item, value = _bulk_value(run.settings.codebook)
         count = format_count(len(chosen), "document")
-        run_id, by = run.run_id, review.By(actor)
+        run_id, by = run.run_id, actions.By(actor)
         _button(
             f"Set for {count}",
-            lambda: review.edit(session, run_id, chosen, item, value, by),
+            lambda: actions.edit(session, run_id, chosen, item, value, by),
             key="review-bulk-set",
         )
         _button(
             "Submit selected",
-            lambda: review.submit(session, run_id, chosen, by),
+            lambda: actions.submit(session, run_id, chosen, by),
             key="review-bulk-submit",
             type="primary",
         )
         _button(
             "Discard selected",
-            lambda: review.set_status(session, run_id, chosen, "Discarded", by),
+            lambda: actions.set_status(session, run_id, chosen, "Discarded", by),
             key="review-bulk-discard",
             type="tertiary",
         )
@@ -188,7 +188,7 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
     if codebook.kind == "rating":
         values = codebook.scale_of(label).points
     value = st.selectbox(
-        "Value", values, format_func=lambda value: review.value_name(codebook, value), label_visibility="collapsed",
+        "Value", values, format_func=lambda value: actions.value_name(codebook, value), label_visibility="collapsed",
         width=110, key="review-bulk-value",
     )  # fmt: skip
     return label, value
@@ -197,29 +197,29 @@ def _bulk_value(codebook: Codebook) -> tuple[str, Value]:
 def _detail(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewPage) -> None:
     """Draw the focused document: text with evidence, debate, and history."""
     shown = state.review.document
-    known = review.load_record(session, run, shown, actor=actor) if shown else None
+    known = actions.load_record(session, run, shown, actor=actor) if shown else None
     if known is None and page.rows:  # no focused document yet, or the document of another run
         shown = page.rows[0].document_id
-        known = review.load_record(session, run, shown, actor=actor)
+        known = actions.load_record(session, run, shown, actor=actor)
     if shown is None or known is None:
         return
-    run_id, by = run.run_id, review.By(actor)
+    run_id, by = run.run_id, actions.By(actor)
     with layout.panel(
         shown, f"row {known.document.position + 1:,}, {known.review_status}", key="review-detail"
     ) as head:
         with head:
             _button(
                 "Submit",
-                lambda: review.submit(session, run_id, [shown], by),
+                lambda: actions.submit(session, run_id, [shown], by),
                 type="primary",
                 disabled=known.review_status == "Submitted",
             )
-            settled = known.review_status in review.RESOLVED
+            settled = known.review_status in actions.RESOLVED
             if settled:
-                _button("Reopen", lambda: review.set_status(session, run_id, [shown], "Draft", by))
+                _button("Reopen", lambda: actions.set_status(session, run_id, [shown], "Draft", by))
             if known.review_status != "Discarded":
                 _button(
-                    "Discard", lambda: review.set_status(session, run_id, [shown], "Discarded", by),
+                    "Discard", lambda: actions.set_status(session, run_id, [shown], "Discarded", by),
                     type="tertiary",
                 )  # fmt: skip
             if st.button("Open in Focus", type="tertiary", key="review-to-focus", on_click=_to_focus, args=(shown,)):

@@ -23,7 +23,7 @@ from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.lab import lessons
 from core.services.project_session import ProjectSession
-from core.services.review import queue, review
+from core.services.review import actions, queue
 from core.services.review.agreement import Share, blind_report
 from core.services.runs.configuration import role_titles
 from core.stats.intervals import format_interval
@@ -105,7 +105,7 @@ def _focus(session: ProjectSession, run: RunRow, actor: str, wanted: queue.Queue
             "scales": scales,
             "filters": filters,
             "settings": asdict(queue.review_settings(session)),
-            "tags": list(review.ERROR_TAGS),
+            "tags": list(actions.ERROR_TAGS),
             "document": state.review.start_document,
             "height": f"calc(100vh - {256 if lessons.accepted(session) else 204}px)",  # room for the lines below it
         },
@@ -130,7 +130,7 @@ def _filters(codebook: Codebook) -> tuple[queue.QueueFilter, st.delta_generator.
         )  # fmt: skip
         label = _choice("All labels", names, LABEL, 136)
         reason = _choice("Any reason", queue.REASON_NAMES, REASON, 156)
-        status = _choice("Any status", {status: status for status in review.STATUSES}, STATUS, 126)
+        status = _choice("Any status", {status: status for status in actions.STATUSES}, STATUS, 126)
         length = _choice("Any length", {name: name for name in queue.LENGTHS}, LENGTH, 136)
         others = st.checkbox(
             "reviewed by others", key=OTHERS, help="Only documents that another reviewer has submitted.",
@@ -165,7 +165,7 @@ def _settings(session: ProjectSession, run: RunRow) -> None:
     """Draw the settings button of the header and its popover."""
     with st.popover("Settings", icon=":material/tune:", key="review-settings"):
         st.text_input(
-            "Reviewing as", key=ReviewState.reviewer.key, placeholder=review.default_reviewer(),
+            "Reviewing as", key=ReviewState.reviewer.key, placeholder=actions.default_reviewer(),
             help="Each reviewer has a separate queue and separate decisions. A second reviewer enters another name.",
             persist_state="session",
         )  # fmt: skip

@@ -26,7 +26,7 @@ from core.services.classifier import ClassifierStatus
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.review import accuracy_estimate as proofs
-from core.services.review import agreement, browser_data, plan, review
+from core.services.review import actions, agreement, browser_data, plan
 from core.services.review import codebook_examples as teaching
 from core.services.review.accuracy_estimate import TARGET_WIDTH, AccuracyEstimate, LabelEstimate
 from core.services.review.codebook_examples import PART_NAMES, CodebookExample, Effect, Part
@@ -106,7 +106,7 @@ def _suggestions(
     session: ProjectSession, run: RunRow, document_id: str, actor: str
 ) -> list[tuple[CodebookExample, Effect | None]]:
     """Return the suggestions from a document's corrections. Empty while the verdict is hidden from the reviewer."""
-    found = review.load_record(session, run, document_id, actor=actor)
+    found = actions.load_record(session, run, document_id, actor=actor)
     if found is None or not found.reviews or browser_data.hidden(session, run, found, actor):
         return []
     return teaching.open_suggestions(session, run, found)

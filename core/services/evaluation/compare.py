@@ -24,9 +24,9 @@ from core.stats import flips, metrics, significance
 from core.stats.arrays import Codes, Mask
 from core.stats.flips import FlipTable
 from core.stats.intervals import Estimate, Interval, format_interval
+from core.stats.metric_intervals import Design
 from core.stats.metrics import Scores
 from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
-from core.stats.uncertainty import Design
 
 Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""

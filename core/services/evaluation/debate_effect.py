@@ -19,7 +19,7 @@ from core.stats import flips, panels
 from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
-from core.stats.uncertainty import Design
+from core.stats.metric_intervals import Design
 from core.store.run_costs import Spent
 
 

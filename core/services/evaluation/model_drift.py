@@ -16,7 +16,7 @@ from core.services.evaluation.counted_documents import Coverage
 from core.services.project_session import ProjectSession
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate
-from core.stats.uncertainty import Design, ratio
+from core.stats.metric_intervals import Design, ratio
 
 CANARIES = 30
 """Default number of documents that are run again."""

@@ -19,8 +19,8 @@ from core.services.result_cache import cached_scores, cached_until_commit, cache
 from core.services.runs.configuration import role_titles
 from core.stats.arrays import Codes, Mask, Numbers
 from core.stats.debate_rounds import is_right, vote_of
+from core.stats.metric_intervals import Design
 from core.stats.sampling import Sample
-from core.stats.uncertainty import Design
 from core.store.annotations import Grid as Grid
 from core.store.annotations import is_own
 from core.store.annotators import GOLD, REVIEWED, source_of

@@ -28,8 +28,8 @@ from core.stats.agreement import krippendorff_alpha, with_interval
 from core.stats.arrays import Mask
 from core.stats.correlation import kendall, pearson, rouge_l, spearman
 from core.stats.intervals import Estimate, Interval
+from core.stats.metric_intervals import Design
 from core.stats.metrics import Scores
-from core.stats.uncertainty import Design
 from core.store.annotators import LATENT, AnnotationSource
 
 CELLS: Mapping[str, tuple[bool, bool]] = {

@@ -16,12 +16,12 @@ from core.services.codebooks import codebook as codebooks
 from core.services.evaluation.latent_truth import MIN_ANNOTATORS
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
-from core.services.review import review
+from core.services.review import actions
 from core.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha, with_interval
 from core.stats.arrays import Ratings
 from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
-from core.stats.uncertainty import Design, ratio
+from core.stats.metric_intervals import Design, ratio
 from core.store.annotators import AnnotationSource
 from core.store.reviewer_values import ReviewerValues
 from core.store.reviews import Decision, ReviewChange
@@ -138,21 +138,21 @@ def agreement_report(session: ProjectSession, run: RunRow) -> AgreementReport:
 
 def adjudicate(
     session: ProjectSession, run: RunRow, document_id: str, item: str, value: Value | None, *, actor: str | None = None
-) -> review.SavedAction:
+) -> actions.SavedAction:
     """Store the final value of a disagreement, which counts over all reviewers' values. None reopens it.
 
     Committed on return. UsageError for a value that the item cannot have.
     """
-    review.check_value(run.settings.codebook, item, value)
+    actions.check_value(run.settings.codebook, item, value)
     before = session.store.agreement.adjudicated().get((document_id, item), (None, ""))[0]
     if before is None and value is None:
         raise UsageError("Nothing was decided here yet.", "Choose one of the values.")
     decision = Decision(document_id, (ReviewChange(item, before, value),), adjudicated=True)
     version = codebooks.version_seen(session, run.settings) or None
     events = session.store.reviews.record(
-        [decision], actor=actor or review.default_reviewer(), run_id=run.run_id, codebook_version=version
+        [decision], actor=actor or actions.default_reviewer(), run_id=run.run_id, codebook_version=version
     )
-    return review.SavedAction(events[0].at, (document_id,))
+    return actions.SavedAction(events[0].at, (document_id,))
 
 
 def blind_report(session: ProjectSession, run: RunRow) -> BlindReport:

@@ -17,9 +17,9 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.live_state import debate_events
 from core.services.project_session import ProjectSession
-from core.services.review import queue, review
+from core.services.review import actions, queue
+from core.services.review.actions import RESOLVED
 from core.services.review.queue import REASON_NAMES, QueueFilter
-from core.services.review.review import RESOLVED
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import SamplingRecord
 from core.store.document_records import DocumentRecord
@@ -59,7 +59,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
     """Return one document with everything needed to decide it; None if the run does not have it."""
     view = queue.viewpoint(session, run, actor)
     line = next(iter(session.store.review_pages.lines(view, limit=1, filter=Filter(ids=(document_id,))).rows), None)
-    record = review.load_record(session, run, document_id, actor=actor) if line is not None else None
+    record = actions.load_record(session, run, document_id, actor=actor) if line is not None else None
     if line is None or record is None:
         return None
     codebook = run.settings.codebook
@@ -92,7 +92,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
         "verdict": dict(record.values),
         "unresolved": dict(record.unread),
         "roles": {role: dict(values) for role, values in record.roles.items()},
-        "evidence": [{**asdict(quote), "role": role} for role, quote in review.quotes_by_role(record)],
+        "evidence": [{**asdict(quote), "role": role} for role, quote in actions.quotes_by_role(record)],
         "gold": majority_reference(record.document.gold, codebook.items),
         "reasons": _badges(line),
         "error": record.error.message if record.error else "",
@@ -101,7 +101,7 @@ def document(session: ProjectSession, run: RunRow, document_id: str, *, actor: s
 
 def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
     """Return the debate on a document for the transcript component; no events while the verdict is hidden."""
-    found = review.load_record(session, run, document_id, actor=actor)
+    found = actions.load_record(session, run, document_id, actor=actor)
     replay = session.replay(run.run_id, document_id)
     if found is None or replay is None or hidden(session, run, found, actor):
         return {"events": []}
@@ -110,9 +110,9 @@ def transcript(session: ProjectSession, run: RunRow, document_id: str, *, actor:
 
 def history(session: ProjectSession, run: RunRow, document_id: str, *, actor: str) -> Json:
     """Return the actions on a document, newest first; in a second reading only those of the reviewer."""
-    found = review.load_record(session, run, document_id, actor=actor)
+    found = actions.load_record(session, run, document_id, actor=actor)
     visible = actor if found is not None and found.second_reading else None
-    events = review.history(session, run, document_id, actor=visible)
+    events = actions.history(session, run, document_id, actor=visible)
     return {"entries": [asdict(entry) for entry in events[:MAX_EVENTS]], "total": len(events)}
 
 
@@ -186,7 +186,7 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     notes = session.store.reviews.notes_by_reviewer(document_id)
     if blind:
         people, notes = ({name: own for name, own in each.items() if name == actor} for each in (people, notes))
-    events = review.history(session, runs[0], document_id, actor=actor if blind else None) if runs else ()
+    events = actions.history(session, runs[0], document_id, actor=actor if blind else None) if runs else ()
     shown: Json = {
         "id": document_id,
         "note": text.note,
@@ -201,10 +201,10 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
     }
     if blind:
         return shown
-    records = [(run, record) for run in runs if (record := review.load_record(session, run, document_id))]
+    records = [(run, record) for run in runs if (record := actions.load_record(session, run, document_id))]
     plain = session.store.document_records.load(None, [document_id])[0]
     gold, decided = plain.document.gold, {item: one.value for item, one in plain.reviews.items()}
-    quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in review.all_quotes(record)}
+    quotes = {str(asdict(quote)): asdict(quote) for _, record in records for quote in actions.all_quotes(record)}
     return shown | {
         "annotations": [*_gold_columns(gold), *shown["annotations"], *_run_columns(records)],
         "reference": majority_reference(gold, sorted({*decided, *(i for own in gold.values() for i in own)})) | decided,
@@ -215,7 +215,7 @@ def document_view(session: ProjectSession, runs: Sequence[RunRow], document_id: 
 
 def _is_blind(session: ProjectSession, runs: Sequence[RunRow], document_id: str, actor: str) -> bool:
     """Return True while ``actor`` reviews the document without seeing the values of others."""
-    records = ((run, review.load_record(session, run, document_id, actor=actor)) for run in runs)
+    records = ((run, actions.load_record(session, run, document_id, actor=actor)) for run in runs)
     if any(record is not None and hidden(session, run, record, actor) for run, record in records):
         return True
     return document_id in session.store.reviews.second_readings(actor, [document_id])

@@ -23,8 +23,8 @@ from core.services.review.sampling_frames import Signals
 from core.stats import metrics, sequential_tests
 from core.stats.arrays import Mask
 from core.stats.intervals import Estimate, Interval, format_interval
+from core.stats.metric_intervals import Design
 from core.stats.sampling import MIN_EVEN, Sample
-from core.stats.uncertainty import Design
 from core.store.annotators import of_run
 from core.store.review_pages import Viewpoint
 

@@ -14,7 +14,7 @@ from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
 from core.services.review import plan, sampling_frames
-from core.services.review.review import RESOLVED, STATUSES, Status
+from core.services.review.actions import RESOLVED, STATUSES, Status
 from core.services.runs.configuration import role_titles
 from core.stats.sampling import MIN_EVEN, SamplingRecord
 from core.store.document_records import DocumentRecord

@@ -12,7 +12,7 @@ from core.codebook import Codebook, Label
 from core.documents import Document, Value
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
-from core.services.review import review
+from core.services.review import actions
 from core.services.runs import planning
 from core.services.workspace import Workspace
 
@@ -75,7 +75,7 @@ def decide(
     session: ProjectSession,
     run_id: str,
     decisions: Mapping[str, Mapping[str, Value]],
-    by: review.By = review.DEFAULT,
+    by: actions.By = actions.DEFAULT,
 ) -> None:
     """Set all values and submit the documents, with one action per value, which is faster than one per document."""
     actions: dict[tuple[str, Value], list[str]] = {}
@@ -83,8 +83,8 @@ def decide(
         for item, value in values.items():
             actions.setdefault((item, value), []).append(document_id)
     for (item, value), documents in actions.items():
-        review.edit(session, run_id, documents, item, value, by)
-    review.submit(session, run_id, list(decisions), by)
+        actions.edit(session, run_id, documents, item, value, by)
+    actions.submit(session, run_id, list(decisions), by)
 
 
 def until(condition: Callable[[], bool], seconds: float = 15.0) -> None:

@@ -12,13 +12,13 @@ from pyarrow import parquet
 
 from core.errors import InputError, ProjectError
 from core.services import bundle, export
-from core.services.review import review
+from core.services.review import actions
 
 
 @pytest.fixture
 def packed(session, run_id, tmp_path):
-    review.edit(session, run_id, ["d0"], "b", True, review.By("ann"))
-    review.mark(session, run_id, "d0", "flag", True, review.By("bob"))
+    actions.edit(session, run_id, ["d0"], "b", True, actions.By("ann"))
+    actions.mark(session, run_id, "d0", "flag", True, actions.By("bob"))
     session.store.codebooks.save(session.store.runs.get(run_id).settings.codebook)
     return bundle.write_bundle(session, tmp_path / "all.zip")
 

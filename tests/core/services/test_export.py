@@ -10,7 +10,7 @@ import pytest
 from core.errors import ExportError, UsageError
 from core.runs import RunDetails
 from core.services import export
-from core.services.review import review
+from core.services.review import actions
 
 ANNOTATORS = ("gold", "pred", "reviewed", "extractor", "critic")
 
@@ -21,8 +21,8 @@ def table(session, run_id):
 
 
 def test_reviewed_value_takes_precedence_in_the_export(session, run_id):
-    review.edit(session, run_id, ["d0"], "b", True, review.By("ann"))
-    review.edit(session, run_id, ["d4"], "a", True, review.By("ann"))
+    actions.edit(session, run_id, ["d0"], "b", True, actions.By("ann"))
+    actions.edit(session, run_id, ["d4"], "a", True, actions.By("ann"))
     found = table(session, run_id)
     assert list(found) == [f"d{n}" for n in range(8)]
     d0 = found["d0"]
@@ -40,13 +40,13 @@ def test_unresolved_value_is_exported_as_empty(session, run_id):
 
 
 def test_undone_decision_is_not_exported(session, run_id):
-    review.edit(session, run_id, ["d0"], "b", True)
-    review.undo(session)
+    actions.edit(session, run_id, ["d0"], "b", True)
+    actions.undo(session)
     assert table(session, run_id)["d0"]["reviewed_Beta"] == ""
 
 
 def test_jsonl_and_parquet_contain_the_same_values(session, run_id, tmp_path):
-    review.edit(session, run_id, ["d1"], "a", True)
+    actions.edit(session, run_id, ["d1"], "a", True)
     path = export.export(session, run_id, "jsonl", tmp_path / "out.jsonl")
     lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert lines[1]["labels"]["Alpha"]["value"] is True
@@ -82,7 +82,7 @@ def test_preview_is_the_beginning_of_the_file(session, run_id):
 
 
 def test_export_contents_are_counted(session, run_id):
-    review.edit(session, run_id, ["d1"], "a", True)
+    actions.edit(session, run_id, ["d1"], "a", True)
     run = session.run(run_id)
     assert (run.documents, run.verdicts, run.unresolved, run.failed, run.ended) == (8, 5, 1, 1, 7)
     assert export.count_reviewed(session, run) == 1
@@ -134,5 +134,5 @@ def test_runs_with_other_labels_are_not_mixed(session, run_id, tmp_path):
 def test_dataset_card_mentions_people_only_after_a_review(session, run_id, tmp_path):
     card = lambda: (export.export(session, run_id, "huggingface", tmp_path / "out") / "README.md").read_text()  # noqa: E731
     assert "No person has reviewed any of the 8 documents" in card()
-    review.edit(session, run_id, ["d0"], "b", True, review.By("ann"))
+    actions.edit(session, run_id, ["d0"], "b", True, actions.By("ann"))
     assert "1 of 8 documents have labels decided by 1 person" in card()

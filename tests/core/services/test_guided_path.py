@@ -10,7 +10,7 @@ from core.documents import Document
 from core.runs import NOT_STOPPED, RoleModel, StopReason
 from core.services import guided_path, projects
 from core.services.project_session import ProjectSession
-from core.services.review import review
+from core.services.review import actions
 from core.services.runs import planning
 from core.services.workspace import Workspace
 from core.store.runs import set_state
@@ -61,9 +61,9 @@ def test_steps_follow_runs_and_reviews_to_the_accuracy_estimate(workspace: Works
     step = next_of(session)
     assert (step.name, step.action) == ("review", "Review 8")
     for number in range(8):
-        review.edit(session, run_id, [f"d{number}"], "a", True)
-        review.edit(session, run_id, [f"d{number}"], "b", True)
-        review.submit(session, run_id, [f"d{number}"])
+        actions.edit(session, run_id, [f"d{number}"], "a", True)
+        actions.edit(session, run_id, [f"d{number}"], "b", True)
+        actions.submit(session, run_id, [f"d{number}"])
     assert guided_path.overview(session).next is None  # the run covers all documents, and all are reviewed
 
 

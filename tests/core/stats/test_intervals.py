@@ -15,9 +15,9 @@ from core.stats.intervals import (
     newcombe_paired,
     wilson,
 )
+from core.stats.metric_intervals import Design, ratio
 from core.stats.metrics import score
 from core.stats.sampling import Sample
-from core.stats.uncertainty import Design, ratio
 
 count = st.integers(0, 40)
 

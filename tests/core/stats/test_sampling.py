@@ -9,9 +9,9 @@ import pytest
 
 from core.stats import sampling
 from core.stats.intervals import Estimate
+from core.stats.metric_intervals import Design
 from core.stats.metrics import score
 from core.stats.sampling import Sample
-from core.stats.uncertainty import Design
 from tests.core.stats.samples import uniform_sample
 
 

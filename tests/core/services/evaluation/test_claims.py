@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from core.codebook import Codebook, Kind, Label
 from core.services.evaluation import compare, run_data
 from core.stats import metrics
-from core.stats.uncertainty import Design
+from core.stats.metric_intervals import Design
 from tests.benchmarks import coverage
 from tests.core.stats.samples import uniform_sample
 

@@ -8,7 +8,7 @@ from core.errors import UsageError
 from core.services.evaluation import compare, latent_truth
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.scores import cell_documents, evaluate
-from core.services.review import review
+from core.services.review import actions
 from tests.core.services.evaluation.test_compare import session_with_runs
 
 
@@ -39,7 +39,7 @@ def test_later_answers_change_the_latent_truth(project):
     run = session.run(runs[0])
     before = latent_truth.refresh(session)
     assert before == ("r0001", "r0002", "rater gold")
-    review.submit(session, runs[0], ["d0"], review.By("ada"))
+    actions.submit(session, runs[0], ["d0"], actions.By("ada"))
     assert latent_truth.refresh(session) == ("r0001", "r0002", "rater gold", "reviewer ada")
     assert evaluate(session, run, "latent").n == 12
 

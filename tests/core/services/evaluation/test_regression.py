@@ -20,11 +20,11 @@ from core.codebook import Codebook, Label
 from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
-from core.services import paper
+from core.services import manuscript
 from core.services.evaluation import regression
 from core.services.evaluation.regression import Formula
 from core.services.project_session import ProjectSession
-from core.services.review import queue, review
+from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
@@ -55,8 +55,8 @@ def build(workspace: Workspace, path: Path) -> tuple[ProjectSession, RunRow]:
     for document, draw in listed.draws.items():
         n = int(document[1:])
         if n % 2 and n % 3 < 2:
-            review.edit(session, run.run_id, [document], CLEAN, False, review.By("ada"))
-        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
+            actions.edit(session, run.run_id, [document], CLEAN, False, actions.By("ada"))
+        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
     return session, run
 
 
@@ -119,18 +119,18 @@ def test_column_with_two_texts_can_be_an_outcome(world: tuple[ProjectSession, Ru
 
 def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    assert "egami2023" not in paper.paper(session, run, "reviewed").bibtex
+    assert "egami2023" not in manuscript.build(session, run, "reviewed").bibtex
     formula = Formula("Clean", ("region",))
     regression.keep(session, run, [formula, formula])
     assert regression.kept(session, run) == (formula,)
-    found = paper.paper(session, run, "reviewed")
+    found = manuscript.build(session, run, "reviewed")
     assert any("prediction-powered inference" in str(block) for block in found.sections["Methods"])
-    text = paper.write(found, "markdown")
+    text = manuscript.write(found, "markdown")
     assert "Linear regression Clean \\~ region: 160 documents" in text
     assert "| region: south |" in text
     assert "@article{angelopoulos2023" in text
     regression.keep(session, run, [Formula("Clean", ("id",))])
-    assert "'id' is not a label" in str(paper.paper(session, run, "reviewed").sections["Results"][-1])
+    assert "'id' is not a label" in str(manuscript.build(session, run, "reviewed").sections["Results"][-1])
     regression.keep(session, run, [])
 
 
@@ -158,7 +158,7 @@ def test_design_file_reproduces_the_results_of_survey_packages(world: tuple[Proj
 
     # Expected values: svymean, and svyglm on the verdict on Staff, of R's survey 4.1-1 on this file.
     session, run = world
-    rows = list(csv.DictReader(io.StringIO(paper.design_file(session, run).removeprefix("\ufeff"))))
+    rows = list(csv.DictReader(io.StringIO(manuscript.design_file(session, run).removeprefix("\ufeff"))))
     reviewed = [row for row in rows if row["weight"]]
     y, x, weight = (
         np.array([float(row[name]) for row in reviewed]) for name in ("human_Clean", "model_Staff", "weight")

@@ -20,7 +20,7 @@ from core.services.evaluation import scores
 from core.services.evaluation.debate_effect import debate_effect, summary
 from core.services.evaluation.reference import available_references, reference_names
 from core.services.evaluation.report import full_report, label_table, to_table
-from core.services.review import review
+from core.services.review import actions
 from core.stats import metrics
 from core.stats.counts import Counts
 from core.stats.intervals import ends, format_interval, wilson
@@ -238,9 +238,9 @@ def test_cases_behind_a_cell(session, run_id, label, cell, expected):
 
 def test_reviewed_labels_are_a_separate_reference(session, run_id):
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 0}
-    review.edit(session, run_id, ["d5"], "a", False, review.By("ann"))
+    actions.edit(session, run_id, ["d5"], "a", False, actions.By("ann"))
     assert available_references(session, run_id)["reviewed"] == 0  # an unsubmitted draft does not count
-    review.submit(session, run_id, ["d5"], review.By("ann"))
+    actions.submit(session, run_id, ["d5"], actions.By("ann"))
     assert available_references(session, run_id) == {"gold": 7, "reviewed": 1, "latent": 5}
     # The reviewer changed Alpha to absent and confirmed Beta; the verdict had both.
     found = scores.evaluate(session, session.run(run_id), "reviewed")
@@ -249,7 +249,7 @@ def test_reviewed_labels_are_a_separate_reference(session, run_id):
     report = report_of(session, run_id, "reviewed")
     assert report["labels"]["Alpha"]["f1"] is None  # no positives
     assert report["macro"]["f1"] == 1.0  # only Beta has a score
-    review.undo(session, review.By("ann"))
+    actions.undo(session, actions.By("ann"))
     assert available_references(session, run_id)["reviewed"] == 0
 
 

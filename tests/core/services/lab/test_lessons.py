@@ -7,7 +7,7 @@ from core.services import held_out_split
 from core.services.codebooks import codebook as codebooks
 from core.services.lab import lessons, suggestions, trials
 from core.services.project_session import ProjectSession
-from core.services.review import codebook_examples, review
+from core.services.review import actions, codebook_examples
 from core.services.review.codebook_examples import CodebookExample
 from core.services.runs import planning
 from tests.core.services.sessions import BOOK, queue_runs, studio, until
@@ -106,8 +106,8 @@ def test_review_examples_and_lab_suggestions_are_lessons(tmp_path):
         add_documents(session, "We slept", False, 7, "n")
         (run,) = queue_runs(session, planning.Plan())
         session.start_or_resume(run.run_id).result(30)
-        review.edit(session, run.run_id, ["p0"], SERVICE, True)
-        review.submit(session, run.run_id, ["p0"])
+        actions.edit(session, run.run_id, ["p0"], SERVICE, True)
+        actions.submit(session, run.run_id, ["p0"])
         codebook_examples.add_example(session, run, CodebookExample("p0", SERVICE, "include", "A gondolier sang"))
         assert len(lessons.accepted(session).lessons) == 1
         suggestions.accept(session, suggestions.suggest_changes(session, run.run_id)[0])
@@ -130,11 +130,11 @@ def test_lessons_accepted_before_the_review_are_tried_after_it(tmp_path):
         accept_keyword(session, SERVICE, "gondolier")
         ids = [f"p{n}" for n in range(12)]
         for id in ids:
-            review.edit(session, run.run_id, [id], SERVICE, True)
-        review.submit(session, run.run_id, ids[: lessons.MIN_REVIEWED - 1])
+            actions.edit(session, run.run_id, [id], SERVICE, True)
+        actions.submit(session, run.run_id, ids[: lessons.MIN_REVIEWED - 1])
         lessons.try_when_due(session)
         assert wait_for_trial(session).result is None
-        review.submit(session, run.run_id, ids)
+        actions.submit(session, run.run_id, ids)
         lessons.try_when_due(session)
         found = wait_for_trial(session)
         assert found.result.n == len(held_out_split.development_ids(session))
@@ -146,6 +146,6 @@ def test_lessons_are_tried_on_documents_with_gold_too_when_a_few_are_reviewed(tm
         add_documents(session, "A gondolier sang", True, 20, "p")
         (run,) = queue_runs(session, planning.Plan())
         session.start_or_resume(run.run_id).result(30)
-        review.submit(session, run.run_id, ["p0", "p1"])
+        actions.submit(session, run.run_id, ["p0", "p1"])
         accept_keyword(session, SERVICE, "gondolier")
         assert wait_for_trial(session).result.n == len(held_out_split.development_ids(session)) > 2

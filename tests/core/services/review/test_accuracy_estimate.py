@@ -12,7 +12,7 @@ from core.documents import Document
 from core.runs import RunRow
 from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate, queue, review
+from core.services.review import accuracy_estimate, actions, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
@@ -40,9 +40,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     for line in listed.lines:
         number = int(line.document_id[1:])
         if number % 4 == 3:  # the word lists are right on the others
-            review.edit(session, run.run_id, [line.document_id], CLEAN, False, review.By("ada"))
+            actions.edit(session, run.run_id, [line.document_id], CLEAN, False, actions.By("ada"))
         draw = listed.draws[line.document_id]
-        review.submit(session, run.run_id, [line.document_id], review.By("ada"), draw=draw)
+        actions.submit(session, run.run_id, [line.document_id], actions.By("ada"), draw=draw)
 
 
 def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, RunRow]) -> None:
@@ -73,9 +73,9 @@ def test_accuracy_interval_narrows_to_certainty(world: tuple[ProjectSession, Run
     assert (found.more(0.01) or 0) > (found.more(0.25) or 0)
     assert found.more(2.0) == 0
     assert (found.more(0.001) or 0) <= 24
-    review.set_status(session, run.run_id, ["d00"], "Discarded", review.By("ada"))
+    actions.set_status(session, run.run_id, ["d00"], "Discarded", actions.By("ada"))
     assert accuracy_estimate.estimate_accuracy(session, run).documents == 47
-    review.undo(session, review.By("ada"))
+    actions.undo(session, actions.By("ada"))
     _review(session, run, 24)
     complete = accuracy_estimate.estimate_accuracy(session, run)
     assert (complete.reviewed, complete.right.value) == (48, pytest.approx(0.875))
@@ -89,7 +89,7 @@ def test_documents_chosen_by_hand_are_excluded_from_the_estimate(workspace: Work
     session.store.documents.add([Document(f"d{n:02}", {"text": "clean"}) for n in range(20)])
     session.store.codebooks.save(BOOK)
     run = annotate(session)
-    review.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
+    actions.submit(session, run.run_id, [f"d{n:02}" for n in range(10)])
     found = accuracy_estimate.estimate_accuracy(session, run)
     assert (found.reviewed, found.drawn, found.right.value) == (10, 0, None)
     scored = evaluate(session, run, "reviewed")

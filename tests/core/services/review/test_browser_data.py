@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.services.project_session import ProjectSession
-from core.services.review import review
+from core.services.review import actions
 from core.services.review.browser_data import document_view
 from core.store.project import Project
 from tests.core.services import sample_world
@@ -48,8 +48,8 @@ def test_shows_gold_roles_and_verdict_with_evidence_and_debate(session):
 
 
 def test_reviews_replace_gold_as_reference(session):
-    review.edit(session, session.run_id, ["d1"], "a", False, review.By("ann"))
-    review.mark(session, session.run_id, "d1", "note", "because", review.By("ann"))
+    actions.edit(session, session.run_id, ["d1"], "a", False, actions.By("ann"))
+    actions.mark(session, session.run_id, "d1", "note", "because", actions.By("ann"))
     shown = view(session, "d1")
     assert columns(shown)["ann"] == {"a": False}
     assert shown["reference"] == sample_world.both("b")
@@ -58,9 +58,9 @@ def test_reviews_replace_gold_as_reference(session):
 
 
 def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
-    review.edit(session, session.run_id, ["d1"], "a", False, review.By("ann"))
-    review.mark(session, session.run_id, "d1", "note", "because", review.By("ann"))
-    review.submit(session, session.run_id, ["d1"], review.By("ann"))
+    actions.edit(session, session.run_id, ["d1"], "a", False, actions.By("ann"))
+    actions.mark(session, session.run_id, "d1", "note", "because", actions.By("ann"))
+    actions.submit(session, session.run_id, ["d1"], actions.By("ann"))
     hidden = view(session, "d1", actor="bob")
     assert hidden["hidden"]
     assert hidden["fields"]["text"] == "text number 1"
@@ -69,9 +69,9 @@ def test_other_reviews_are_hidden_until_the_second_reviewer_submits(session):
     assert view(session, "d1", actor="bob", runs=[])["annotations"] == []  # the same on pages without a run
 
     for item in ("a", "b"):
-        review.edit(session, session.run_id, ["d1"], item, True, review.By("bob"))
+        actions.edit(session, session.run_id, ["d1"], item, True, actions.By("bob"))
     assert columns(view(session, "d1", actor="bob")) == {"bob": sample_world.both("ab")}
-    review.submit(session, session.run_id, ["d1"], review.By("bob"))
+    actions.submit(session, session.run_id, ["d1"], actions.By("bob"))
     shown = view(session, "d1", actor="bob")
     assert not shown["hidden"]
     assert {"ann", "bob", "Gold"} <= set(columns(shown))

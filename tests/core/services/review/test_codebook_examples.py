@@ -12,7 +12,7 @@ from core.errors import CodebookError, UsageError
 from core.runs import RunRow
 from core.services.codebooks import codebook as codebooks
 from core.services.project_session import ProjectSession
-from core.services.review import accuracy_estimate, codebook_examples, review
+from core.services.review import accuracy_estimate, actions, codebook_examples
 from core.services.review.codebook_examples import CodebookExample
 from core.services.workspace import Workspace
 from tests.core.services import sample_world
@@ -38,12 +38,12 @@ def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
 
 
 def _correct(session: ProjectSession, run: RunRow, document: str, item: str, value: bool) -> None:
-    review.edit(session, run.run_id, [document], item, value)
-    review.submit(session, run.run_id, [document])
+    actions.edit(session, run.run_id, [document], item, value)
+    actions.submit(session, run.run_id, [document])
 
 
 def _suggested(session: ProjectSession, run: RunRow, document: str) -> tuple[CodebookExample, ...]:
-    found = review.load_record(session, run, document)
+    found = actions.load_record(session, run, document)
     assert found is not None
     return codebook_examples.suggest_examples(session, run, found)
 
@@ -63,7 +63,7 @@ def test_correction_suggests_the_misleading_words(session: ProjectSession) -> No
 def test_effect_of_an_example_is_known_before_it_is_added(session: ProjectSession) -> None:
     run = annotate(session)
     for document in ("d0", "d1", "d2"):
-        review.submit(session, run.run_id, [document])
+        actions.submit(session, run.run_id, [document])
     example = CodebookExample("d0", PRICE, "exclude", "a  cleaning fee")
     found = codebook_examples.preview_example(session, run, example)
     assert (found.version, found.matching, found.stale) == (2, 2, 3)
@@ -83,11 +83,11 @@ def test_example_with_a_negative_effect_is_not_offered(session: ProjectSession) 
     session.store.documents.add([Document("d9", {"text": "The city tax and a cleaning fee at checkout were high."})])
     run = annotate(session)
     _correct(session, run, "d0", PRICE, False)
-    found = review.load_record(session, run, "d0")
+    found = actions.load_record(session, run, "d0")
     assert found is not None
     ((example, effect),) = codebook_examples.open_suggestions(session, run, found)
     assert effect is not None
-    review.submit(session, run.run_id, ["d9"])  # here the fee is a price
+    actions.submit(session, run.run_id, ["d9"])  # here the fee is a price
     assert codebook_examples.open_suggestions(session, run, found) == [(example, None)]
 
 
@@ -95,7 +95,7 @@ def test_documents_used_as_examples_are_excluded_from_scores(session: ProjectSes
     # The run before the example is scored on all four documents, the run after it on three. A run with the restored
     # codebook, which lacks the example, is scored on all four again.
     before = annotate(session)
-    review.submit(session, before.run_id, ["d0", "d1"])
+    actions.submit(session, before.run_id, ["d0", "d1"])
     codebook_examples.add_example(session, before, CodebookExample("d0", PRICE, "exclude", "a cleaning fee"))
     after = annotate(session)
     assert sample_world.report(session, before.run_id)["n"] == 4

@@ -12,7 +12,7 @@ from core.errors import UsageError
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
-from core.services.review import plan, queue, review
+from core.services.review import actions, plan, queue
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
@@ -58,9 +58,9 @@ def _review(session: ProjectSession, run: RunRow, count: int) -> None:
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=count), actor="ada")
     records = [document for document in listed.draws if int(document[1:]) % 4 == 3]
     if records:
-        review.edit(session, run.run_id, records, CLEAN, False, review.By("ada"))
+        actions.edit(session, run.run_id, records, CLEAN, False, actions.By("ada"))
     for document, draw in listed.draws.items():
-        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
+        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
 
 
 def test_plan_of_a_share_ends_with_a_claim(world: tuple[ProjectSession, RunRow]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.annotations import Evidence
 from core.documents import Document
-from core.services.review import review
+from core.services.review import actions
 from core.store.document_records import DocumentRecord
 
 
@@ -24,7 +24,7 @@ def test_quote_of_a_choice_belongs_to_the_label_its_role_chose():
         {"extractor": {"label": "hawk"}, "critic": {"label": "dove"}, "judge": {"label": None}},
         {role: (quote("label", "rise"),) for role in ("extractor", "critic", "judge", "clerk")},
     )
-    assert [(role, each.item) for role, each in review.quotes_by_role(found)] == [
+    assert [(role, each.item) for role, each in actions.quotes_by_role(found)] == [
         ("extractor", "hawk"),
         ("critic", "dove"),
         ("judge", "label"),
@@ -34,4 +34,4 @@ def test_quote_of_a_choice_belongs_to_the_label_its_role_chose():
 
 def test_quote_of_a_multilabel_codebook_keeps_its_label():
     given = (quote("food", "rates"), quote("staff", "will"))
-    assert review.all_quotes(record({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given
+    assert actions.all_quotes(record({"extractor": {"food": True, "staff": False}}, {"extractor": given})) == given

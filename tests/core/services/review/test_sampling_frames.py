@@ -13,7 +13,7 @@ from core.documents import Document
 from core.runs import RunRow
 from core.services.evaluation import run_data
 from core.services.project_session import ProjectSession
-from core.services.review import queue, review
+from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter, ReviewSettings
 from core.services.workspace import Workspace
 from tests.core.services.sessions import annotate
@@ -65,7 +65,7 @@ def test_new_frame_uses_new_reviews(world: tuple[ProjectSession, RunRow]) -> Non
     session, run = world
     listed = _queue(session, run, size=20)
     for document, draw in listed.draws.items():
-        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
+        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
     frames = Counter(draw.frame for draw in _queue(session, run).draws.values())
     assert frames == {2: 40}
     selections = session.store.sampling_frames.selections()

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UsageError
 from core.runs import RoleModel
-from core.services.review import review
+from core.services.review import actions
 from core.services.runs.vote_weights import from_reviews
 from tests.core.services.evaluation.test_compare import session_with_runs
 from tests.core.services.sessions import decide
@@ -24,6 +24,6 @@ def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
     settings = run.settings.model_copy(update={"role_models": jurors})
     with pytest.raises(UsageError, match="labelled a reviewed document"):
         from_reviews(session, settings)
-    decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, review.By("ada"))
+    decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actions.By("ada"))
     weight = f"{log(17 / 5):.3g}"
     assert from_reviews(session, settings) == f"{weight}, {weight}", "an unknown model has the mean weight"

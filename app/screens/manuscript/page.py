@@ -15,11 +15,11 @@ from app.widgets.common import download, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_picker
 from core.runs import RunRow
-from core.services import paper
+from core.services import manuscript
 from core.services.evaluation import regression, run_data
 from core.services.evaluation.reference import available_references
 from core.services.evaluation.regression import FAMILIES, Formula
-from core.services.paper import SUFFIXES, Form, Listing, Paper, Table
+from core.services.manuscript import SUFFIXES, Form, Listing, Manuscript, Table
 from core.services.project_session import ProjectSession
 
 _FORMS: dict[Form, str] = {"markdown": "Markdown", "html": "HTML", "latex": "LaTeX"}
@@ -38,44 +38,44 @@ def main() -> None:
             sign="lines",
         )
         return
-    with layout.header("For your paper", key="paper-head"):
-        run = run_picker(runs, key="paper-run")
-        reference = reference_picker(available_references(session, run.run_id), key="paper-reference")
-    found = paper.paper(session, run, reference)
-    with st.container(horizontal=True, gap="small", key="paper-downloads"):
+    with layout.header("For your paper", key="manuscript-head"):
+        run = run_picker(runs, key="manuscript-run")
+        reference = reference_picker(available_references(session, run.run_id), key="manuscript-reference")
+    found = manuscript.build(session, run, reference)
+    with st.container(horizontal=True, gap="small", key="manuscript-downloads"):
         _downloads(session, run.run_id, found)
-        if st.button("Regression", icon=":material/show_chart:", key="paper-regression",
+        if st.button("Regression", icon=":material/show_chart:", key="manuscript-regression",
                      help="A mean, trend or regression on the labels, corrected by your reviews"):  # fmt: skip
             _regression(session, run)
-    with st.container(border=True, key="paper-text"):
+    with st.container(border=True, key="manuscript-text"):
         _preview(found)
 
 
-def _downloads(session: ProjectSession, run_id: str, found: Paper) -> None:
+def _downloads(session: ProjectSession, run_id: str, found: Manuscript) -> None:
     base = urljoin(st.context.url or "", "/")  # the file is read elsewhere: its links need the whole address
     for form, title in _FORMS.items():
-        content, name = partial(paper.write, found, form, base=base), f"{run_id}-paper{SUFFIXES[form]}"
-        download(title, content, name, _MEDIA[form], key=f"paper-{form}")
-    download("BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", key="paper-bibtex")
+        content, name = partial(manuscript.write, found, form, base=base), f"{run_id}-manuscript{SUFFIXES[form]}"
+        download(title, content, name, _MEDIA[form], key=f"manuscript-{form}")
+    download("BibTeX", found.bibtex, "moot.bib", "application/x-bibtex", key="manuscript-bibtex")
     download(
-        "Design file", lambda: paper.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
+        "Design file", lambda: manuscript.design_file(session, session.run(run_id)), f"{run_id}-design.csv", "text/csv",
         help="For R and Python: each document with its selection probability, weight, reviewed values and verdicts",
-        key="paper-design",
+        key="manuscript-design",
     )  # fmt: skip
 
 
-def _preview(found: Paper) -> None:
+def _preview(found: Manuscript) -> None:
     for title, blocks in found.sections.items():
         st.html(f'<h2 class="moot-h2">{escape(title)}</h2>')
         for block in blocks:
             match block:
                 case str():
-                    st.html(f'<p class="moot-paper">{escape(block)}</p>')
+                    st.html(f'<p class="moot-manuscript">{escape(block)}</p>')
                 case Listing():
                     with st.expander(literal(block.title)):
                         st.code(block.text, language=None, wrap_lines=True)
                 case Table():
-                    st.html(paper.html_table(block, css="moot-estimate"))
+                    st.html(manuscript.html_table(block, css="moot-estimate"))
     st.html('<h2 class="moot-h2">References</h2>')
     st.code(found.bibtex, language=None, wrap_lines=True)
 
@@ -104,7 +104,7 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
     keep = partial(regression.keep, session, run)
     with error_boxes():
         found = regression.analyse(session, run, formula)
-        st.html(paper.html_table(Table(*regression.table(found), caption=str(formula)), css="moot-estimate"))
+        st.html(manuscript.html_table(Table(*regression.table(found), caption=str(formula)), css="moot-estimate"))
         st.html(
             f'<div class="moot-remark q">{escape(found.sentence)}. Errors of the model do not bias the estimates; '
             "those of the verdicts alone are shown for comparison.</div>"

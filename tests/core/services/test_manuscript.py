@@ -12,9 +12,9 @@ import pytest
 from core.codebook import Codebook, Label
 from core.documents import Document
 from core.runs import RunRow
-from core.services import paper
+from core.services import manuscript
 from core.services.project_session import ProjectSession
-from core.services.review import plan, queue, review
+from core.services.review import actions, plan, queue
 from core.services.review.plan import Plan
 from core.services.review.queue import QueueFilter
 from core.services.workspace import Workspace
@@ -41,9 +41,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
     plan.save_plan(session, run, Plan("share", CLEAN, 0.2, 0.1, 40))
     listed = queue.list_queue(session, run, QueueFilter(sort="queue", size=40), actor="ada")
     for document, draw in listed.draws.items():
-        review.submit(session, run.run_id, [document], review.By("ada"), draw=draw)
-    review.submit(
-        session, run.run_id, [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)], review.By("ada")
+        actions.submit(session, run.run_id, [document], actions.By("ada"), draw=draw)
+    actions.submit(
+        session, run.run_id, [next(f"d{n:02}" for n in range(80) if f"d{n:02}" not in listed.draws)], actions.By("ada")
     )
     yield session, run
     workspace.close()
@@ -51,7 +51,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
 
 def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = paper.paper(session, run, "reviewed")
+    found = manuscript.build(session, run, "reviewed")
     annotation, reference, claim = found.sections["Methods"]
     assert isinstance(annotation, str)
     assert "We annotated 80 documents with 2 labels" in annotation
@@ -66,16 +66,16 @@ def test_methods_describe_run_reference_and_plan(world: tuple[ProjectSession, Ru
 
 def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = paper.paper(session, run, "reviewed")
-    page = paper.write(found, "html", base="http://localhost:1/")
+    found = manuscript.build(session, run, "reviewed")
+    page = manuscript.write(found, "html", base="http://localhost:1/")
     assert f'<a href="http://localhost:1/evaluate?run={run.run_id}&amp;reference=reviewed">' in page
     assert "100% &lt;clean&gt;" in page
     assert "<clean>" not in page
-    markdown = paper.write(found, "markdown")
+    markdown = manuscript.write(found, "markdown")
     assert f"([view](evaluate?run={run.run_id}&reference=reviewed))" in markdown
     assert "| Macro F1 |" in markdown
     assert all(len(row.split(" | ")) == 3 for row in re.findall(r"^\| Macro .*$", markdown, re.M))
-    latex = paper.write(found, "latex")
+    latex = manuscript.write(found, "latex")
     assert r"Clean \& tidy" in latex
     assert r"100\% <clean>" in latex
     assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") == 4
@@ -84,18 +84,18 @@ def test_tables_link_to_their_view_and_text_is_escaped(world: tuple[ProjectSessi
 
 def test_bibliography_contains_the_methods_used(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    gold = paper.paper(session, run, "gold")
+    gold = manuscript.build(session, run, "gold")
     assert "desraj1956" not in gold.bibtex
     assert "No document has both a verdict and a reference label" in str(gold.sections["Results"][0])
     assert len(gold.sections["Methods"]) == 2, "the run and the plan without a reference"
-    entries = re.findall(r"^@\w+\{(\w+),$", paper.paper(session, run, "reviewed").bibtex, re.M)
+    entries = re.findall(r"^@\w+\{(\w+),$", manuscript.build(session, run, "reviewed").bibtex, re.M)
     assert entries == [*dict.fromkeys(entries)]
     assert "desraj1956" in entries
 
 
 def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = paper.paper(session, run)
+    found = manuscript.build(session, run)
     prompts = found.sections["Appendix: prompts"]
     assert len(prompts) == len(run.settings.templates)
     assert "builtin/lexical" in str(found.sections["Appendix: models"])
@@ -103,7 +103,7 @@ def test_appendix_contains_prompts_and_models(world: tuple[ProjectSession, RunRo
 
 def test_design_file_has_weights_of_reviewed_documents(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    rows = list(csv.DictReader(io.StringIO(paper.design_file(session, run).removeprefix("\ufeff"))))
+    rows = list(csv.DictReader(io.StringIO(manuscript.design_file(session, run).removeprefix("\ufeff"))))
     assert len(rows) == 80
     reviewed = [row for row in rows if row["order"]]
     drawn = [row for row in reviewed if row["selected"] == "drawn"]
@@ -120,14 +120,14 @@ def test_design_file_has_weights_of_reviewed_documents(world: tuple[ProjectSessi
 EVIL = "x\r\\input{/etc/passwd}\n![x](http://evil/x.png) <script>alert(1)</script>"
 
 
-def hostile_paper() -> paper.Paper:
-    table = paper.Table(("label", "definition"), (("[5cm]", "a | b"), ("*", EVIL)), EVIL, "view")
-    listing = paper.Listing(EVIL, "a\n\\end{verbatim}\n\\input{/etc/passwd}\n```\nb")
-    return paper.Paper(EVIL, {"Methods": (EVIL, table, listing)}, {"moot": "@x{}"})
+def hostile_manuscript() -> manuscript.Manuscript:
+    table = manuscript.Table(("label", "definition"), (("[5cm]", "a | b"), ("*", EVIL)), EVIL, "view")
+    listing = manuscript.Listing(EVIL, "a\n\\end{verbatim}\n\\input{/etc/passwd}\n```\nb")
+    return manuscript.Manuscript(EVIL, {"Methods": (EVIL, table, listing)}, {"moot": "@x{}"})
 
 
 def test_names_are_escaped_in_latex() -> None:
-    text = paper.write(hostile_paper(), "latex")
+    text = manuscript.write(hostile_manuscript(), "latex")
     before, _, rest = text.partition("\\begin{verbatim}")
     listing, _, after = rest.partition("\\end{verbatim}")
     assert "\\input{/etc/passwd}" in listing, "a listing shows text verbatim"
@@ -137,7 +137,7 @@ def test_names_are_escaped_in_latex() -> None:
 
 
 def test_names_are_escaped_in_markdown() -> None:
-    text = paper.write(hostile_paper(), "markdown")
+    text = manuscript.write(hostile_manuscript(), "markdown")
     shown = re.sub(r"^(`{3,})text\n.*?^\1$", "", text, flags=re.S | re.M)
     assert not re.search(r"(?<!\\)<script|(?<!\\)\]\(http", shown)
     assert r"!\[x\](http://evil/x.png) \<script\>" in shown

@@ -1,7 +1,7 @@
-"""Parts of a paper on a run: methods, tables of results, prompts and model versions, references, a design file.
+"""Parts of the user's own paper on a run: methods, tables of results, prompts, model versions, references, design file.
 
-A ``Paper`` is made from what the project holds, and written as Markdown, HTML or LaTeX. Each table of results names the
-address of the view that shows its numbers.
+A ``Manuscript`` is built from what the project holds, and written as Markdown, HTML or LaTeX. Each table of results
+names the address of the view that shows its numbers.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ Block: TypeAlias = str | Table | Listing
 
 
 @dataclass(frozen=True, slots=True)
-class Paper:
+class Manuscript:
     """Sections with their blocks, and the references as BibTeX entries by key."""
 
     title: str
@@ -84,7 +84,7 @@ class Paper:
         return "\n\n".join(self.bibliography.values()) + "\n"
 
 
-def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Paper:
+def build(session: ProjectSession, run: RunRow, reference: Reference = "gold") -> Manuscript:
     """Return what a paper says about a run and its scores against a reference. UsageError for an unknown reference."""
     found = evaluate(session, run, reference)
     view = f"evaluate?{urlencode({'run': run.run_id, 'reference': reference})}"
@@ -113,7 +113,7 @@ def paper(session: ProjectSession, run: RunRow, reference: Reference = "gold") -
         ),
     }
     entries = _bibliography(run, found, plan.current_plan(session, run), regressed=_REGRESSION in methods)
-    return Paper(f"{session.name}: {run.title}", sections, entries)
+    return Manuscript(f"{session.name}: {run.title}", sections, entries)
 
 
 def design_file(session: ProjectSession, run: RunRow) -> str:
@@ -159,7 +159,7 @@ def design_file(session: ProjectSession, run: RunRow) -> str:
     return to_csv(rows, [*[name for name in names if "_" not in name], *sorted(name for name in names if "_" in name)])
 
 
-def write(found: Paper, form: Form, *, base: str = "") -> str:
+def write(found: Manuscript, form: Form, *, base: str = "") -> str:
     """Return the paper as a document; ``base`` is put before the addresses of views (LaTeX has no links)."""
     match form:
         case "markdown":
@@ -315,14 +315,14 @@ def _value(run: RunRow, value: float) -> Value | None:
 
 
 _SOURCES = {"ecj": "maada_ecj", "discussion": "tseng_experts", "panel": "chen_majeval", "courtroom": "courtroom"}
-"""Key in ``paper.bib`` of the source of a protocol."""
+"""Key in ``manuscript.bib`` of the source of a protocol."""
 
 
 def _bibliography(
     run: RunRow, found: EvaluationReport, current: plan.Plan | None, *, regressed: bool
 ) -> dict[str, str]:
     """Return the entries of what was used."""
-    known = Path(__file__).with_name("paper.bib").read_text(encoding="utf-8").strip().split("\n\n")
+    known = Path(__file__).with_name("manuscript.bib").read_text(encoding="utf-8").strip().split("\n\n")
     entries = {entry[entry.index("{") + 1 : entry.index(",")]: entry for entry in known}
     protocol, claim = run.settings.protocol, current.claim if current is not None else ""
     used = ["moot", *([_SOURCES[protocol]] if protocol in _SOURCES else []), "wilson1927"]
@@ -338,7 +338,7 @@ def _bibliography(
 # --- Writing ---------------------------------------------------------------------------------------------------------
 
 
-def _markdown(found: Paper, base: str) -> Iterable[str]:
+def _markdown(found: Manuscript, base: str) -> Iterable[str]:
     yield f"# {escape_markdown(found.title)}"
     for title, blocks in found.sections.items():
         yield f"## {escape_markdown(title)}"
@@ -358,7 +358,7 @@ def _markdown(found: Paper, base: str) -> Iterable[str]:
     yield f"## References\n\n```bibtex\n{found.bibtex}```"
 
 
-def _html(found: Paper, base: str) -> Iterable[str]:
+def _html(found: Manuscript, base: str) -> Iterable[str]:
     yield f"<h1>{escape(found.title)}</h1>"
     for title, blocks in found.sections.items():
         yield f"<h2>{escape(title)}</h2>"
@@ -402,7 +402,7 @@ def _tex(text: str) -> str:
     return "".join(_LATEX.get(letter, letter) for letter in text if letter.isprintable() or letter in " \n\t")
 
 
-def _latex(found: Paper) -> Iterable[str]:
+def _latex(found: Manuscript) -> Iterable[str]:
     title = " ".join(found.title.split())  # TeX ends a line, and with it a comment, at a carriage return too
     yield f"% {title}\n% needs \\usepackage{{booktabs}}"
     for title, blocks in found.sections.items():

@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import UsageError
 from core.services.evaluation import run_data
-from core.services.review import queue, review
+from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
 from core.store.project import Project
 from tests.core.services import sample_world
@@ -44,7 +44,7 @@ def test_filters_search_and_order(session, run):
     assert list(rows(session, run, label="a")) == ["d0", "d2", "d5"]
     assert list(rows(session, run, search="NUMBER 3")) == ["d3"]
     assert list(rows(session, run, status="Draft")) == []
-    review.edit(session, run.run_id, ["d3"], "a", True)
+    actions.edit(session, run.run_id, ["d3"], "a", True)
     assert list(rows(session, run, status="Draft")) == ["d3"]
     assert next(iter(rows(session, run, sort="reviewed"))) == "d3"
     assert queue.open_count(session, run) == 8
@@ -64,7 +64,7 @@ def test_edit_is_stored_before_it_is_returned(tmp_path):
     path = tmp_path / "kept.duckdb"
     with Project.open(path) as project:
         run_id = sample_world.build(project)
-        saved = review.edit(sample_world.session_on(project), run_id, ["d1"], "a", True, review.By("ann"))
+        saved = actions.edit(sample_world.session_on(project), run_id, ["d1"], "a", True, actions.By("ann"))
     assert re.fullmatch(r"Saved \d\d:\d\d:\d\d", saved.words)
     assert saved.documents == ("d1",)
     with Project.open(path) as project:
@@ -76,46 +76,46 @@ def test_edit_is_stored_before_it_is_returned(tmp_path):
 
 
 def test_confirming_the_verdict_is_not_an_edit(session, run):
-    review.edit(session, run.run_id, ["d1"], "a", True)
-    review.edit(session, run.run_id, ["d1"], "a", False)
+    actions.edit(session, run.run_id, ["d1"], "a", True)
+    actions.edit(session, run.run_id, ["d1"], "a", False)
     row = queue.review_rows(session, run, ["d1"])[0]
     assert (row.values["a"], row.edited) == (False, frozenset())
 
 
 def test_undo_and_redo(session, run):
-    assert review.undo(session) is None
-    review.edit(session, run.run_id, ["d1"], "a", True)
-    review.edit(session, run.run_id, ["d0"], "b", True)
-    review.undo(session)
+    assert actions.undo(session) is None
+    actions.edit(session, run.run_id, ["d1"], "a", True)
+    actions.edit(session, run.run_id, ["d0"], "b", True)
+    actions.undo(session)
     assert queue.review_rows(session, run, ["d0"])[0].values["b"] is False
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is True
-    assert review.undo(session).documents == ("d1",)
+    assert actions.undo(session).documents == ("d1",)
     row = queue.review_rows(session, run, ["d1"])[0]
     assert (row.values["a"], row.status) == (False, "Pending")  # value and status were one act
-    review.redo(session)
-    review.redo(session)
+    actions.redo(session)
+    actions.redo(session)
     assert queue.review_rows(session, run, ["d0"])[0].values["b"] is True
-    assert review.redo(session) is None
+    assert actions.redo(session) is None
 
 
 def test_undo_keeps_changes_of_other_people(session, run):
-    review.edit(session, run.run_id, ["d1"], "a", True, review.By("ann"))
-    review.edit(session, run.run_id, ["d2"], "a", False, review.By("bob"))
-    review.undo(session, review.By("ann"))
+    actions.edit(session, run.run_id, ["d1"], "a", True, actions.By("ann"))
+    actions.edit(session, run.run_id, ["d2"], "a", False, actions.By("bob"))
+    actions.undo(session, actions.By("ann"))
     assert queue.review_rows(session, run, ["d1"])[0].values["a"] is False
     assert queue.review_rows(session, run, ["d2"])[0].values["a"] is False
 
 
 def test_bulk_edit_is_one_action(session, run):
-    review.edit(session, run.run_id, ["d0", "d3", "d7"], "b", True)
+    actions.edit(session, run.run_id, ["d0", "d3", "d7"], "b", True)
     assert [row.values["b"] for row in rows(session, run).values()].count(True) == 6
-    review.undo(session)
+    actions.undo(session)
     assert [row.values["b"] for row in rows(session, run).values()].count(True) == 3
 
 
 def test_submitting_confirms_unchanged_labels(session, run):
-    review.edit(session, run.run_id, ["d0"], "b", True, review.By("ann"))
-    review.submit(session, run.run_id, ["d0"], review.By("ann"))
+    actions.edit(session, run.run_id, ["d0"], "b", True, actions.By("ann"))
+    actions.submit(session, run.run_id, ["d0"], actions.By("ann"))
     row = queue.review_rows(session, run, ["d0"])[0]
     assert (row.status, row.edited) == ("Submitted", {"b"})
     settled = session.project._connection.rows("SELECT item, value, actor FROM reviewed_labels")
@@ -128,25 +128,25 @@ def test_submitting_confirms_unchanged_labels(session, run):
 
 def test_document_with_undecided_labels_is_not_submitted(session, run):
     with pytest.raises(UsageError, match="d4 has no value yet for Alpha"):
-        review.submit(session, run.run_id, ["d0", "d4"])
+        actions.submit(session, run.run_id, ["d0", "d4"])
     assert queue.review_rows(session, run, ["d0"])[0].status == "Pending"
-    review.edit(session, run.run_id, ["d4"], "a", True)
-    review.submit(session, run.run_id, ["d0", "d4"])
+    actions.edit(session, run.run_id, ["d4"], "a", True)
+    actions.submit(session, run.run_id, ["d0", "d4"])
     assert queue.review_rows(session, run, ["d4"])[0].status == "Submitted"
 
 
 def test_discarding_and_reopening(session, run):
-    review.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
+    actions.set_status(session, run.run_id, ["d0", "d1"], "Discarded")
     assert queue.open_count(session, run) == 6
-    review.set_status(session, run.run_id, ["d0"], "Draft")
+    actions.set_status(session, run.run_id, ["d0"], "Draft")
     assert queue.review_rows(session, run, ["d0"])[0].status == "Draft"
 
 
 def test_history_names_person_and_change(session, run):
-    review.edit(session, run.run_id, ["d1"], "a", True, review.By("ann"))
-    review.submit(session, run.run_id, ["d1"], review.By("bob"))
-    review.undo(session, review.By("bob"))
-    entries = review.history(session, run, "d1")
+    actions.edit(session, run.run_id, ["d1"], "a", True, actions.By("ann"))
+    actions.submit(session, run.run_id, ["d1"], actions.By("bob"))
+    actions.undo(session, actions.By("bob"))
+    entries = actions.history(session, run, "d1")
     told = [(entry.who, entry.item, entry.before, entry.after, entry.undone) for entry in entries]
     assert told == [
         ("bob", "", "Pending", "Submitted", True),
@@ -159,11 +159,11 @@ def test_history_names_person_and_change(session, run):
 
 def test_refuses_values_that_an_item_cannot_have(session, run):
     with pytest.raises(UsageError, match="Alpha cannot have the value 3"):
-        review.edit(session, run.run_id, ["d0"], "a", 3)
+        actions.edit(session, run.run_id, ["d0"], "a", 3)
     with pytest.raises(UsageError, match="does not have the item 'zz'"):
-        review.edit(session, run.run_id, ["d0"], "zz", True)
+        actions.edit(session, run.run_id, ["d0"], "zz", True)
     with pytest.raises(UsageError, match="Run 'r9' does not exist"):
-        review.edit(session, "r9", ["d0"], "a", True)
+        actions.edit(session, "r9", ["d0"], "a", True)
 
 
 def test_finished_runs_come_first(session, run):
