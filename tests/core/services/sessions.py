@@ -78,11 +78,11 @@ def decide(
     by: actions.By = actions.DEFAULT,
 ) -> None:
     """Set all values and submit the documents, with one action per value, which is faster than one per document."""
-    actions: dict[tuple[str, Value], list[str]] = {}
+    documents_by_value: dict[tuple[str, Value], list[str]] = {}
     for document_id, values in decisions.items():
         for item, value in values.items():
-            actions.setdefault((item, value), []).append(document_id)
-    for (item, value), documents in actions.items():
+            documents_by_value.setdefault((item, value), []).append(document_id)
+    for (item, value), documents in documents_by_value.items():
         actions.edit(session, run_id, documents, item, value, by)
     actions.submit(session, run_id, list(decisions), by)
 
