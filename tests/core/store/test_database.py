@@ -23,7 +23,7 @@ from core.errors import ProjectError, ProjectGone, ProjectLocked, StorageFull
 from core.store import database
 from core.store.database import open_file, translate_error
 from core.store.project import Project
-from core.store.reply_log import ReplyLog
+from core.store.reply_cache import ReplyLog
 from tests.servers import disks
 
 pytestmark = pytest.mark.usefixtures("applied_schema")

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from core.errors import StorageFull
-from core.store import reply_log
+from core.store import reply_cache
 from core.store.project import Project
-from core.store.reply_log import ReplyLog, reply_log_path
+from core.store.reply_cache import ReplyLog, reply_log_path
 from tests.core.store import helpers
 from tests.core.store.helpers import flush
 
@@ -72,7 +72,7 @@ def test_new_project_ignores_the_log_of_a_deleted_project(path):
 
 
 def test_large_log_is_compacted_to_the_replies_not_yet_stored(path, monkeypatch):
-    monkeypatch.setattr(reply_log, "MAX_BYTES", 2_000)
+    monkeypatch.setattr(reply_cache, "MAX_BYTES", 2_000)
     log = ReplyLog(path)
     for number in range(20):
         log.append(make_reply(f"k{number}"))
@@ -93,7 +93,7 @@ def test_full_disk_leaves_the_log_unchanged(path, monkeypatch):
     log = ReplyLog(path)
     log.append(make_reply("k1"))
     write = os.write
-    monkeypatch.setattr(reply_log.os, "write", lambda file, line: write(file, line[:10]))
+    monkeypatch.setattr(reply_cache.os, "write", lambda file, line: write(file, line[:10]))
     with pytest.raises(StorageFull):
         log.append(make_reply("k2"))
     monkeypatch.undo()
