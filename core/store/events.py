@@ -1,4 +1,7 @@
-"""Events: every action of a person, appended and never overwritten. Current state is a fold over the events."""
+"""Events: every action of a person, appended and never overwritten. Current state is a fold over the events.
+
+Settings are named plain data, such as connections (never keys). Each change of a setting is an event.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any
 
 from core.store.database import Cursor, Reader
 from core.store.row_conversion import clean, dump, insert, load, value_of, value_text
+from core.store.write_queue import Repository
 
 COLUMNS = (
     "seq", "act", "unix_time", "actor", "kind", "document_id", "run_id", "codebook_version", "item", "before", "after",
@@ -91,3 +95,27 @@ class Events(Reader):
             {"kinds": kinds and list(kinds), "limit": limit},
         )
         return [event_of(row) for row in rows]
+
+
+def put_setting(cursor: Cursor, name: str, value: Any, actor: str) -> None:
+    """Set ``name`` inside a transaction of the writer, and record it as an event; an equal value changes nothing."""
+    rows = cursor.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchall()
+    before, after = (rows[0][0] if rows else None), dump(value)
+    if before == after:
+        return
+    cursor.execute("INSERT OR REPLACE INTO settings VALUES (?, ?, ?)", [clean(name), after, time.time()])
+    change = NewEvent("setting", item=name, before=None if before is None else load(before), after=value)
+    record(cursor, actor, [change])
+
+
+class Settings(Repository):
+    """Settings of a project. Reads work in any thread; writes return after the commit."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of a setting, or ``default`` if it was never set."""
+        text = self._connection.value("SELECT value FROM settings WHERE name = ?", [name])
+        return default if text is None else load(text)
+
+    def set(self, name: str, value: Any, *, actor: str = "") -> None:
+        """Set plain data under a name and record the change as an event."""
+        self._writer.do(lambda cursor: put_setting(cursor, name, value, actor))

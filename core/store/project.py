@@ -20,7 +20,7 @@ from core.store.classifiers import ClassifierStore
 from core.store.database import Connection, data_files, open_file
 from core.store.document_records import DocumentRecords
 from core.store.documents import Documents
-from core.store.events import Events
+from core.store.events import Events, Settings
 from core.store.lab import Lab
 from core.store.reply_cache import Replies
 from core.store.review_pages import ReviewPages
@@ -32,7 +32,6 @@ from core.store.run_writer import RunWriter
 from core.store.runs import PrecedentPools, Runs
 from core.store.sampling_frames import SamplingFrames
 from core.store.saved_versions import Codebooks, Personas, Prompts
-from core.store.settings import Settings
 from core.store.transcripts import Transcripts
 from core.store.write_queue import Writer
 

@@ -17,9 +17,8 @@ from core.hashing import digest
 from core.prompts import OWN
 from core.runs import Template
 from core.store.database import Cursor
-from core.store.events import NewEvent, record
+from core.store.events import NewEvent, put_setting, record
 from core.store.row_conversion import add_row, clean, dump, load
-from core.store.settings import put
 from core.store.write_queue import Repository
 
 C = TypeVar("C")
@@ -297,6 +296,6 @@ class Prompts(Repository):
 
         def run(cursor: Cursor) -> None:
             now = {row[1]: row[0] for row in cursor.execute(_PROMOTED, [PROMOTED]).fetchall() if row[1] != slot}
-            put(cursor, PROMOTED, now | ({slot: name} if name else {}), actor)
+            put_setting(cursor, PROMOTED, now | ({slot: name} if name else {}), actor)
 
         self._writer.do(run)
