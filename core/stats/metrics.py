@@ -13,7 +13,7 @@ weights of the documents. Its interval comes from its influences (how it changes
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from math import sqrt
 from statistics import NormalDist
@@ -116,7 +116,7 @@ class Samples:
     def counts(self) -> list[Counts]:
         """Return the counts of each label in the first sample."""
         four = np.stack([self.tp[0], self.fp[0], self.fn[0], self.tn[0]], axis=1)
-        return [Counts(*(int(count) for count in row)) for row in four.tolist()]
+        return [Counts(*row) for row in four.astype(int).tolist()]
 
     def pooled(self) -> Samples:
         """Return these samples with the counts of all labels summed into one."""
@@ -253,9 +253,12 @@ def score(
     (estimated,) = data.estimates(intervals=intervals)
     estimates = {metric: found.outputs for metric, found in estimated.items()}
     if intervals and data.design.represents:
-        estimates = {metric: _without_unknown(metric, outputs) for metric, outputs in estimates.items()}
+        for metric, outputs in estimates.items():
+            if metric.interval is not None:
+                estimates[metric] = [one if one.interval is not None else Estimate(None, None) for one in outputs]
     counts: list[Counts | None] = [None] * len(labels) if kind == "rating" else [*data.raw().counts()]
-    return _scores(data, estimates, labels, counts, _matrix(data.raw()) if kind == "choice" else ())
+    matrix = data.raw().confusion[0].astype(int).tolist() if kind == "choice" else []
+    return _scores(data, estimates, labels, counts, tuple(map(tuple, matrix)))
 
 
 def difference(
@@ -382,7 +385,7 @@ def to_json(scores: Scores) -> dict[str, Any]:
     result |= nested({key: estimate.value for key, estimate in scores.overall.items()}, scores.kind)
     contract = LABEL_CONTRACT if scores.kind != "rating" else tuple(m.key for m in metrics("rating", per_label=True))
     result["labels"] = {
-        name: {"n": one.n, **_counts_json(one.counts), **{key: one[key].value for key in contract}}
+        name: {"n": one.n, **(asdict(one.counts) if one.counts else {}), **{key: one[key].value for key in contract}}
         for name, one in scores.labels.items()
     }
     if scores.kind != "rating":
@@ -418,10 +421,6 @@ def nested(values: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
 
 LABEL_CONTRACT = ("accuracy", "precision", "recall", "f1")
 """The scores in ``labels`` of the headless contract."""
-
-
-def _counts_json(counts: Counts | None) -> dict[str, int]:
-    return {} if counts is None else {"tp": counts.tp, "fp": counts.fp, "fn": counts.fn, "tn": counts.tn}
 
 
 # --- Computing -------------------------------------------------------------------------------------------------------
@@ -494,10 +493,6 @@ def _rated(s: Samples) -> Ratings:
     return np.asarray(s.weights @ (~np.isnan(s.reference)).astype(np.float64))
 
 
-def _all_ratings(s: Samples) -> Ratings:
-    return np.asarray(_rated(s).sum(axis=1))
-
-
 def _near(reference: Ratings, predicted: Ratings) -> Ratings:
     return (np.abs(predicted - reference) < NEAR).astype(np.float64)
 
@@ -537,10 +532,6 @@ def _mean(metric: Metric, average: Average) -> Callable[[Samples], Ratings]:
     return compute
 
 
-def _pooled_cases(metric: Metric) -> Callable[[Samples], Ratings]:
-    return lambda s: metric.cases(s.pooled())[:, 0] if metric.cases is not None else s.documents
-
-
 _PROPER = ("f1", "pearson", "spearman", "kendall", "alpha")
 """Metrics whose name keeps its capital within a longer name."""
 
@@ -548,7 +539,7 @@ _PROPER = ("f1", "pearson", "spearman", "kendall", "alpha")
 def _averaged(metric: Metric, average: Average) -> Metric:
     """Return the metric that is a mean of this one over labels."""
     title = "Mean" if metric.kinds == ("rating",) else average.capitalize()
-    name = metric.name if metric.key in _PROPER else metric.name.lower()
+    name, cases = metric.name if metric.key in _PROPER else metric.name.lower(), metric.cases
     return replace(
         metric,
         key=f"{average}_{metric.key}",
@@ -556,7 +547,7 @@ def _averaged(metric: Metric, average: Average) -> Metric:
         kinds=("multilabel",) if average == "micro" else metric.kinds,
         compute=_mean(metric, average),
         per_label=False,
-        cases=_pooled_cases(metric) if average == "micro" else None,
+        cases=(lambda s: cases(s.pooled())[:, 0]) if average == "micro" and cases is not None else None,
         averages=(),
         average=average,
         base=metric.key,
@@ -564,14 +555,13 @@ def _averaged(metric: Metric, average: Average) -> Metric:
     )
 
 
+_ALL: tuple[Average, ...] = ("macro", "micro", "weighted")
+
+
 def _registry(*entries: Metric) -> tuple[Metric, ...]:
     """Return the entries, the means over labels first."""
-    order: tuple[Average, ...] = ("macro", "micro", "weighted")
-    means = [_averaged(metric, average) for average in order for metric in entries if average in metric.averages]
+    means = [_averaged(metric, average) for average in _ALL for metric in entries if average in metric.averages]
     return (*means, *entries)
-
-
-_ALL: tuple[Average, ...] = ("macro", "micro", "weighted")
 
 
 def _of_tables(
@@ -639,7 +629,9 @@ METRICS: tuple[Metric, ...] = _registry(
         interval=None, higher_is_better=False,
     ),
     # Ratings
-    Metric("near", "Within one point", ("rating",), _near_of_all, interval="share", cases=_all_ratings),
+    Metric(
+        "near", "Within one point", ("rating",), _near_of_all, interval="share", cases=lambda s: _rated(s).sum(axis=1)
+    ),
     Metric(
         "pearson", "Pearson", ("rating",), _of_ratings(pearson),
         per_label=True, interval="correlation", averages=("macro",),
@@ -755,8 +747,12 @@ class _Data:
     @cached_property
     def units(self) -> int:
         """Independent units among the compared documents."""
+        return self.units_of(np.ones(len(self.weights), dtype=np.bool_))
+
+    def units_of(self, patterns: Mask) -> int:
+        """Return the number of independent units among the documents with these patterns."""
         rows = np.zeros(self.documents, dtype=np.bool_)
-        rows[self.rows] = True
+        rows[self.rows] = patterns[self.inverse]
         return self.design.units(rows)
 
     @cached_property
@@ -786,11 +782,8 @@ class _Data:
 
     def _of(self, base: Samples, *, intervals: bool) -> dict[Metric, _Estimated]:
         each = [*metrics(self.kind, per_label=True), *metrics(self.kind)]
-        changed = (
-            [replace(base, weights=chunk) for chunk in self._chunks()]
-            if intervals and self.quantile is not None
-            else []
-        )
+        use = intervals and self.quantile is not None
+        changed = [replace(base, weights=chunk) for chunk in self._chunks()] if use else []
         found: dict[Metric, _Estimated] = {}
         by_key = {metric.key: metric for metric in each if metric.per_label}
         for metric in each:
@@ -858,12 +851,7 @@ class _Data:
         if self.design.plain or len(self.weights) > 2 * _PATTERNS["choice"]:
             return raw, np.minimum(raw, self.units)
         of_pattern = _two_dimensional(metric.cases(replace(base, weights=np.eye(len(self.weights))))) > 0
-        units = []
-        for column in of_pattern.T:
-            rows = np.zeros(self.documents, dtype=np.bool_)
-            rows[self.rows] = column[self.inverse]
-            units.append(float(self.design.units(rows)))
-        return raw, np.array(units)
+        return raw, np.array([float(self.units_of(column)) for column in of_pattern.T])
 
     def _mean(self, metric: Metric, base: Samples, labels: _Estimated) -> _Estimated:
         """Return a mean over labels from the estimates of the labels."""
@@ -927,19 +915,13 @@ class _Data:
         before, after = first.outputs[place], second.outputs[place]
         low, high = before.value or 0.0, after.value or 0.0
         if self._cases_of(metric, place) >= _CASES:
-            rows = np.zeros(self.documents, dtype=np.bool_)
-            rows[self.rows] = apart[self.inverse]
             variance = float(((second.roots[:, place] - first.roots[:, place]) ** 2).sum())
-            half = quantile * sqrt(variance * (1 + 1 / max(1, self.design.units(rows))))
+            half = quantile * sqrt(variance * (1 + 1 / max(1, self.units_of(apart))))
             limit = {"mean": np.inf, "signed": np.inf, "correlation": 2.0}.get(metric.interval or "", 1.0)
             return Interval(max(-limit, high - low - half), min(limit, high - low + half), self.level)
-        related = metric_intervals.correlations(np.stack([first.roots[:, place], second.roots[:, place]], axis=1))[0, 1]
-        return mover_difference(
-            (low, _range(metric, before)),
-            (high, _range(metric, after)),
-            float(related),
-            self.level,
-        )
+        roots = np.stack([first.roots[:, place], second.roots[:, place]], axis=1)
+        related = float(metric_intervals.correlations(roots)[0, 1])
+        return mover_difference((low, _range(metric, before)), (high, _range(metric, after)), related, self.level)
 
 
 def _scores(
@@ -964,11 +946,6 @@ def _scores(
         },
         confusion=confusion,
     )
-
-
-def _without_unknown(metric: Metric, outputs: Sequence[Estimate]) -> list[Estimate]:
-    """Return the outputs without values that have no interval although the metric has one."""
-    return [one if one.interval is not None or metric.interval is None else Estimate(None, None) for one in outputs]
 
 
 def _label_weights(kinds: tuple[Kind, ...], average: Average | None, s: Samples, values: Ratings) -> Ratings:
@@ -1004,10 +981,6 @@ def _grid(kind: Kind, values: npt.ArrayLike, labels: int) -> BinaryGrid:
     if chosen.ndim != 1 or chosen.max(initial=-1) >= labels:
         raise ValueError(f"expected codes [document] below {labels}")
     return one_hot(chosen, labels)
-
-
-def _matrix(sample: Samples) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(count) for count in row) for row in sample.confusion[0].tolist())
 
 
 def _outcomes(reference: BinaryGrid, predicted: BinaryGrid) -> BinaryGrid:
