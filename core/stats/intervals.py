@@ -74,10 +74,13 @@ def format_interval(
     return f"{interval.level:.0%} interval {text}" if named else text
 
 
-def format_estimate(estimate: Estimate, *, digits: int | None = None) -> str:
-    """Return a number with its interval as text: "0.864 (0.812 to 0.907)"; "–" if it is undefined."""
-    shown = format_interval(estimate.interval, digits=digits)
-    return format_number(estimate.value, 3 if digits is None else digits) + (f" ({shown})" if shown else "")
+def format_estimate(estimate: Estimate, *, digits: int = 3, percent: bool = False) -> str:
+    """Return a value with its interval as text: "0.864 (0.812 to 0.907)", "86% (81% to 91%)"; "–" if undefined."""
+    value = format_percent(estimate.value) if percent else format_number(estimate.value, digits)
+    shown = (
+        format_interval(estimate.interval, "percent") if percent else format_interval(estimate.interval, digits=digits)
+    )
+    return f"{value} ({shown})" if shown else value
 
 
 def wilson(successes: float, n: float, level: float = LEVEL, *, quantile: float | None = None) -> Interval | None:

@@ -18,6 +18,8 @@ from core.stats.arrays import Codes, Ratings, check_shapes, codes, ratings
 from core.stats.intervals import Interval, t_quantile
 
 Direction: TypeAlias = Literal["gain", "loss", "none"]
+ALPHA = 0.05
+"""Level below which p is significant."""
 MOST_EXACT = 10_000
 """Number of discordant pairs up to which McNemar's test is exact."""
 
@@ -48,9 +50,9 @@ class McNemar:
         """Direction of the second annotator's difference from the first, significant or not."""
         return _direction(self.only_second - self.only_first)
 
-    def significant(self, alpha: float = 0.05) -> bool:
-        """Return True if p is below alpha."""
-        return self.p is not None and self.p < alpha
+    def significant(self) -> bool:
+        """Return True if p is below ``ALPHA``."""
+        return self.p is not None and self.p < ALPHA
 
 
 def mcnemar(only_first: int, only_second: int, n: int, *, excluded: int = 0) -> McNemar:
@@ -151,19 +153,15 @@ class TTest:
         """Direction of the second system's difference from the first, significant or not."""
         return _direction(self.difference or 0.0)
 
-    def significant(self, alpha: float = 0.05) -> bool:
-        """Return True if p is below alpha."""
-        return self.p is not None and self.p < alpha
-
-    def sentence(self, alpha: float = 0.05) -> str:
+    def sentence(self) -> str:
         """Return the result in plain words, with its direction."""
         name = "Paired t-test" if self.kind == "paired" else "Welch's t-test"
         if self.t is None or self.p is None or self.df is None or self.difference is None:
             return f"{name}: not defined for these scores (fewer than two per side, or no variation)."
         df = f"{self.df:.0f}" if self.kind == "paired" else f"{self.df:.1f}"
-        verdict = f"a significant {self.direction}" if self.significant(alpha) else "not significant"
+        verdict = f"a significant {self.direction}" if self.p < ALPHA else "not significant"
         difference, t = format_signed(self.difference, 2), format_number(self.t, 2)
-        return f"{name}: {difference}, t({df}) = {t}, {format_p_value(self.p)}: {verdict} at {alpha:g}."
+        return f"{name}: {difference}, t({df}) = {t}, {format_p_value(self.p)}: {verdict} at {ALPHA:g}."
 
 
 def paired_t(first: npt.ArrayLike, second: npt.ArrayLike) -> TTest:
@@ -296,18 +294,14 @@ class CochranQ:
     p: float | None
     """of Q as chi-squared; 1 if all are right on the very same cases, None without a case"""
 
-    def significant(self, alpha: float = 0.05) -> bool:
-        """Return True if p is below alpha."""
-        return self.p is not None and self.p < alpha
-
-    def sentence(self, alpha: float = 0.05) -> str:
+    def sentence(self) -> str:
         """Return the result in plain words."""
         if self.p is None:
             return "Cochran's Q: not defined, no case has gold and a value from all."
         if self.statistic is None:
             return f"All {len(self.names)} are right on the same {self.n:,} cases, so there is no difference."
         test = f"Cochran's Q({self.df}) = {self.statistic:.2f}, {format_p_value(self.p)}, {self.n:,} cases"
-        if not self.significant(alpha):
+        if self.p >= ALPHA:
             return f"No significant difference ({test})."
         best = self.names[max(range(len(self.names)), key=lambda place: self.right[place])]
         return f"They differ significantly; {best} is right most often ({test})."

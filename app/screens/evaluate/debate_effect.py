@@ -27,7 +27,7 @@ from core.services.evaluation.debate_effect import DebateEffect, noun
 from core.services.evaluation.debate_effect import debate_effect as effect_of
 from core.services.project_session import ProjectSession
 from core.stats.debate_rounds import Bound, Round
-from core.stats.intervals import Estimate, format_interval
+from core.stats.intervals import Estimate, format_estimate
 
 SERIES = {"vote": "bar", "mean of the agents": "tx3", "at least one agent correct": "right", "all agree": "unres"}
 
@@ -207,7 +207,4 @@ def _panels(result: DebateEffect, on: str) -> None:
 
 
 def _share(found: Estimate) -> str:
-    if found.value is None:
-        return "none"
-    span = f" ({format_interval(found.interval, 'percent')})" if found.interval else ""
-    return f"{format_percent(found.value)}{span}"
+    return "none" if found.value is None else format_estimate(found, percent=True)

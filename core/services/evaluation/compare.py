@@ -26,11 +26,10 @@ from core.stats.flips import FlipTable
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metric_intervals import Design
 from core.stats.metrics import Scores
-from core.stats.significance import CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
+from core.stats.significance import ALPHA, CochranQ, McNemar, TTest, cochrans_q, holm, mcnemar_of, paired_t, welch_t
 
 Verdict: TypeAlias = Literal["better", "worse", "none", "unknown"]
 """Verdict on the second run; ``none``: no significant difference, ``unknown``: too little data."""
-ALPHA = 0.05
 MOST_EXCHANGED: Mapping[str, int] = {"multilabel": 1000, "choice": 1000, "rating": 200}
 """Up to this many differing documents, the main score is tested by permutation; above, by the normal distribution."""
 MIN_POSITIVES = 5
