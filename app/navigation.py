@@ -67,7 +67,8 @@ try:
         empty_page(
             current.title, "No project is open", "Open or create one on Home.", {"Open Home": "home"}, sign="lines"
         )
-    if overview is not None and current.url_path not in ("", "home") and context.pending_import() is None:
+    elsewhere = current.url_path in ("", "home", "authors")  # Home lists the steps; authors have no part in them
+    if overview is not None and not elsewhere and context.pending_import() is None:
         frame.next_step(overview, current.url_path)
 except MootError as error:
     error_box(error)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import streamlit as st
 from markupsafe import Markup, escape
 from streamlit.delta_generator import DeltaGenerator
 
+from app.state import reset_widgets
 from core.formatting import MISSING, PRICE_UNKNOWN, format_clock
 from core.services.background_jobs import Job
 
@@ -64,6 +65,20 @@ def segments(label: str, options: Iterable[T], **widget: Any) -> T:
         widget["format_func"] = options.__getitem__
     chosen: T = st.segmented_control(label, list(options), required=True, label_visibility="collapsed", **widget)
     return chosen
+
+
+def page_number(pages: int, *, key: str) -> int:
+    """Return the page of a list that the user chose, from 1. A page that no longer exists becomes the last one."""
+    return min(int(st.session_state.get(key, 1)), max(1, pages))
+
+
+def pagination(pages: int, *, key: str, width: int | Literal["content"] = "content") -> None:
+    """Draw the pages of a list, nothing for a single one. The page is that of ``page_number``."""
+    number = page_number(pages, key=key)
+    if st.session_state.get(key, number) != number:
+        reset_widgets(key)  # setting the value would be a second default beside that of the widget
+    if pages > 1:
+        st.pagination(pages, default=number, key=key, width=width)
 
 
 def icon_button(

@@ -1,8 +1,9 @@
-"""Tests of escaping Markdown in Streamlit labels."""
+"""Tests of the small elements of the pages: escaped labels, and the pages of a list."""
 
 from __future__ import annotations
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from app.widgets.common import literal
 
@@ -18,3 +19,26 @@ from app.widgets.common import literal
 )
 def test_markdown_is_escaped(text: str, shown: str) -> None:
     assert literal(text) == shown
+
+
+def _list() -> None:
+    import streamlit as st
+
+    from app.widgets.common import page_number, pagination
+
+    pages = st.number_input("pages", value=3)
+    st.text(f"page {page_number(pages, key='list')}")
+    pagination(pages, key="list")
+
+
+def test_page_that_no_longer_exists_becomes_the_last_one(caplog: pytest.LogCaptureFixture) -> None:
+    app = AppTest.from_function(_list).run()
+    app.session_state["list"] = 3
+    app.run()
+    caplog.clear()
+    app.number_input[0].set_value(2).run()
+    assert app.text[0].value == "page 2"
+    assert app.session_state["list"] == 2
+    assert not caplog.records, "a page beyond the last one is no second default"
+    app.number_input[0].set_value(1).run()
+    assert (app.text[0].value, "list" in app.session_state) == ("page 1", False)

@@ -26,7 +26,7 @@ from app.widgets.charts import (
     text_width,
     tooltip,
 )
-from app.widgets.common import download, line
+from app.widgets.common import download, line, pagination
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
 from app.widgets.labels import colour
 from app.widgets.layout import panel
@@ -127,8 +127,7 @@ def _documents(session: ProjectSession, codebook: Codebook | None, search: str) 
             f'<div class="moot-line q">{first + 1:,} to {first + len(documents):,} of {total:,}</div>', width="content"
         )
         st.space("stretch")
-        if total > PAGE_SIZE:
-            st.pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
+        pagination(-(-total // PAGE_SIZE), key=PAGE_NUMBER, width=320)
 
 
 def _cooccurrence(session: ProjectSession, codebook: Codebook | None) -> None:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from app.components import component
 from app.widgets import layout
 from app.widgets.alerts import error_notices
-from app.widgets.common import line, literal, segments, table
+from app.widgets.common import line, literal, page_number, pagination, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook
@@ -64,12 +64,10 @@ def _reviewers(session: ProjectSession, run: RunRow, found: use.AgreementReport,
         return
     documents = [list(own) for _, own in groupby(disagreements, attrgetter("document_id"))]
     pages = -(-len(documents) // SIZE)
-    number = min(st.session_state.get(PAGE, 1), pages)
+    number = page_number(pages, key=PAGE)
     for own in documents[(number - 1) * SIZE : number * SIZE]:
         _document(session, run, own, actor)
-    if pages > 1:
-        st.session_state[PAGE] = number
-        st.pagination(pages, key=PAGE)
+    pagination(pages, key=PAGE)
 
 
 def _numbers(found: use.AgreementReport, codebook: Codebook) -> None:

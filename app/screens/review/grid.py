@@ -18,6 +18,7 @@ from app.screens.review.grid_options import LINE, SCROLLBAR, css, disarmed, head
 from app.state import ReviewState, reset_widgets, state
 from app.widgets import layout
 from app.widgets.alerts import notice
+from app.widgets.common import pagination
 from app.widgets.document_drawer import document_drawer
 from app.widgets.empty_state import empty
 from app.widgets.labels import select_label
@@ -139,10 +140,7 @@ def _under(session: ProjectSession, run: RunRow, actor: str, page: queue.ReviewP
             "Rows per page", queue.PAGE_SIZES, index=1, format_func=lambda size: f"{size} per page",
             label_visibility="collapsed", key=SIZE, width=120, on_change=first_page,
         )  # fmt: skip
-        if st.session_state.get(PAGE, 1) > page.pages:
-            st.session_state[PAGE] = page.pages
-        if page.pages > 1:
-            st.pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
+        pagination(page.pages, key=PAGE, width=min(86 + 34 * page.pages, 330))
     first = (page.number - 1) * size + 1
     with words:
         shown = f"Rows {first:,} to {first + len(page.rows) - 1:,} of {page.total:,}" if page.rows else "No rows"
