@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import log
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from core.errors import UsageError
 from core.llm.models import ModelLibrary
 from core.runs import RoleModel, Sampling
 from core.services.project_session import ProjectSession
+from core.services.review import actions
 from core.services.runs import planning
-from tests.core.services.sessions import studio
+from core.services.runs.planning import reviewed_vote_weights
+from tests.core.services.evaluation.test_compare import session_with_runs
+from tests.core.services.sessions import decide, studio
 
 
 @pytest.fixture
@@ -128,3 +132,18 @@ def test_label_without_any_word_has_one_warning() -> None:
     without_words, without_keywords = planning.settings_warnings(settings)
     assert without_words.startswith("'Other' has no word")
     assert without_keywords.startswith("Qxz has no keywords")
+
+
+def test_vote_weight_is_computed_from_the_share_of_correct_labels(project):
+    # Only the extractor of the stored debates has lists: 16 of its 20 labels are right.
+    gold = {f"d{n}": "a" for n in range(10)}
+    session, runs = session_with_runs(project, gold, {f"d{n}": "ab" for n in range(4)})
+    run = session.run(runs[0])
+    model = run.settings.role_models["extractor"]
+    jurors = {"annotator_a": model, "annotator_b": RoleModel(connection="other", model="unknown")}
+    settings = run.settings.model_copy(update={"role_models": jurors})
+    with pytest.raises(UsageError, match="labelled a reviewed document"):
+        reviewed_vote_weights(session, settings)
+    decide(session, runs[0], {f"d{n}": {"b": False} if n < 4 else {} for n in range(10)}, actions.By("ada"))
+    weight = f"{log(17 / 5):.3g}"
+    assert reviewed_vote_weights(session, settings) == f"{weight}, {weight}", "an unknown model has the mean weight"
