@@ -42,7 +42,7 @@ import { isLeaving, notifyWhenIdle } from "./streamlit_bridge.js";
  */
 /** @typedef {{ api: GridApi, node: RowNode, data: RowData, column: Column, colDef: any, value: any, newValue: CellValue }} CellParams */
 /**
- * Data from Python (`app/screens/review/grid_options.py`).
+ * Data from Python (`app/screens/review/grid.py`).
  *
  * @typedef {object} GridContext
  * @property {string | null} focus

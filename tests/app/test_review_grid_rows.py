@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.api.review import speakers
-from app.screens.review.grid_options import head, options_of
+from app.screens.review.grid import head, options_of
 from core.codebook import Codebook, Label, Scale
 
 ROLES = {"general_public": "General public", "coordinator": "Coordinator", "aggregator": "Aggregator"}
