@@ -14,7 +14,6 @@ from core.store import bundle_tables
 from core.store.annotations import Annotations
 from core.store.annotators import LatentLabels
 from core.store.authors import AuthorLog
-from core.store.batch_jobs import BatchJobStore
 from core.store.bundle_tables import Dump
 from core.store.classifiers import ClassifierStore
 from core.store.database import Connection, data_files, open_file
@@ -28,7 +27,7 @@ from core.store.review_reasons import ReviewReasons
 from core.store.reviewer_values import ReviewerAgreement
 from core.store.reviews import Reviews
 from core.store.run_costs import RunCosts
-from core.store.run_writer import RunWriter
+from core.store.run_writer import BatchJobStore, RunWriter
 from core.store.runs import PrecedentPools, Runs
 from core.store.sampling_frames import SamplingFrames
 from core.store.saved_versions import Codebooks, Personas, Prompts
