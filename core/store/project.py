@@ -22,8 +22,7 @@ from core.store.documents import Documents
 from core.store.events import Events, Settings
 from core.store.lab import Lab
 from core.store.reply_cache import Replies
-from core.store.review_pages import ReviewPages
-from core.store.review_reasons import ReviewReasons
+from core.store.review_pages import ReviewPages, ReviewReasons
 from core.store.reviewer_values import ReviewerAgreement
 from core.store.reviews import Reviews
 from core.store.run_costs import RunCosts
