@@ -23,8 +23,7 @@ from core.store.events import Events, Settings
 from core.store.lab import Lab
 from core.store.reply_cache import Replies
 from core.store.review_pages import ReviewPages, ReviewReasons
-from core.store.reviewer_values import ReviewerAgreement
-from core.store.reviews import Reviews
+from core.store.reviews import ReviewerAgreement, Reviews
 from core.store.run_costs import RunCosts
 from core.store.run_writer import BatchJobStore, RunWriter
 from core.store.runs import PrecedentPools, Runs

@@ -23,8 +23,7 @@ from core.stats.intervals import Estimate
 from core.stats.latent_truth import dawid_skene
 from core.stats.metric_intervals import Design, ratio
 from core.store.annotators import AnnotationSource
-from core.store.reviewer_values import ReviewerValues
-from core.store.reviews import Decision, ReviewChange
+from core.store.reviews import Decision, ReviewChange, ReviewerValues
 
 
 @dataclass(frozen=True, slots=True)
