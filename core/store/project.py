@@ -24,9 +24,8 @@ from core.store.lab import Lab
 from core.store.reply_cache import Replies
 from core.store.review_pages import ReviewPages, ReviewReasons
 from core.store.reviews import ReviewerAgreement, Reviews
-from core.store.run_costs import RunCosts
 from core.store.run_writer import BatchJobStore, RunWriter
-from core.store.runs import PrecedentPools, Runs
+from core.store.runs import PrecedentPools, RunCosts, Runs
 from core.store.sampling_frames import SamplingFrames
 from core.store.saved_versions import Codebooks, Personas, Prompts
 from core.store.transcripts import Transcripts

@@ -20,7 +20,7 @@ from core.stats.debate_rounds import Bound, Round, bound, rounds
 from core.stats.flips import Flip, FlipTable, Objections, objections
 from core.stats.intervals import format_interval
 from core.stats.metric_intervals import Design
-from core.store.run_costs import Spent
+from core.store.runs import Spent
 
 
 @dataclass(frozen=True, slots=True)

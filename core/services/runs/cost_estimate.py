@@ -18,8 +18,8 @@ from core.services.project_session import ProjectSession
 from core.services.prompt_templates import first_messages, prompt_tokens
 from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Interval, ends, wilson
-from core.store.run_costs import DecisionPaths
-from core.store.run_costs import FromStore as FromStore
+from core.store.runs import DecisionPaths
+from core.store.runs import FromStore as FromStore
 
 SAMPLE_SIZE = 20
 """Number of documents rendered for an estimate, drawn at random because files are often sorted."""
