@@ -129,7 +129,7 @@ Reason: TypeAlias = DebateReason | Literal["near", "classifier", "stale", "flagg
 REASONS: tuple[Reason, ...] = (*DEBATE_REASONS, "near", "classifier", "stale", "flagged")
 """Reasons for review in the order of their bits.
 
-The first come from the debate (``review_reasons``). Then: a similar reviewed document has another value; the classifier
+The first come from the debate (``DEBATE_REASONS``). Then: a similar reviewed document has another value; the classifier
 is unsure; a definition changed after the decision; a reviewer flagged the document.
 """
 
