@@ -77,15 +77,15 @@ class Annotations(Reader):
         found = self._connection.numbers(
             f"""
             SELECT position::INTEGER AS row, (list_position($items, item) - 1)::INTEGER AS column,
-                   ({value})::DOUBLE AS value
+                   coalesce(({value})::DOUBLE, 'nan') AS value
             FROM ({rows}) JOIN (SELECT document_id, position FROM run_documents WHERE run_id = $run) USING (document_id)
-            WHERE list_contains($items, item) AND {value} IS NOT NULL
+            WHERE list_contains($items, item) ORDER BY turn
             """,
             {"run": run_id, "items": list(codebook.items), **coding, **params},
         )
         documents = self._connection.value("SELECT count(*) FROM run_documents WHERE run_id = ?", [run_id])
         grid = np.full((documents, len(codebook.items)), np.nan)
-        grid[found["row"], found["column"]] = found["value"]
+        grid[found["row"], found["column"]] = found["value"]  # a later turn replaces an earlier one
         return grid
 
     def decision_certainty(self, run_id: str, role: str, items: Sequence[str]) -> dict[str, npt.NDArray[Any]]:

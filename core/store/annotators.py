@@ -94,7 +94,7 @@ SELECT document_id, item, value FROM gold_labels ANTI JOIN reviewed_labels USING
 
 # The values that one reviewer submitted, without later changes by other reviewers.
 _PERSON = """
-SELECT document_id, item, value FROM person_reviews
+SELECT document_id, item, value, 0 AS turn FROM person_reviews
 SEMI JOIN (SELECT document_id FROM person_status WHERE actor = $who AND status = 'Submitted') USING (document_id)
 WHERE kind = 'review' AND actor = $who AND value IS NOT NULL
 """
@@ -106,8 +106,11 @@ def gold_table(connection: Connection) -> str:
 
 
 def select(connection: Connection, source: AnnotationSource) -> tuple[str, dict[str, str]]:
-    """Return SQL for the (document_id, item, value) rows of a source, and its parameters: ``who`` and ``annotator``."""
-    rows, who = "SELECT document_id, item, value FROM", {"who": source.who}
+    """Return SQL for the (document_id, item, value, turn) rows of a source, and its parameters.
+
+    A role may have several values of an item: that of the highest turn counts.
+    """
+    rows, who = "SELECT document_id, item, value, 0 AS turn FROM", {"who": source.who}
     match source.kind:
         case "gold" if source.who:
             return f"{rows} gold WHERE rater = $who", who
@@ -120,7 +123,8 @@ def select(connection: Connection, source: AnnotationSource) -> tuple[str, dict[
         case "latent":
             return f"{rows} latent_labels", {}
         case "run":
-            return f"{rows} run_values WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}
+            own = "SELECT document_id, item, value, turn FROM annotations"
+            return f"{own} WHERE run_id = $who AND annotator = $annotator", who | {"annotator": source.role}
 
 
 _ANSWERS = """
