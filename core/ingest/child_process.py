@@ -20,9 +20,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Literal
 
 import orjson
 
@@ -41,6 +42,9 @@ _SHORT_OF_MEMORY = (
     b"failed to map segment", b"Cannot allocate memory",
 )  # fmt: skip
 _LONGEST_LOG = 1 << 20
+_STUCK_SECONDS = 5
+"""Seconds without an answer at the memory limit after which a child is taken for stuck."""
+_NEARLY = 2 << 20  # bytes: Python and malloc ask the system for 1 MB at a time
 
 
 def memory_limit() -> int:
@@ -76,14 +80,12 @@ def run(
             env={**kept, **_FRUGAL, "MOOT_READ": json.dumps(request)},
         )
         assert process.stdout is not None
-        timer = threading.Timer(seconds, process.kill)
-        timer.daemon = True
-        timer.start()
-        received = 0
+        watch = _Watch(process, seconds, memory)
+        watch.start()
         try:
             for line in process.stdout:
-                received += len(line)
-                if received > memory:
+                watch.received += len(line)
+                if watch.received > memory:
                     raise _limit_met(f"{name} needs more than", memory)
                 kind, value = line[:1], orjson.loads(line[1:])
                 if kind == b"v":
@@ -97,19 +99,56 @@ def run(
             code = process.wait()
             log.seek(0)
             logged = log.read(_LONGEST_LOG)
-            if not timer.is_alive():
+            if watch.met == "seconds":
                 raise InputError(
                     f"{name} could not be read within {seconds:g} seconds.",
                     "Save it as csv or parquet, or set MOOT_READ_SECONDS to a longer time and try again.",
                 )
-            if code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY):
+            short = code == -signal.SIGABRT or any(mark in logged for mark in _SHORT_OF_MEMORY)
+            if short or watch.met == "memory":
                 raise _limit_met(f"{name} needs more than", memory)
             raise _limit_met(f"{name} made its reader crash, perhaps because it needs more than", memory)
         finally:
-            timer.cancel()
+            watch.ended.set()
             process.kill()
             process.wait()
             process.stdout.close()
+
+
+class _Watch(threading.Thread):
+    """Kills a child process that takes too long or is stuck at its memory limit, and notes in ``met`` which it was.
+
+    Python 3.11 and 3.12 can get stuck there: without memory for the number of an instruction, the interpreter enters
+    the handler of an exception again and again.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float, memory: int) -> None:
+        super().__init__(daemon=True)
+        self._process, self._deadline, self._memory = process, time.monotonic() + seconds, memory
+        self.received = 0
+        """Bytes of the answers so far."""
+        self.ended = threading.Event()
+        self.met: Literal["", "seconds", "memory"] = ""
+
+    def run(self) -> None:
+        """Check the child each second until ``ended`` is set or it is killed."""
+        stuck, received = 0, -1
+        while (left := self._deadline - time.monotonic()) > 0 and stuck < _STUCK_SECONDS:
+            if self.ended.wait(min(1.0, left)):
+                return
+            is_full = _address_space(self._process.pid) > self._memory - _NEARLY
+            stuck = stuck + 1 if is_full and received == self.received else 0
+            received = self.received
+        self.met = "seconds" if left <= 0 else "memory"
+        self._process.kill()
+
+
+def _address_space(pid: int) -> int:
+    """Return the bytes of a process that its limit counts, 0 on systems without ``/proc``."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _limit_met(what: str, memory: int) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import signal
@@ -189,6 +190,15 @@ def test_pdf_bomb_is_refused() -> None:
 # -- functions that run in the child process
 
 
+def stuck(stream: BinaryIO, name: str) -> Iterator[int]:
+    held = []
+    with contextlib.suppress(MemoryError):
+        while True:
+            held.append(bytes(4096))
+    while True:
+        yield from ()
+
+
 def endless(stream: BinaryIO, name: str) -> Iterator[int]:
     while True:
         time.sleep(0.01)
@@ -220,6 +230,14 @@ def test_endless_reader_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_READ_SECONDS", "1")
     with pytest.raises(InputError, match=r"a.csv could not be read within 1 seconds.*MOOT_READ_SECONDS"):
         list(child_process.run(f"{HERE}:endless", b"", {"name": "a.csv"}))
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_reader_that_is_stuck_at_its_memory_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_READ_MEMORY_GB", "0.05")
+    monkeypatch.setattr(child_process, "_STUCK_SECONDS", 1)
+    with pytest.raises(InputError, match=r"a.csv needs more than 0\.05 GB"):
+        list(child_process.run(f"{HERE}:stuck", b"", {"name": "a.csv"}))
 
 
 @pytest.mark.parametrize(("attack", "message"), [("crash", "made its reader crash"), ("flood", "more than 0.5 GB")])
