@@ -9,6 +9,9 @@ aspect is found on ("how clean the rooms are").
 A hit is doubted if it is part of another label's phrase or of a set phrase, in a clause like one of the label's exclude
 examples, about another place, about something that was not tried, in a question for information, or in quoted labels.
 A doubted hit does not carry a label. Weak hits, doubted or supporting, only raise the probability of their label.
+
+A text in which no word carries any label has its fallback: the labels that vectors of the definitions name, if there
+are vectors, else the label for the rest ("Miscellaneous: anything else"), if the codebook has one.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -45,6 +48,8 @@ Source: TypeAlias = Literal["keyword", "name", "common", "definition", "example"
 Span: TypeAlias = tuple[int, int]
 Exclusion: TypeAlias = tuple[str, tuple[frozenset[str], ...]]
 """An exclude example of a label: its text, and the forms of each of its content words."""
+Near: TypeAlias = Callable[[Codebook, str], Sequence[float]]
+"""Function that returns the probability of each label of a codebook for a text; all 0 if nothing can be compared."""
 
 # Weights. A listed word has the weight 1 and is enough for its label; everything else is measured against it.
 DERIVED_WEIGHT = 0.8  # enough where nothing is listed, but nobody vouched for the word
@@ -55,6 +60,9 @@ THRESHOLD = 0.5  # score from which a label is present: half of a listed word
 # shares of present labels, on 800 restaurant sentences and 96 hotel reviews: 0.06 to 0.11 without a word, 0.67 to 0.79
 # with one listed word, 0.77 to 0.95 with more. The classifier corrects the rest.
 STEEPNESS = 4.0
+# Probability by vectors from which a label is present in a text without a word for it: the reason is that of the
+# threshold of the classifier, and from .3 to .6 there was hardly a difference.
+NEAR = 0.4
 CHOICE_SMOOTHING = 0.25  # added to the score of every label of a choice: one listed word makes it 5 times as likely
 
 # Words of a description carry a label with fewer keywords than this, because such a list may have forgotten some. Words
@@ -100,6 +108,8 @@ class Lexicon:
     index: Mapping[str, tuple[Term, ...]]
     exclusions: tuple[tuple[Exclusion, ...], ...]
     usable: tuple[bool, ...]
+    rest: int | None
+    """Number of the label for what no other label covers."""
 
 
 # -- Words of a codebook
@@ -119,11 +129,36 @@ _FRAME = re.compile(
 """The subject of "how clean or dirty the rooms are": the adjectives are the aspect, the subject merely has it."""
 
 
+_REST = re.compile(
+    r"\b(?:any|every)thing (?:else|not|beyond|outside)\b|\ball the rest\b|"
+    r"\bno other (?:category|aspect|label|topic)\b|"
+    r"(?:\b(?:none of|outside|other than)|(?:\bnot|n['’]t) (?:be )?"
+    r"(?:fit|cover|belong|captur|fall)\w*(?: \w+){0,2}?)"
+    r" (?:(?:the|these|any) )?(?:other )?(?:others?|above|remaining|categor\w+|aspects?|labels?|topics?)\b",
+    re.IGNORECASE,
+)
+"""Makes a description one of what the other labels leave."""
+
+
+def is_rest(codebook: Codebook, label: Label) -> bool:
+    """Return True if a label is for what the others leave, by its description or by a part of its name.
+
+    "Other" alone says too little: it stays undecided, as its author may have meant to add words. A label about a common
+    aspect ("Facilities: pool, gym and everything else") is never the rest.
+    """
+    if codebook.kind != "multilabel" or len(codebook.labels) < 2 or starters(label.name):
+        return False
+    parts = [part for part in re.split(r"[/_&,+]", normalise(label.name)) if part.strip()]
+    general = len(parts) > 1 and any(part.strip() in CATCH_ALL_NAMES for part in parts)
+    return general or bool(_REST.search(label.description))
+
+
 @lru_cache(maxsize=64)
 def lexicon_of(codebook: Codebook) -> Lexicon:
     """Return the lexicon of a codebook; the same object for an equal codebook."""
     labels, numbers = codebook.labels, range(len(codebook.labels))
     everywhere = frozenset[str]().union(*(forms(word) for word, _, _ in tokens(f"{codebook.unit} {codebook.domain}")))
+    rest = next((number for number in numbers if is_rest(codebook, labels[number])), None)
     listed = [term for number in numbers for term in _listed(number, labels[number], codebook.kind)]
     derived = [term for number in numbers for term in (*_common(number, codebook), *_derived(number, labels[number]))]
     owners: dict[str, set[int]] = defaultdict(set)
@@ -136,11 +171,11 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         # Words of the unit and the domain are in every document, and a word that another label lists belongs to that.
         if term.key.isdisjoint(everywhere) and all(owners[form] <= {term.label} for form in term.key):
             shared = any(sharing[form] > 1 for form in term.key)  # a word of several definitions decides for none
-            spare = term.source == "example" and term.label in defined
+            spare = term.label == rest or (term.source == "example" and term.label in defined)
             terms.append(replace(term, carries=term.carries and not shared and not spare))
             if terms[-1].carries and term.source != "example":
                 defined.add(term.label)
-    usable = tuple(any(term.label == number for term in terms) for number in numbers)
+    usable = tuple(number == rest or any(term.label == number for term in terms) for number in numbers)
     terms += [term for idiom in IDIOMS for term in _terms(NO_LABEL, idiom, "idiom")]
     index: dict[str, dict[tuple[int, frozenset[str]], Term]] = defaultdict(dict)
     for term in sorted(terms, key=lambda term: (not term.listed, not term.carries)):
@@ -151,6 +186,7 @@ def lexicon_of(codebook: Codebook) -> Lexicon:
         {form: tuple(known.values()) for form, known in index.items()},
         tuple(tuple(_exclusions(label, everywhere)) for label in labels),
         usable,
+        rest,
     )
 
 
@@ -350,7 +386,8 @@ class Evidence:
     """The evidence in a text: each label's hits in order of appearance. Labels are identified by their number.
 
     All roles share it, so scores are computed once. ``foreign`` is True for a text that does not look English; then
-    only listed words are looked for.
+    only listed words are looked for. ``fallback`` has the scores of a text in which no word carries a label,
+    ``near`` the probabilities of the labels by vectors; both are empty where there are none.
     """
 
     lexicon: Lexicon
@@ -358,6 +395,8 @@ class Evidence:
     clauses: tuple[Span, ...]
     hits: tuple[tuple[Hit, ...], ...]
     foreign: bool
+    fallback: tuple[float, ...] = ()
+    near: tuple[float, ...] = ()
 
     @cached_property
     def undoubted(self) -> Evidence:
@@ -367,12 +406,17 @@ class Evidence:
     @cached_property
     def scores(self) -> tuple[float, ...]:
         """The score of each label; from ``THRESHOLD`` on it is present."""
-        return tuple(map(_score, self.hits))
+        own = tuple(map(_score, self.hits))
+        return tuple(map(max, own, self.fallback)) if self.fallback and not _is_carried(self, own) else own
 
     @cached_property
     def ranked(self) -> tuple[int, ...]:
-        """The labels with a hit by score, number of hits, and first position in the text."""
-        found = [(-self.scores[n], -len(own), own[0].start, n) for n, own in enumerate(self.hits) if own]
+        """The labels with a score, by score, number of hits, and first position in the text."""
+        found = [
+            (-self.scores[n], -len(own), own[0].start if own else 0, n)
+            for n, own in enumerate(self.hits)
+            if self.scores[n]
+        ]
         return tuple(number for *_, number in sorted(found))
 
     @cached_property
@@ -404,6 +448,46 @@ def _score(hits: Iterable[Hit]) -> float:
     return best + FURTHER_FACTOR * sum(each for each in others if each >= THRESHOLD)
 
 
+def _is_carried(evidence: Evidence, scores: Sequence[float]) -> bool:
+    """Return True if words decide: any word for a choice, else one that carries a label."""
+    least = 0.0 if evidence.lexicon.codebook.kind == "choice" else THRESHOLD - 1e-9
+    return max(scores, default=0.0) > least
+
+
+def with_fallback(evidence: Evidence, near: Near | None = None) -> Evidence:
+    """Return the evidence with the scores of a text in which no word carries a label.
+
+    ``near`` returns the probabilities of labels by vectors. It is called only for such a text, and for no ratings.
+    """
+    codebook, text, rest = evidence.lexicon.codebook, evidence.text, evidence.lexicon.rest
+    if codebook.kind == "rating" or not any(map(str.isalpha, text)):
+        return evidence
+    if _is_carried(evidence, tuple(map(_score, evidence.hits))):
+        return evidence
+    chances = tuple(near(codebook, text)) if near is not None else ()
+    least = max(chances, default=0.0) if codebook.kind == "choice" else NEAR
+    found = [chance >= least > 0 for chance in chances] or [False] * len(evidence.hits)
+    if rest is not None and not any(found) and _looks_english(text) and not evidence.foreign:
+        found[rest] = True
+    return replace(evidence, fallback=tuple(DERIVED_WEIGHT * each for each in found), near=chances)
+
+
+def _looks_english(text: str) -> bool:
+    """Return True if a text has an English function word or a common word of judgement."""
+    return any(word in FUNCTION_WORDS or word in GENERIC_WORDS for word, _, _ in tokens(text))
+
+
+def narrowed(evidence: Evidence, part: Codebook) -> Evidence:
+    """Return the evidence for a part of its codebook. The fallback is that of the whole codebook."""
+    whole = evidence.lexicon.codebook
+    if part is whole:
+        return evidence
+    places = [[label.id for label in whole.labels].index(label.id) for label in part.labels]
+    kept = ([own[place] for place in places] if own else () for own in (evidence.fallback, evidence.near))
+    fallback, near = map(tuple, kept)
+    return replace(find_evidence(lexicon_of(part), evidence.text), fallback=fallback, near=near)
+
+
 _Match: TypeAlias = tuple[Term, int, int]
 
 
@@ -418,7 +502,7 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
     ]
     hits: list[list[Hit]] = [[] for _ in lexicon.usable]
     if all(term.label == NO_LABEL for term, _, _ in matches):
-        return Evidence(lexicon, text, (), tuple(map(tuple, hits)), foreign)
+        return with_fallback(Evidence(lexicon, text, (), tuple(map(tuple, hits)), foreign))
     clauses = tuple(clauses_of(text))
     around: dict[int, list[_Match]] = {}
     for match in matches:
@@ -456,7 +540,7 @@ def find_evidence(lexicon: Lexicon, text: str) -> Evidence:
             or next((rule.reason for rule in near), "")
         )
         hits[term.label].append(Hit(term, start, end, clause, doubt))
-    return Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign)
+    return with_fallback(Evidence(lexicon, text, clauses, tuple(map(tuple, hits)), foreign))
 
 
 def _are_foreign(seen: set[str]) -> bool:

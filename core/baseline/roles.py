@@ -14,8 +14,8 @@ A rating has a place between the ends of the scale, 0 to 1: 1 - (1 - w)(1 - o)(1
 
 No word at all is the lower end, as it means absent for multiple labels.
 
-A choice on a text without any word of the codebook is the label with the nearest prototype if vectors are available;
-without vectors the text stays undecided.
+A text in which no word carries a label gets the labels whose definitions are near by vectors, if vectors are available,
+else the label for the rest. A choice is undecided if there is neither a word nor a vector.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from core.baseline import author_labelling, persona_replies
-from core.baseline.evidence import THRESHOLD, Evidence, find_evidence, lexicon_of
-from core.baseline.prototypes import Similarities
+from core.baseline.evidence import NEAR, THRESHOLD, Evidence, Near, find_evidence, lexicon_of, narrowed, with_fallback
 from core.baseline.word_forms import FUNCTION_WORDS, forms, tokens
 from core.codebook import Codebook
 from core.debate.personas import FAMILY
@@ -36,7 +35,7 @@ from core.debate.turns import AttributedReply, Reply, Request, family
 from core.documents import Document, Value
 from core.formatting import format_count, join_names
 
-VERSION = "16"
+VERSION = "17"
 """Part of the key of every stored reply: increase it whenever a reply changes."""
 
 BASELINE_NAME = "Word-list baseline"
@@ -50,16 +49,14 @@ _DECIDING = frozenset({"judge", "refiner"})
 _CHALLENGING = frozenset({"critic", "reviewer"})
 
 
-def write_reply(
-    request: Request, codebook: Codebook, document: Document, similarities: Similarities | None = None
-) -> str:
+def write_reply(request: Request, codebook: Codebook, document: Document, near: Near | None = None) -> str:
     """Return the reply to a request, in the formats that the parser reads.
 
-    Pure: the same arguments give the same text. ``similarities`` compares a text with the labels by vectors, None
-    without vectors. The behaviour follows from the inputs (a position to argue for), else from the role's name (an
-    annotator ignores other replies, a judge decides, a critic challenges). Otherwise it follows from the replies among
-    the inputs: without any it proposes, it challenges a single one, and it decides between several. So every protocol
-    runs, custom ones too.
+    Pure: the same arguments give the same text. ``codebook`` is the whole one of the run, ``near`` compares a text with
+    its labels by vectors, None without vectors. The behaviour follows from the inputs (a position to argue for), else
+    from the role's name (an annotator ignores other replies, a judge decides, a critic challenges). Otherwise it
+    follows from the replies among the inputs: without any it proposes, it challenges a single one, and it decides
+    between several. So every protocol runs, custom ones too.
     """
     for special_reply in (persona_replies.write_reply, _coordinator_reply, _aggregator_reply):
         if (text := special_reply(request)) is not None:
@@ -68,10 +65,10 @@ def write_reply(
         return text
     persona = request.inputs.get("persona")
     focus = str(persona.get("dimension", "")) if isinstance(persona, Mapping) else ""
-    codebook, document = request.narrow(codebook), request.document or document
-    evidence = find_evidence(lexicon_of(codebook), document.text)
-    kind = _RatingRoles if codebook.kind == "rating" else _LabelRoles
-    roles = kind(document, evidence, focus, similarities)
+    document = request.document or document
+    evidence = with_fallback(find_evidence(lexicon_of(codebook), document.text), near)
+    evidence = narrowed(evidence, request.narrow(codebook))
+    roles = (_RatingRoles if codebook.kind == "rating" else _LabelRoles)(document, evidence, focus)
     role, replies = family(request.role), list(_replies(request.inputs))
     if role == FAMILY and isinstance(persona, Mapping):
         return _persona_reply(request, roles)
@@ -118,15 +115,11 @@ def _replies(inputs: Mapping[str, Any]) -> Iterator[Reply]:
 
 @dataclass(frozen=True, slots=True)
 class _Roles:
-    """The baseline's replies on one document. ``focus`` is that of a persona, else empty.
-
-    ``similarities`` are those of ``write_reply``.
-    """
+    """The baseline's replies on one document. ``focus`` is that of a persona, else empty."""
 
     document: Document
     evidence: Evidence
     focus: str = ""
-    similarities: Similarities | None = None
 
     @property
     def codebook(self) -> Codebook:
@@ -148,6 +141,13 @@ class _Roles:
         more = f" and {len(words) - MAX_WORDS} more" if len(words) > MAX_WORDS else ""
         return " and ".join(quoted), ", ".join(list(words)[:MAX_WORDS]) + more
 
+    def fallback(self, number: int) -> str:
+        """Return why a label without a word in the text is present, as the end of a sentence."""
+        near = self.evidence.near
+        if near and (near[number] >= NEAR or self.codebook.kind == "choice"):
+            return f"its definition is near by vectors, with probability {near[number]:.2f}"
+        return "no word of another label carries it"
+
     def objection(self, number: int) -> tuple[str, str]:
         """Return the quote around a label's strongest doubted hit, and its doubt as the end of a sentence."""
         best = self.evidence.best(number)
@@ -162,6 +162,8 @@ class _Roles:
             return "The word-list baseline has no words for that answer."
         name, denied = self.name(number), position.rstrip(" .").endswith((" not present", " absent", " not there"))
         if not self.evidence.hits[number]:
+            if self.evidence.scores[number] and not denied:
+                return f"{name} is supported, because {self.fallback(number)}."
             return f"No word of {name} is in the text{'' if denied else ', so the support for it is weak'}."
         quote, words = self.support(number)
         if denied:
@@ -237,13 +239,15 @@ class _LabelRoles(_Roles):
 
     def line(self, number: int, remark: str = "") -> str:
         """Return a list item with a label, its quotes and the words hit in them."""
+        if not self.evidence.hits[number]:
+            return f"- #{self.name(number)}{remark}: {self.fallback(number)}."
         quotes, words = self.support(number, MAX_QUOTES)
         return f"- #{self.name(number)}{remark}: {quotes} ({words})"
 
     def ground(self, number: int, verdict: str, *, holds: bool) -> str:
         """Return a list item with the verdict on a label that another role named, and its ground."""
         if not self.evidence.hits[number]:
-            ground = "none of its words is in the text"
+            ground = self.fallback(number) if holds else "none of its words is in the text"
         elif holds:
             ground = " contains ".join(self.support(number))
         else:
@@ -266,23 +270,13 @@ class _LabelRoles(_Roles):
         return self.evidence.undoubted.scores[number] < THRESHOLD or (doubted > 0 and doubted * 2 >= len(hits))
 
     def conclude(self, opening: str, lines: Iterable[str], present: Sequence[int], *, final: bool = False) -> str:
-        """Return the reply. A choice without a label is the nearest by vectors, else it stays undecided."""
+        """Return the reply. A choice without a label stays undecided."""
         if self.is_choice and not present:
-            return self.without_words()
-        undecided = [number for number, usable in enumerate(self.evidence.lexicon.usable) if not usable]
-        return self.reply(opening, lines, decision(self.codebook, dict.fromkeys(present, True), undecided, final=final))
-
-    def without_words(self) -> str:
-        opening = "no word of the codebook occurs in this text."
-        if self.similarities is None or not self.evidence.text.strip():
             bare = [label.name for label in self.codebook.labels if not label.keywords]
             missing = [f"These labels have no keywords: {join_names(bare)}."] if bare else []
-            return self.reply(opening, missing, ())
-        near = self.similarities(self.codebook, self.evidence.text)
-        first, *others = sorted(range(len(near)), key=lambda number: (-near[number], number))
-        second = f", before {self.name(others[0])} with {near[others[0]]:.2f}" if others else ""
-        line = f"- The definition of #{self.name(first)} is nearest, by vectors: {near[first]:.2f}{second}."
-        return self.reply(opening, [line], decision(self.codebook, {first: True}))
+            return self.reply("no word of the codebook occurs in this text.", missing, ())
+        undecided = [number for number, usable in enumerate(self.evidence.lexicon.usable) if not usable]
+        return self.reply(opening, lines, decision(self.codebook, dict.fromkeys(present, True), undecided, final=final))
 
 
 class _RatingRoles(_Roles):

@@ -151,6 +151,13 @@ def starters(name: str, beside: Iterable[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for _, words, _ in (*found, *included) for word in words))
 
 
+def other_aspects(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the keywords of each common aspect that none of the names is about, not even by including it."""
+    found = {part for name in names for aspect in _aspects(name) for part in (aspect[0], aspect[2])}
+    aspects = dict.fromkeys(_starter_lists().values())
+    return [words for name, words, included in aspects if name not in found and included not in found - {""}]
+
+
 def _aspects(name: str) -> tuple[Aspect, ...]:
     aspects, whole = _starter_lists(), normalise(name)
     parts = [part for part in "".join(each if each.isalnum() else " " for each in whole).split() if len(part) > 2]

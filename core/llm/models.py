@@ -13,7 +13,8 @@ import aiohttp
 
 from core import baseline
 from core.baseline import classifier_replies
-from core.baseline.prototypes import Similarities, prototype_similarities
+from core.baseline.definition_vectors import definition_probabilities
+from core.baseline.evidence import Near
 from core.codebook import Codebook
 from core.debate.turns import Reply, Request, Usage
 from core.documents import Document
@@ -55,7 +56,7 @@ class ModelLibrary:
         """Lookups of trained classifiers, one for each open project."""
         self.vectors = ""
         """The vectors that are used where the user chose none for a run: those of ``embedder``, empty for none."""
-        self._similarities: dict[str, Similarities] = {}
+        self._near: dict[str, Near] = {}
         self._session: aiohttp.ClientSession | None = None
         self._keys: dict[Connection, str | None] = {}
 
@@ -63,7 +64,7 @@ class ModelLibrary:
         """Add or replace a connection; its key is looked up again."""
         self.connections[place.name] = place
         self._keys.clear()
-        self._similarities.clear()
+        self._near.clear()
 
     def remove(self, name: str) -> None:
         """Remove a connection."""
@@ -114,7 +115,7 @@ class ModelLibrary:
             if name not in PLAIN:
                 classifier = await asyncio.to_thread(self._classifier, role_model.model)
                 return await _ask_builtin(ask, settings, document, on_delta, classifier)
-            return await _ask_builtin(ask, settings, document, on_delta, None, self._similarities_of(suffix))
+            return await _ask_builtin(ask, settings, document, on_delta, None, self._near_of(suffix))
         return await self._send(self._place_of(role_model), role_model, ask, settings, on_delta)
 
     def note_format(self, role_model: RoleModel, in_format: bool) -> None:
@@ -243,17 +244,17 @@ class ModelLibrary:
             return {**salt, "vectors": suffix} if suffix else salt
         return {**salt, classifier_replies.NAME: suffix}
 
-    def _similarities_of(self, spec: str) -> Similarities | None:
+    def _near_of(self, spec: str) -> Near | None:
         """Return the comparison of texts with labels by these vectors, None for none. Raises NoSuchModel."""
-        if spec and spec not in self._similarities:
+        if spec and spec not in self._near:
             try:
                 embed = embeddings.embedder(spec, self.connections)
             except UsageError as error:
                 raise NoSuchModel(error.message, error.remedy) from error
             if embed is None:
                 return None
-            self._similarities[spec] = prototype_similarities(embed)
-        return self._similarities.get(spec)
+            self._near[spec] = definition_probabilities(embed)
+        return self._near.get(spec)
 
     def _classifier(self, model: str) -> classifier_replies.ClassifierModel:
         """Return the classifier of a role. Raises NoSuchModel, which prevents the start of a run, if none exists."""
@@ -305,13 +306,13 @@ async def _ask_builtin(
     document: Document,
     on_delta: OnDelta,
     classifier: classifier_replies.ClassifierModel | None,
-    similarities: Similarities | None = None,
+    near: Near | None = None,
 ) -> Reply:
-    codebook = ask.narrow(settings.codebook)
+    codebook = settings.codebook
     if classifier is not None:
-        text = await asyncio.to_thread(classifier_replies.write_reply, ask, codebook, document, classifier)
-    elif similarities is not None or len(document.text) > LONG_TEXT:
-        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, similarities)
+        text = await asyncio.to_thread(classifier_replies.write_reply, ask, ask.narrow(codebook), document, classifier)
+    elif near is not None or len(document.text) > LONG_TEXT:
+        text = await asyncio.to_thread(baseline.write_reply, ask, codebook, document, near)
     else:  # the words of a short text are found sooner than a thread is started
         text = baseline.write_reply(ask, codebook, document)
     if settings.pace > 0:

@@ -70,11 +70,12 @@ def net_effect(before: Codebook, after: Codebook, known: Known) -> NetEffect:
     All labels count, because a word that one label gains may be another's no longer. A choice is one decision, which is
     right if all labels are.
     """
-    changed = changed_words(lexicon_of(before), lexicon_of(after))
+    lexicons = lexicon_of(before), lexicon_of(after)
+    changed, same_rest = changed_words(*lexicons), lexicons[0].rest == lexicons[1].rest
     texts = tuple(text for text, _ in known)
     old = _select_all(before, texts)
     new = [
-        chosen if changed.isdisjoint(words) else baseline.select(after, text)
+        chosen if same_rest and changed.isdisjoint(words) else baseline.select(after, text)
         for text, words, chosen in zip(texts, _words(texts), old, strict=True)
     ]
     corrected = regressed = 0

@@ -733,6 +733,63 @@ def test_codebook_without_keywords_uses_its_definitions(text: str, names: set[st
     assert names <= set(present(ruling, WITHOUT_KEYWORDS)) if names else not present(ruling, WITHOUT_KEYWORDS)
 
 
+REST = "anecdotes/miscellaneous"
+
+
+def restaurant(name: str = REST, description: str = "") -> Codebook:
+    aspects = (Label(name=aspect) for aspect in ("food", "service", "price", "ambience"))
+    return Codebook(labels=(*aspects, Label(name=name, description=description)))
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        (REST, ""),
+        ("anecdotes_miscellaneous", "General remarks, anecdotes"),
+        ("Other", "Anything else about the restaurant"),
+        ("Stories", "Personal stories that fit none of the other categories"),
+        ("Remarks", "Comments that do not belong to any other label"),
+    ],
+)
+def test_text_without_words_of_other_labels_gets_the_label_for_the_rest(name: str, description: str) -> None:
+    book = restaurant(name, description)
+    for found in debate("I have come here every year since then.", book):
+        assert present(found, book) == [name]
+    for found in debate("The pasta was great.", book):
+        assert present(found, book) == ["food"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "  ", "12:30 ???", "Sehr schön hier", "Nous venons ici chaque année avec les enfants", "とても良いです"],
+)
+def test_label_for_the_rest_is_absent_without_english_words(text: str) -> None:
+    assert baseline.select(restaurant(), text) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("name", "description"),
+    [
+        ("Other", ""),
+        ("Facilities", "Pool, gym and everything else that the hotel has"),
+        ("Value", "Price, if it is not part of another aspect"),
+        ("General practitioner", ""),
+    ],
+)
+def test_label_with_a_subject_or_with_a_bare_name_is_not_for_the_rest(name: str, description: str) -> None:
+    book = restaurant(name, description)
+    assert lexicon_of(book).rest is None
+    assert baseline.select(book, "I have come here every year since then.") == frozenset()
+
+
+def test_label_for_the_rest_is_supported_in_arguments_for_it() -> None:
+    book, text = restaurant(), "I have come here every year since then."
+    argued = write_text("advocate", text, book, position=f"{REST} is present.")
+    assert argued == f"{REST} is supported, because no word of another label carries it."
+    denied = write_text("advocate", text, book, position=f"{REST} is not present.")
+    assert denied == f"No word of {REST} is in the text."
+
+
 def test_doubtful_label_is_kept_without_a_critic() -> None:
     # Each role uses its own part of the evidence, so a change can be attributed to one role.
     text = "A clean break from work."

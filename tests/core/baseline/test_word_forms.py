@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.baseline.evidence import FULL_LIST, clauses_of, lexicon_of
-from core.baseline.word_forms import forms, tokens
+from core.baseline.word_forms import forms, other_aspects, starters, tokens
 from core.codebook import Codebook, Label
 
 
@@ -134,3 +134,9 @@ def test_subject_of_a_how_clause_only_supports() -> None:
     (label,) = derived(Label(name="A", description="How clean or dusty the rooms, baths or halls are, and lamps."))
     assert {word for word, carries in label.items() if not carries} == {"rooms", "baths", "halls"}
     assert {"clean", "dusty", "lamps"} <= set(label)
+
+
+def test_other_aspects_are_those_that_no_name_is_about() -> None:
+    every, others = other_aspects(()), other_aspects(("Price", "unheard-of"))
+    assert others == [words for words in every if words != starters("Price")]
+    assert len(others) == len(every) - 1

@@ -70,6 +70,14 @@ CHANGES = st.tuples(
 )
 
 
+def test_description_that_makes_a_label_the_rest_counts() -> None:
+    before = Codebook(labels=(*BOOK.labels, Label(name="Remarks", description="Remarks")))
+    remarks = before.labels[-1].id
+    after = codebooks.change_label(before, remarks, description="Remarks, anything else")
+    known = [("We slept all the night.", {remarks: True}), ("The soup was hot.", {remarks: False})]
+    assert net_effect(before, after, known) == NetEffect(corrected=1, regressed=0, documents=2)
+
+
 def count_correct(book: Codebook, known: list[tuple[str, dict[str, bool]]]) -> int:
     return sum((label in baseline.select(book, text)) == value for text, own in known for label, value in own.items())
 

@@ -1,0 +1,91 @@
+"""Tests of definitions as training data: a text without words of the codebook gets the labels near to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from core import baseline
+from core.baseline.definition_vectors import definition_probabilities
+from core.codebook import Codebook, Label
+from core.debate.context import parse_reply
+from core.debate.turns import Reply, Request
+from core.documents import Document
+
+MOODS = Codebook(
+    kind="choice",
+    labels=(
+        Label(name="Joy", description="happy", include=("we laughed",)),
+        Label(name="Grief", description="sad", keywords=("funeral",)),
+    ),
+)
+GLAD, SAD = (label.id for label in MOODS.labels)
+BOTH = MOODS.model_copy(update={"kind": "multilabel"})
+HAPPY = frozenset({"joy", "joy: happy", "we laughed", "what a day"})
+SORRY = frozenset({"grief", "grief: sad", "funeral"})
+
+
+def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+    """Return vectors of three directions: happy texts, sad texts, and all others."""
+    kinds = [0 if text.lower() in HAPPY else 1 if text.lower() in SORRY else 2 for text in texts]
+    return np.eye(3, dtype=np.float32)[kinds]
+
+
+def debate(text: str, codebook: Codebook = MOODS, *, vectors: bool = True) -> list[Reply]:
+    document, inputs = Document("1", {"text": text}), dict[str, Reply]()
+    near = definition_probabilities(embed) if vectors else None
+    for role, name in (("extractor", "extraction"), ("critic", "critique"), ("judge", "ruling")):
+        request = Request(role, (), dict(inputs), form="choice" if codebook.kind == "choice" else "present")
+        reply = Reply(baseline.write_reply(request, codebook, document, near))
+        inputs[name] = parse_reply(request, reply, codebook, document)
+    return list(inputs.values())
+
+
+def test_probabilities_of_a_choice_add_up_to_one_and_favour_the_near_definition() -> None:
+    joy, grief = definition_probabilities(embed)(MOODS, "what a day")
+    assert joy + grief == pytest.approx(1.0)
+    assert joy > 0.8
+
+
+def test_aspects_of_no_label_take_their_share_of_several_labels() -> None:
+    joy, grief = definition_probabilities(embed)(BOTH, "The queue at the counter")
+    assert joy + grief < 0.4
+
+
+def test_choice_without_words_of_the_codebook_gets_the_nearest_definition() -> None:
+    replies = debate("What a day")
+    assert [reply.reading.values for reply in replies] == [{"label": GLAD}] * 3
+    assert "- #Joy: its definition is near by vectors, with probability 0." in replies[0].text
+
+
+def test_several_labels_are_present_if_near_enough() -> None:
+    assert [reply.reading.selected for reply in debate("What a day", BOTH)] == [(GLAD,)] * 3
+    assert [reply.reading.selected for reply in debate("The queue at the counter", BOTH)] == [()] * 3
+
+
+def test_words_take_precedence_over_vectors() -> None:
+    assert debate("A funeral. What a day")[2].reading.values == {"label": SAD}
+
+
+@pytest.mark.parametrize(("text", "vectors"), [("What a day", False), ("  ", True)])
+def test_choice_is_undecided_without_vectors_or_without_text(text: str, vectors: bool) -> None:
+    replies = debate(text, vectors=vectors)
+    assert not any(reply.reading.values for reply in replies)
+    assert "These labels have no keywords: Joy." in replies[0].text
+
+
+def test_texts_and_definitions_are_embedded_once() -> None:
+    embedded: list[str] = []
+
+    def counting_embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        embedded.extend(texts)
+        return embed(texts)
+
+    near = definition_probabilities(counting_embed)
+    for text in ("one", "two", "one"):
+        near(MOODS, text)
+    assert {"Joy", "Joy: happy", "we laughed", "Grief", "Grief: sad", "funeral", "one", "two"} <= set(embedded)
+    assert len(embedded) == len(set(embedded))
