@@ -130,14 +130,14 @@ _FRAME = re.compile(
 
 
 _REST = re.compile(
-    r"\b(?:any|every)thing (?:else|not|beyond|outside)\b|\ball the rest\b|"
-    r"\bno other (?:category|aspect|label|topic)\b|"
-    r"(?:\b(?:none of|outside|other than)|(?:\bnot|n['’]t) (?:be )?"
-    r"(?:fit|cover|belong|captur|fall)\w*(?: \w+){0,2}?)"
-    r" (?:(?:the|these|any) )?(?:other )?(?:others?|above|remaining|categor\w+|aspects?|labels?|topics?)\b",
+    r"\b(?:any|every)thing (?:else|(?:that|which)\b[^.]{0,30}? (?:not|none)|not|beyond|outside)\b|"
+    r"\b(?:all|any|the) (?:the )?rest\b|\bno other (?:category|aspect|label|topic)\b|"
+    r"(?:\b(?:none|outside|instead|other than|neither|not)\b|n['’]t\b)(?: \w+){0,6}? (?:"
+    r"(?:other|above|remaining|listed|defined|preceding|previous|these|those|any)(?: \w+)? "
+    r"(?:categor\w+|aspects?|labels?|topics?|classes|ones)|(?:the )?(?:others|above|rest)\b(?! \w))",
     re.IGNORECASE,
 )
-"""Makes a description one of what the other labels leave."""
+"""Makes a description one of what the other labels leave: "anything else", "fits none of the other categories"."""
 
 
 def is_rest(codebook: Codebook, label: Label) -> bool:
@@ -643,10 +643,9 @@ def select(codebook: Codebook, text: str) -> frozenset[str]:
     return frozenset(codebook.labels[number].id for number in find_evidence(lexicon_of(codebook), text).selected)
 
 
-def example(codebook: Codebook, text: str) -> Example:
-    """Return a text with the evidence from which the classifier starts."""
-    lexicon = lexicon_of(codebook)
-    found = find_evidence(lexicon, text)
+def example(codebook: Codebook, text: str, near: Near | None = None) -> Example:
+    """Return a text with the evidence from which the classifier starts. ``near`` is that of ``with_fallback``."""
+    found = with_fallback(find_evidence(lexicon_of(codebook), text), near)
     words: dict[str, float] = {}
     for hit in (hit for own in found.hits for hit in own):
         name = hit.term.text.lower()

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from core.codebook import Codebook, Kind
 
-VERSION = "6"
+VERSION = "7"
 """Part of a classifier's hash. Raise it whenever the same decisions train a different classifier."""
 
 # Standard deviations of the weights before any decision, in log-odds of two values. A listed word starts with 2.

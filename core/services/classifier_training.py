@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 from core import baseline
 from core.baseline.classifier_replies import NAME, ClassifierModel, Prediction
+from core.baseline.definition_vectors import definition_probabilities
+from core.baseline.evidence import Near
 from core.classifier import classifier, skops_file
 from core.classifier.text_similarity import ALIKE, Embed, TextSpace, normalised
 from core.codebook import Codebook
@@ -71,6 +73,7 @@ class ClassifierTrainer:
         self._store = store
         self._find_vectors = vectors
         self._vectors: dict[tuple[str, str], npt.NDArray[np.float32]] = {}
+        self._near: dict[str, Near] = {}
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="moot-classifier")
         self._task: Future[None] | None = None
@@ -142,23 +145,29 @@ class ClassifierTrainer:
 
         Without vectors if they cannot be had any more.
         """
-        examples = [baseline.example(codebook, text) for text in texts]
         chosen = self._find_vectors(spec) if spec else None
         if chosen is None:
-            return examples
-        if len(self._vectors) > MAX_VECTORS:
-            self._vectors = {}
-        vectors = self._vectors
-        new = list(dict.fromkeys(text for text in texts if (chosen.spec, text) not in vectors))
+            return [baseline.example(codebook, text) for text in texts]
+        if chosen.spec not in self._near:
+            self._near[chosen.spec] = definition_probabilities(partial(self._embed, chosen))
+        near, vectors = self._near[chosen.spec], self._embed(chosen, texts)
+        examples = [baseline.example(codebook, text, near) for text in texts]
+        return [replace(example, vector=vector) for example, vector in zip(examples, vectors, strict=True)]
+
+    def _embed(self, chosen: Vectors, texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the vectors of texts ``[text, dimension]``, each of length 1. They are kept in memory."""
+        kept = self._vectors
+        if len(kept) > MAX_VECTORS and any((chosen.spec, text) not in kept for text in texts):
+            kept = {}
+        new = list(dict.fromkeys(text for text in texts if (chosen.spec, text) not in kept))
         for start in range(0, len(new), EMBEDDED_AT_ONCE):
             if self._stop.is_set():
                 raise MootError("Training was stopped.", "It goes on when the project is open again.")
             chunk = new[start : start + EMBEDDED_AT_ONCE]
             found = normalised(chosen.embed(chunk))
-            vectors.update({(chosen.spec, text): vector for text, vector in zip(chunk, found, strict=True)})
-        return [
-            replace(example, vector=vectors[chosen.spec, text]) for example, text in zip(examples, texts, strict=True)
-        ]
+            kept.update({(chosen.spec, text): vector for text, vector in zip(chunk, found, strict=True)})
+        self._vectors = kept
+        return np.array([kept[chosen.spec, text] for text in texts])
 
     @lru_cache(maxsize=4)  # noqa: B019 - a trainer lives as long as its project is open
     def _load_model(self, hash: str) -> ClassifierModel | None:

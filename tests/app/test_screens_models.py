@@ -166,8 +166,10 @@ def test_key_is_never_shown_if_the_keyring_refuses_it(session: ProjectSession, m
         ([Label(name="Joy"), Label(name="Grief")], "choice", "A train arrived.", True, "have no word of the codebook"),
         ([Label(name="Joy"), Label(name="Grief")], "choice", "Joy and grief.", False, "would change little"),
         ([Label(name="Rain", description="Wet weather.")], "multilabel", "Rain.", True, "fewer than 5 keywords"),
-        ([Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))], "multilabel", "Sun.", False,
-         "would change little"),
+        ([Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))], "multilabel", "It is wet.",
+         False, "would change little"),
+        ([Label(name="Rain", keywords=("wet", "drops", "umbrella", "pour", "drizzle"))], "multilabel", "Sun.",
+         True, "have no word of the codebook"),
         ([Label(name="Regen")], "choice", "Das ist ein Haus und wir sind nicht da.", False, "multilingual"),
     ],
 )  # fmt: skip

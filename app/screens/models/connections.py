@@ -146,8 +146,8 @@ def vectors(workspace: Workspace, advice: VectorsAdvice) -> None:
     """
     chosen, installed = workspace.models.vectors, models.minilm_installed()
     line(
-        "The classifier learns faster with vectors of the texts. In a single choice, the built-in model gives a text "
-        "without any keyword the label with the nearest definition."
+        "The classifier learns faster with vectors of the texts. The built-in model compares a text without any word "
+        "of the codebook with the definitions of the labels."
     )
 
     def use(spec: str) -> None:

@@ -34,7 +34,7 @@ FEW_KEYWORDS = 5
 MISSED = 4
 """Maximum number of listed documents with the label in gold and without a keyword."""
 MUCH = 0.1
-"""Share of texts of a choice without any word of the codebook from which vectors are worth their installation."""
+"""Share of texts without any word of the codebook from which vectors are worth their installation."""
 STAND_IN = Document("", {"text": "(the text of a document stands here)"})
 
 
@@ -287,7 +287,7 @@ def _advise_vectors(session: ProjectSession, codebook: Codebook) -> VectorsAdvic
     short = [label.name for label in codebook.labels if label.description and len(label.keywords) < FEW_KEYWORDS]
     if foreign:
         needed.append("Most texts are not in English, so only your own keywords are looked for.")
-    if codebook.kind == "choice":
+    if codebook.kind != "rating":
         bare = sum(not any(each.hits) for each in found)
         if bare > MUCH * len(sample):
             needed.append(f"{bare:,} of {format_count(len(sample), 'text')} have no word of the codebook.")

@@ -749,6 +749,10 @@ def restaurant(name: str = REST, description: str = "") -> Codebook:
         ("Other", "Anything else about the restaurant"),
         ("Stories", "Personal stories that fit none of the other categories"),
         ("Remarks", "Comments that do not belong to any other label"),
+        ("Overall", "Statements outside the listed categories"),
+        ("Remarks", "Reviews that don't mention one of the other categories."),
+        ("misc", "Opinions that fall into none of the above."),
+        ("Other", "Anything not about the staff, the price or the food."),
     ],
 )
 def test_text_without_words_of_other_labels_gets_the_label_for_the_rest(name: str, description: str) -> None:
@@ -774,12 +778,23 @@ def test_label_for_the_rest_is_absent_without_english_words(text: str) -> None:
         ("Facilities", "Pool, gym and everything else that the hotel has"),
         ("Value", "Price, if it is not part of another aspect"),
         ("General practitioner", ""),
+        ("Noise", "Sounds from the street or other guests, not music of other rooms."),
+        ("Ecology", "Green policies, not the cost of these."),
     ],
 )
 def test_label_with_a_subject_or_with_a_bare_name_is_not_for_the_rest(name: str, description: str) -> None:
     book = restaurant(name, description)
     assert lexicon_of(book).rest is None
     assert baseline.select(book, "I have come here every year since then.") == frozenset()
+
+
+def test_request_about_the_label_for_the_rest_looks_for_words_of_all_labels() -> None:
+    book = restaurant()
+    item = book.labels[-1].id
+    for text, is_present in (("I have come here every year since then.", True), ("The pasta was great.", False)):
+        document, request = Document("1", {"text": text}), Request("judge", (), form="labels", item=item)
+        found = parse_reply(request, Reply(baseline.write_reply(request, book, document)), book, document)
+        assert found.reading.values == {item: is_present}
 
 
 def test_label_for_the_rest_is_supported_in_arguments_for_it() -> None:

@@ -256,7 +256,7 @@ def test_vectors_generalise_to_words_without_training_documents(session: Project
         found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
         chances.append(found.certainty if found.value else 1 - found.certainty)
     assert chances[1] > 0.5 > chances[0]
-    assert max(map(embedded.count, embedded)) == 1, "each text is embedded once"
+    assert {text for text in embedded if embedded.count(text) > 1} == set(), "each text is embedded once"
     latest = session.store.classifiers.latest_facts()
     assert latest is not None
     assert latest[1]["vectors"] == "test"
@@ -293,3 +293,21 @@ def test_classifier_uses_the_vectors_of_its_training(session: ProjectSession) ->
     ((second, facts),) = [session.store.classifiers.latest_facts()]
     assert (second != first, facts["vectors"]) == (True, "other")
     assert chance(second) > 0.5
+
+
+def test_classifier_with_vectors_starts_from_the_definitions_that_are_near(session: ProjectSession) -> None:
+    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32]:
+        return np.array(
+            [[0, 3] if "clean" in text.lower() or "midges" in text else [2, 0] for text in texts], np.float32
+        )
+
+    unseen = Document("new", {"text": "midges over my bed"})
+    chances = []
+    for used in (None, Vectors("test", embed)):
+        session.trainer._find_vectors = lambda _, used=used: used
+        _review(session, _run(session), ["d01", "d03", "d05", "d07", "d09"] if used is None else ["d11"])
+        model = session.trainer.find("")
+        assert model is not None
+        found = {each.item: each for each in model.predict(BOOK, unseen)}[CLEAN]
+        chances.append(found.certainty if found.value else 1 - found.certainty)
+    assert chances[1] > 0.5 > chances[0], "no reviewed document has Cleanliness"
