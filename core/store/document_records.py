@@ -14,7 +14,7 @@ from core.documents import Document, Value
 from core.store.database import Reader, translate_error
 from core.store.documents import document_of
 from core.store.reviews import PENDING, Review, ReviewStatus, review_of, second_readings
-from core.store.row_conversion import load
+from core.store.row_conversion import load, nested, scalar
 
 SLAB = 10_000
 """Documents per query of a stream, which bounds memory."""
@@ -117,7 +117,7 @@ class DocumentRecords(Reader):
         cursor = self._connection.cursor()
         try:
             cursor.execute("BEGIN")
-            end = cursor.execute("SELECT coalesce(max(position), -1) + 1 FROM documents").fetchall()[0][0]
+            end = scalar(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
             for first in range(0, end, SLAB):
                 cursor.execute(sql, {"run": run_id, "first": first, "count": SLAB})
                 while rows := cursor.fetchmany(batch):
@@ -132,7 +132,7 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
     *document, gold, status, verdict, roles, reviews, standing = row
     stored = load(verdict) if verdict else {"values": {}, "reasons": {}, "notes": (), "error": None}
     record = DocumentRecord(
-        document=document_of(document, _nested(gold or ())),
+        document=document_of(document, nested(gold or ())),
         status=status,
         values=stored["values"],
         unread=stored["reasons"],
@@ -154,10 +154,3 @@ def _record_of(row: Sequence[Any], *, second_reading: bool = False) -> DocumentR
 def _review(cells: Sequence[str]) -> Review:
     item, value, actor, at, version = cells
     return review_of((item, value, actor, float(at), None if version is None else int(version)))
-
-
-def _nested(gold: Sequence[Sequence[str]]) -> dict[str, dict[str, Value]]:
-    found: dict[str, dict[str, Value]] = {}
-    for rater, item, value in gold:
-        found.setdefault(rater, {})[item] = load(value)
-    return found

@@ -10,7 +10,19 @@ from typing import Any, TypeAlias
 
 from core.documents import Document, Rejected, Value
 from core.store.database import Cursor
-from core.store.row_conversion import Columns, add_row, clean, columns_of, dump, incoming, insert, load, value_text
+from core.store.row_conversion import (
+    Columns,
+    add_row,
+    clean,
+    columns_of,
+    dump,
+    incoming,
+    insert,
+    load,
+    nested,
+    scalar,
+    value_text,
+)
 from core.store.write_queue import Repository
 
 CHUNK = 10_000
@@ -80,7 +92,7 @@ class Documents(Repository):
             if replace:
                 cursor.execute("DELETE FROM gold")
                 cursor.execute("DELETE FROM documents")
-            number = _one(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
+            number = scalar(cursor, "SELECT coalesce(max(id), 0) + 1 FROM imports")
             added = sum(_add_chunk(cursor, number, *chunk) for chunk in chunks)
             otherwise = sum(_complete_gold(cursor, gold) for _, gold in chunks) if added < read else 0
             counts = {
@@ -219,19 +231,15 @@ class Documents(Repository):
         self, tail: str, params: list[Any] | dict[str, Any] | None = None, *, gold: bool = False
     ) -> list[Document]:
         rows = self._connection.rows(f"SELECT {_READ} FROM documents {tail}", params or ())
-        gold_by_id = self._gold([row[0] for row in rows]) if gold else {}
-        return [document_of(row, gold_by_id.get(row[0], {})) for row in rows]
-
-    def _gold(self, ids: list[str]) -> dict[str, dict[str, dict[str, Value]]]:
-        found: dict[str, dict[str, dict[str, Value]]] = {}
-        if ids:
-            for document_id, rater, item, value in self._connection.rows(
+        gold_by_id: dict[str, list[tuple[Any, ...]]] = {row[0]: [] for row in rows}
+        if gold and rows:
+            for document_id, *values in self._connection.rows(
                 "SELECT document_id, rater, item, value FROM gold WHERE document_id IN (SELECT unnest(?)) "
                 "ORDER BY rater, item",
-                [ids],
+                [list(gold_by_id)],
             ):
-                found.setdefault(document_id, {}).setdefault(rater, {})[item] = load(value)
-        return found
+                gold_by_id[document_id].append(tuple(values))
+        return [document_of(row, nested(gold_by_id[row[0]])) for row in rows]
 
 
 def document_of(row: Sequence[Any], gold: Mapping[str, Mapping[str, Value]]) -> Document:
@@ -289,7 +297,7 @@ def _complete_gold(cursor: Cursor, gold: Columns) -> int:
             f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} FROM incoming "
             "ANTI JOIN gold USING (document_id, rater, item)"
         )
-        return _one(
+        return scalar(
             cursor,
             "SELECT count(*) FROM incoming JOIN gold USING (document_id, rater, item) "
             "WHERE incoming.value <> gold.value",
@@ -298,7 +306,7 @@ def _complete_gold(cursor: Cursor, gold: Columns) -> int:
 
 def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: Columns) -> int:
     """Add new documents and return their number. Gold of a repeated id is left to ``_complete_gold``."""
-    base = _one(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
+    base = scalar(cursor, "SELECT coalesce(max(position), -1) + 1 FROM documents")
     with incoming(cursor, documents):
         cursor.execute(
             "CREATE OR REPLACE TEMP TABLE fresh AS "
@@ -316,10 +324,6 @@ def _add_chunk(cursor: Cursor, import_id: int | None, documents: Columns, gold: 
                 f"INSERT INTO gold SELECT DISTINCT ON (document_id, rater, item) {', '.join(_GOLD)} "
                 "FROM incoming SEMI JOIN fresh ON document_id = fresh.id"
             )
-    added = _one(cursor, "SELECT count(*) FROM fresh")
+    added = scalar(cursor, "SELECT count(*) FROM fresh")
     cursor.execute("DROP TABLE fresh")
     return added
-
-
-def _one(cursor: Cursor, sql: str) -> int:
-    return int(cursor.execute(sql).fetchall()[0][0])

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from core.codebook import Codebook
 from core.store.annotators import KNOWN
 from core.store.database import Cursor
-from core.store.row_conversion import add_row, clean, dump, load
+from core.store.row_conversion import add_row, clean, dump, load, scalar
 from core.store.write_queue import Repository
 
 SPLIT = "held-out split"
@@ -75,7 +75,7 @@ class Lab(Repository):
         """Store a trial; each trial on the held-out split counts as a look at it."""
 
         def run(cursor: Cursor) -> int:
-            number = _next(cursor, "trials", "trial")
+            number = scalar(cursor, "SELECT coalesce(max(trial), 0) + 1 FROM trials")
             add_row(
                 cursor, "trials", number, time.time(), subject, before, after, before_run, after_run, before_asks,
                 after_asks, dump(sample), held_out,
@@ -187,7 +187,7 @@ class Lab(Repository):
         """Store a sweep before it starts."""
 
         def run(cursor: Cursor) -> int:
-            number = _next(cursor, "sweeps", "sweep")
+            number = scalar(cursor, "SELECT coalesce(max(sweep), 0) + 1 FROM sweeps")
             add_row(cursor, "sweeps", number, time.time(), dump(spec), dump({}), "paused", "")
             return number
 
@@ -223,7 +223,3 @@ def codebook_mark(codebook: Codebook) -> str:
 def _limit(share: float) -> str:
     """Return the first eight hex digits below which a ``share`` (0 to 1) of all hashes lies."""
     return f"{min(0xFFFFFFFF, round(share * 0x100000000)):08x}"
-
-
-def _next(cursor: Cursor, table: str, column: str) -> int:
-    return int(cursor.execute(f"SELECT coalesce(max({column}), 0) + 1 FROM {table}").fetchall()[0][0])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from core.documents import Value
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import COLUMNS, SELECT_EVENTS, Event, NewEvent, event_of, record
-from core.store.row_conversion import clean, load, value_of
+from core.store.row_conversion import clean, load, nested, value_of
 from core.store.write_queue import Repository
 
 ReviewStatus: TypeAlias = Literal["Pending", "Draft", "Submitted", "Discarded"]
@@ -178,15 +178,13 @@ class Reviews(Repository):
 
     def values_by_reviewer(self, document_id: str) -> dict[str, dict[str, Value]]:
         """Return the current values of each reviewer by item. Adjudicated values replace the adjudicator's own."""
-        rows = self._connection.rows(
-            "SELECT actor, item, value FROM person_reviews WHERE document_id = ? AND value IS NOT NULL "
-            "ORDER BY actor, kind DESC, item",
-            [document_id],
+        return nested(
+            self._connection.rows(
+                "SELECT actor, item, value FROM person_reviews WHERE document_id = ? AND value IS NOT NULL "
+                "ORDER BY actor, kind DESC, item",
+                [document_id],
+            )
         )
-        found: dict[str, dict[str, Value]] = {}
-        for actor, item, value in rows:
-            found.setdefault(actor, {})[item] = load(value)
-        return found
 
     def notes_by_reviewer(self, document_id: str) -> dict[str, dict[str, Any]]:
         """Return the current ``note`` and ``tags`` of each reviewer who has written some."""

@@ -115,6 +115,19 @@ def incoming(cursor: Cursor, table: Columns) -> Iterator[None]:
             cursor.unregister("incoming")
 
 
+def scalar(cursor: Cursor, sql: str, params: Sequence[Any] = ()) -> int:
+    """Return the number that a query in a transaction of the writer gives."""
+    return int(cursor.execute(sql, params).fetchall()[0][0])
+
+
+def nested(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """Return rows of (key, inner key, JSON text) as the data in the texts by key and inner key."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, inner, text in rows:
+        found.setdefault(key, {})[inner] = load(text)
+    return found
+
+
 def add_row(cursor: Cursor, table: str, *values: Any) -> None:
     """Add one row, given in the order of the columns; strings are made storable."""
     stored = [clean(value) if isinstance(value, str) else value for value in values]

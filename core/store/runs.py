@@ -16,7 +16,7 @@ from core.runs import Purpose, RunDetails, RunRow, RunSettings, State, StopReaso
 from core.store.annotators import KNOWN, select, source_of
 from core.store.database import Connection, Cursor, Reader
 from core.store.events import NewEvent, record
-from core.store.row_conversion import add_row, clean, dump, insert, load, value_of
+from core.store.row_conversion import add_row, clean, dump, insert, load, nested, scalar
 from core.store.write_queue import Repository, Writer
 
 BUDGET = "budget"
@@ -99,7 +99,7 @@ class Runs(Repository):
             raise UsageError("A run needs at least one document.", "Add documents or choose others.")
 
         def run(cursor: Cursor) -> str:
-            number = int(cursor.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchall()[0][0])
+            number = scalar(cursor, "SELECT coalesce(max(number), 0) + 1 FROM runs")
             run_id = f"r{number:04d}"
             frozen = dump(settings.model_dump(mode="json"))
             add_row(
@@ -271,12 +271,7 @@ class PrecedentPools(Repository):
             ORDER BY documents.position, item""",
             {"run": outside},
         )
-        known: dict[str, dict[str, Value]] = {}
-        for document, item, text in rows:
-            value = value_of(text)
-            if item in items and value is not None:
-                known.setdefault(document, {})[item] = value
-        return known
+        return nested((document, item, text) for document, item, text in rows if item in items and text is not None)
 
     def frozen(self, run_id: str) -> dict[str, dict[str, Value]] | None:
         """Return the pool of a run, None before it was frozen."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
@@ -18,7 +18,7 @@ from core.prompts import OWN
 from core.runs import Template
 from core.store.database import Cursor
 from core.store.events import NewEvent, put_setting, record
-from core.store.row_conversion import add_row, clean, dump, load
+from core.store.row_conversion import add_row, clean, dump, load, scalar
 from core.store.write_queue import Repository
 
 C = TypeVar("C")
@@ -43,6 +43,7 @@ class Versions(Repository, Generic[C, V]):
     """Kind of the event that records a saved version."""
     draft_name: ClassVar[str]
     """The setting that holds the draft."""
+    version_type: Callable[[int, str, float, str, C], V]
 
     def latest(self) -> V | None:
         """Return the newest version, None before the first is saved."""
@@ -108,7 +109,7 @@ class Versions(Repository, Generic[C, V]):
     def _read(self, tail: str, params: Sequence[Any] = ()) -> list[V]:
         rows = self._connection.rows(f"SELECT version, body, note, unix_time, actor FROM {self.table} {tail}", params)
         return [
-            self._version(self._parse(load(body), f"{self.kind} version {version}"), version, note, at, actor)
+            self.version_type(version, note, at, actor, self._parse(load(body), f"{self.kind} version {version}"))
             for version, body, note, at, actor in rows
         ]
 
@@ -119,10 +120,6 @@ class Versions(Repository, Generic[C, V]):
     @abstractmethod
     def _parse(self, data: Any, where: str) -> C:
         """Return content from its plain data."""
-
-    @abstractmethod
-    def _version(self, content: C, version: int, note: str, at: float, actor: str) -> V:
-        """Return a version with its content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +133,13 @@ class Codebooks(Versions[Codebook, CodebookVersion]):
     """Codebook versions of a project."""
 
     table, kind, draft_name = "codebook_versions", "codebook", "codebook draft"
+    version_type = CodebookVersion
 
     def _pack(self, content: Codebook) -> tuple[str, str]:
         return dump(content.model_dump(mode="json")), content.hash
 
     def _parse(self, data: Any, where: str) -> Codebook:
         return parse_codebook(data, where=where)
-
-    def _version(self, content: Codebook, version: int, note: str, at: float, actor: str) -> CodebookVersion:
-        return CodebookVersion(version, note, at, actor, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +153,13 @@ class Personas(Versions[PersonaSet, PersonaSetVersion]):
     """Persona sets of a project."""
 
     table, kind, draft_name = "persona_versions", "personas", "personas draft"
+    version_type = PersonaSetVersion
 
     def _pack(self, content: PersonaSet) -> tuple[str, str]:
         return content.text, digest(content.text)
 
     def _parse(self, data: Any, where: str) -> PersonaSet:
         return parse_personas(data, where=where)
-
-    def _version(self, content: PersonaSet, version: int, note: str, at: float, actor: str) -> PersonaSetVersion:
-        return PersonaSetVersion(version, note, at, actor, content)
 
     def keep_sources(self, sources: Mapping[str, str]) -> None:
         """Store source documents by name; a document with an existing name is replaced."""
@@ -254,8 +247,8 @@ class Prompts(Repository):
             same = cursor.execute("SELECT name FROM prompt_versions WHERE slot = ? AND text = ?", [slot, clean(text)])
             if rows := same.fetchall():
                 return str(rows[0][0])
-            top = cursor.execute("SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
-            number = max(after, int(top.fetchall()[0][0])) + 1
+            top = scalar(cursor, "SELECT coalesce(max(number), 0) FROM prompt_versions WHERE slot = ?", [slot])
+            number = max(after, top) + 1
             name = f"{OWN}/{slot}.v{number}"
             add_row(cursor, "prompt_versions", name, slot, number, parent, text, note, time.time(), actor)
             record(cursor, actor, [NewEvent(PROMPT, item=slot, before=parent, after=name, payload={"note": note})])
