@@ -14,7 +14,7 @@ import tempfile
 import time
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import asdict
 from itertools import islice
@@ -28,7 +28,7 @@ from core.codebook import Codebook, dump_yaml
 from core.debate.turns import Turn
 from core.documents import Value
 from core.errors import InputError
-from core.export import debate_pages, replacing
+from core.export import replacing
 from core.export.export_row import named_values
 from core.formatting import escape_markdown, format_rating
 from core.ingest import child_process
@@ -43,6 +43,8 @@ NAME = "bundle"
 """The name among the formats of ``moot export``."""
 
 SUFFIX = ".zip"
+PER_PAGE = 200
+"""Debates on one web page: few enough for a browser to open it at once."""
 MANIFEST = "manifest.json"
 LAYOUT = "moot-bundle/1"
 _PREFIX, _PARQUET = "tables/", ".parquet"
@@ -250,7 +252,7 @@ def _results(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> 
 
 
 def _page_names(run: RunRow) -> list[str]:
-    pages = max(1, -(-run.documents // debate_pages.PER_PAGE))
+    pages = max(1, -(-run.documents // PER_PAGE))
     return [f"{run.run_id}-{number}.html" for number in range(1, pages + 1)]
 
 
@@ -258,7 +260,7 @@ def _pages(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> No
     names = _page_names(run)
     ids = iter(session.store.runs.document_ids(run.run_id))
     for number, name in enumerate(names, 1):
-        shown = list(islice(ids, debate_pages.PER_PAGE))
+        shown = list(islice(ids, PER_PAGE))
         turns: dict[str, list[Turn]] = {}
         for turn in session.store.transcripts.of(run.run_id, shown):
             turns.setdefault(turn.document_id, []).append(turn)
@@ -269,7 +271,7 @@ def _pages(session: ProjectSession, run: RunRow, archive: zipfile.ZipFile) -> No
         links = [("index.html", "All runs")]
         links += [(names[number - 2], "Previous")] if number > 1 else []
         links += [(names[number], "Next")] if number < len(names) else []
-        archive.writestr(f"debates/{name}", debate_pages.page(f"{run.run_id}, page {number}", made, links=links))
+        archive.writestr(f"debates/{name}", debates_html(f"{run.run_id}, page {number}", links, made))
 
 
 def _index(session: ProjectSession, runs: list[RunRow]) -> bytes:
@@ -279,20 +281,32 @@ def _index(session: ProjectSession, runs: list[RunRow]) -> bytes:
         for names in [_page_names(run)]
         for number, name in enumerate(names, 1)
     ]
-    return debate_pages.index(session.name, ["Every debate of this project, with its verdict."], links)
+    return debates_html(session.name, links)
 
 
-def _debate(record: DocumentRecord, turns: list[Turn], codebook: Codebook) -> debate_pages.Debate:
+def debates_html(
+    title: str, links: Sequence[tuple[str, str]], debates: Sequence[Mapping[str, Any]] | None = None
+) -> bytes:
+    """Return a page of debates with links (address, text) to the other pages, or their index without debates."""
+    from jinja2 import Environment, StrictUndefined
+
+    template = Path(__file__).with_name("debates.html").read_text(encoding="utf-8")
+    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(template)
+    return page.render(title=title, links=links, debates=debates or (), index=debates is None).encode(errors="replace")
+
+
+def _debate(record: DocumentRecord, turns: list[Turn], codebook: Codebook) -> dict[str, Any]:
+    """Return a debate for ``debates_html``; the labels of a reviewer only where they differ from the verdict."""
     decided: dict[str, Value | None] = dict(record.values)
     final = {item: record.value(item) for item in codebook.items}
-    return debate_pages.Debate(
-        document_id=record.document.id,
-        fields=tuple(record.document.fields.items()),
-        turns=[debate_pages.TurnText(turn.role, turn.role_model.spec, turn.reply.text) for turn in turns],
-        status=record.status or "open",
-        decided=_words(decided, codebook),
-        corrected=_words(final, codebook) if record.reviews and final != decided else (),
-    )
+    return {
+        "document_id": record.document.id,
+        "fields": record.document.fields,
+        "turns": turns,
+        "status": record.status or "open",
+        "decided": _words(decided, codebook),
+        "corrected": _words(final, codebook) if record.reviews and final != decided else (),
+    }
 
 
 def _words(values: dict[str, Value | None], codebook: Codebook) -> tuple[str, ...]:

@@ -56,12 +56,17 @@ def test_bundle_is_readable_without_moot(session, run_id, packed):
 
 
 def test_debate_pages_escape_documents_and_replies(run_id):
-    from core.export import debate_pages
+    from types import SimpleNamespace
+
+    from core.services.bundle import debates_html
 
     hostile = '</div><script>alert(1)</script><img src="https://example.org/x">'
-    turn = debate_pages.TurnText(hostile, hostile, hostile)
-    debate = debate_pages.Debate(hostile, [("text", hostile), (hostile, "b")], [turn], hostile, [hostile], [hostile])
-    page = debate_pages.page(hostile, [debate], links=[('"><script>', hostile)]).decode()
+    text = SimpleNamespace(spec=hostile, text=hostile)
+    debate = {
+        "document_id": hostile, "fields": {"text": hostile, hostile: "b"}, "status": hostile, "decided": [hostile],
+        "corrected": [hostile], "turns": [SimpleNamespace(role=hostile, role_model=text, reply=text)],
+    }  # fmt: skip
+    page = debates_html(hostile, [('"><script>', hostile)], [debate]).decode()
     assert "<script" not in page
     assert "<img" not in page
     assert "default-src 'none'" in page
