@@ -52,9 +52,10 @@ _ANOTHERS_VIEW = re.compile(
 )
 """Words that make a decision another role's: "Food, according to the critic"."""
 _HEDGED = re.compile(
-    r"[\s\W]*(?:but|though|although|however|or\b|maybe|perhaps|possibly|probably|arguably|likely"
+    r"[\s\W]*(?:but|though|although|however|were (?:it|the)\b|had (?:it|the)\b|only (?:on|at|for|in|when)\b|or\b"
+    r"|maybe|perhaps|possibly|probably|arguably|likely"
     r"|i (?:think|guess|believe|suppose)|not (?:sure|certain|clear)|apparently|presumably|as far as"
-    r"|(?:only )?if\b(?! anything| in doubt)|unless|assuming|borderline"
+    r"|is the [^.!?\n]{1,40} only (?:for|in|if|when)\b|(?:only )?if\b(?! anything| in doubt)|unless|assuming|borderline"
     r"|not?\W*$|which i (?:reject|doubt)"
     r"|(?:this|that|which)(?:['’]s| is| was) (?:wrong|incorrect|mistaken|not (?:right|correct)"
     r"|what the (?:extractor|critic))"

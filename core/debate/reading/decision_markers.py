@@ -17,8 +17,12 @@ from core.debate.reading.quotation_marks import Span, double_quoted, outermost
 from core.debate.reading.tokens import UNITS
 from core.prompts import TAGS
 
-MarkerKind: TypeAlias = Literal["aspects", "label", "final", "ratings", "undecided", "heading", "sentence"]
-"""A ``heading`` ("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision."""
+MarkerKind: TypeAlias = Literal["aspects", "label", "revised", "final", "ratings", "undecided", "heading", "sentence"]
+"""Kinds of markers.
+
+A ``revised`` one ("I change my label to A", "my label stays A") is a decision only if a label follows. A ``heading``
+("Answer: A") or ``sentence`` ("The text is A") counts only if nothing else announces a decision.
+"""
 
 _THOUGHTS = re.compile(
     r"\s*(?:[<\[◁](think(?:ing)?|thoughts?|reasoning|analysis|scratchpad)[>\]▷].*?(?:[<\[◁]/\1[>\]▷]|\Z)"
@@ -35,7 +39,9 @@ _FOREIGN = re.compile(rf"<({'|'.join(TAGS)})\b[^<>\n]*>.*?(?:</\1\b|\Z)|~~[^~\n]
 """A repeated part of the prompt, and struck text."""
 
 _NOUN = r"(?:aspects?|labels?|categor(?:y|ies)|topics?|themes?|codes?)"
-_CHOICE = rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|tags?)"
+_CHOICE = (
+    rf"(?:{_NOUN}|answer|choice|class(?:ification)?|option|prediction|decision|verdict|stance|sentiment|vote|tags?)"
+)
 _TRANSLATED = (
     r"(?:endgültige|abschließende|finale) ++entscheidung|décision ++finale|decisión ++final|decisione ++finale"
     r"|decisão ++final|eindbeslissing|definitieve ++beslissing|ostateczna ++decyzja|(?:итоговое|окончательное)"
@@ -44,13 +50,15 @@ _TRANSLATED = (
 )
 _HEADINGS = (
     r"(?:(?:final|my|the|judge['’]s|predicted|assigned|chosen|overall|selected|best|correct|revised|updated"
-    r"|thus|therefore|so|hence|list ++of) ++)*"
+    rf"|thus|therefore|so|hence|list ++of|{UNITS}) ++)*"
     rf"(?:{_CHOICE}|conclusion|intents?|emotions?|results?|output|ruling|vote|final)"
     r"|ausgabe|vorhandene ++aspekte|aspectos ++presentes"
     r"|aspects ++présents|antwort|réponse|respuesta|risposta"
     r"|resposta|antwoord|odpowiedź|ответ|答案|回答|标签|kategorien?|catégories?|categorías?|categorias?|aspekte?|etiquetas?"
 )
 _ADVERB = r"(?: ++(?:as ++follows|the ++following|therefore|thus|hence|only|just|simply|listed ++below))?"
+_BEST = r"(?:better|best|closest|right|correct|stronger|strongest|clearer|(?:more|most) ++\w+)"
+_FIT = rf"(?:one|fit|match|reading|{_CHOICE})"
 _SEEN = ("mentioned", "discussed", "identified", "covered", "addressed")
 _START = r"(?<![^\W_])"
 
@@ -92,12 +100,28 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     heading = rf"^[ >#\d.)_-]*+(?:final ++(?:decision|verdict|answer|choice|{_NOUN})|{_TRANSLATED})[ ._]*+$"
     boxed = r"\\boxed *+\{ *+(?:\\(?:text|textbf|mathrm) *+\{)?+"
     chosen = (
-        rf"{_START}(?:i|we)(?: ++(?:would|will|must|therefore|thus|hence|finally|now)|['’](?:d|ll))*+ ++"
-        r"(?:choose|select|pick|(?:go|stay|stick) ++with|settle ++on|decide ++(?:for|on)"
-        r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as) *+(?P<mark>:)?+"
+        rf"{_START}(?:i|we)(?: ++(?:would|will|must|am|therefore|thus|hence|finally|now|still)|['’](?:d|ll|m))*+ ++"
+        r"(?:choos(?:e|ing)|select(?:ing)?|pick(?:ing)?|(?:go|stay|stick)(?:ing|k?ing)? ++with|settl(?:e|ing) ++on"
+        r"|decid(?:e|ing) ++(?:for|on)"
+        r"|(?:classify|label|categori[sz]e|annotate|mark) ++(?:it|this(?: ++\w++)?|the ++\w++) ++as"
+        r"(?: ++expressing)?) *+(?P<mark>:)?+"
+    )
+    # "I change my label from B to A", "I keep my answer: A", "my label stays A", "the correct label would be A"
+    mine = rf"(?:my|the) ++(?:(?:earlier|initial|original|previous|first|final) ++)?{_CHOICE}"
+    revised = (
+        rf"{_START}(?:(?:i|we)(?: ++(?:would|will|must|am|have|therefore|thus|hence|now|still)|['’](?:d|ll|m|ve))*+ ++"
+        rf"(?:(?:chang|revis|updat|adjust|correct|switch|amend)(?:e|es|ed|ing)? ++{mine}"
+        rf"(?: ++from ++[^\n.:;]{{1,60}}?)? ++to"
+        rf"|(?:keep|maintain|retain|confirm|reaffirm|stand ++by|hold ++(?:on ++)?to)(?:ing)? ++{mine}"
+        rf"(?: ++(?:of|as|at)|(?=[,:]| [-–—] )))"
+        rf"|(?:my ++(?:(?:final|own) ++)?|the ++(?:(?:final|correct|right|best|{fit}) ++)++){_CHOICE}{place}"
+        rf" ++(?:remains|stays|(?:would|must|has ++to|will) ++be|is ++still))[,]?+(?: *+(?P<colon>:))?+"
     )
     noun = rf"(?:{own}|{UNITS})"
-    surely = r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely|overwhelmingly|unambiguously) ++)*+"
+    surely = (
+        r"(?:(?:best|most ++\w+|therefore|thus|clearly|plainly|definitely|overwhelmingly|unambiguously|strongly|mainly"
+        r"|primarily|mostly|predominantly|explicitly|openly|genuinely|simply|obviously|directly|certainly) ++)*+"
+    )
     classed = (
         rf"{_START}(?:this|the) ++{noun} ++(?:is|should ++be|can ++be) ++{surely}"
         r"(?:(?:classified|labell?ed|categori[sz]ed|annotated|coded|marked) ++as|labell?ed) *+(?P<mark>:)?+"
@@ -106,8 +130,41 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         r"the ++(?:(?:dominant|predominant|prevailing|primary|main|overall|strongest|underlying) ++)++"
         rf"(?:emotion|feeling|mood|tone|attitude|intent|{_CHOICE})(?: ++(?:expressed|conveyed|shown|here))?{place}"
     )
-    plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}) ++is|it['’]s) ++{surely}(?:an? ++)?"
-    led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>[:=]|[-–—] )"
+    # "The tweet clearly expresses A"
+    expressed = (
+        rf"(?:this|the) ++{noun} ++{surely}(?:expresses|conveys|signals|displays|falls ++under)"
+        r"(?: ++(?:strong|clear|deep|(?:an? ++)?(?:\w++ ++)?(?:sense|feelings?) ++of))?"
+    )
+    # "I would assign A", "I vote for A", "I'd label this tweet A"; who leans towards A has not decided
+    assigned = (
+        r"(?:i|we)(?: ++(?:would|would ++rather|still|clearly)|['’]d)?+ ++(?:"
+        r"assign|vote(?: ++for)?|opt ++for|favou?r|say(?: ++that ++it ++is)?"
+        rf"|(?:label|classify|code|mark|tag) ++(?:it|this(?: ++{noun})?|the ++{noun}))"
+    )
+    # "The emotion that fits best is A", "the better fit is A"
+    best = (
+        r"the ++(?:\w++ ++that ++(?:best ++)?(?:fits|applies|matches|describes ++(?:it|(?:this|the) ++\w++))"
+        rf"(?: ++best)?|{_BEST} ++(?:\w++ ++)?{_FIT}(?: ++(?:here|overall))?{place}) ++is"
+    )
+    # "A is the better fit", "both are plausible, but A fits best": the name comes first
+    fitting = (
+        r"(?:^[ >#*_-]*+|[.!?,;] ++(?:(?:but|so|and) ++)?"
+        r"|\b(?:i|we) ++(?:still ++)?(?:think|believe|find) ++(?:that ++)?+)"
+        rf"(?=[^\n,.;:]{{1,60}}? ++(?:(?:is|remains|seems) ++(?:clearly ++)?the ++{_BEST} ++(?:\w++ ++)?{_FIT}\b"
+        r"|(?:fits|matches|describes ++(?:it|this)) ++(?:the ++\w++ ++)?(?:best|better)\b))"
+    )
+    # "After considering both, A." and nothing else on the line
+    concluded = (
+        r"^(?:after|having|upon|based ++on|given|considering|weighing|taking|overall|all ++in ++all"
+        r"|in ++(?:sum|summary|short|conclusion|the ++end)|to ++conclude|finally|ultimately|therefore|thus|hence|so)\b"
+        r"(?![^,\n]{0,80}\b(?:only|just|alone|if|without|except)\b)[^,\n]{0,80}, ++(?=[^,.;:\n]{1,60}[.!]?[ _]*+$)"
+    )
+    # "I agree with annotator 2: A"
+    agreed = r"(?:^|[.!?] ++)(?:so ++)?(?:i|we) ++(?:agree|side ++with)\b[^:.\n]{0,60}:"
+    stated = rf"{_START}(?:{expressed}|{assigned}|{best}) *+(?P<colon>:)?+|{fitting}|{concluded}|{agreed}"
+    plainly = rf"{_START}(?:(?:(?:this|the) ++{noun}|this|it|{main}) ++is|it['’]s) ++{surely}"
+    plainly += r"(?:(?:described|characteri[sz]ed|understood|interpreted|read|seen) ++as ++)?(?:an? ++)?"
+    led = rf"(?:^[ >#•\d.)_-]*+|(?<=[.!?] ))(?:{_HEADINGS})[ _]*+(?P<mark>->|=>|[:=→]|[-–—] )"
     titled = rf"^[ >#\d.)_-]*+(?:{_CHOICE}|conclusion|result)[ ._]*+(?P<colon>:)?+[ _]*+$"
     answered = (
         r"^[ >#•\d.)_-]*+(?:(?:(?:die|das|la|le|el|il|a|het|the) ++|l['’])?+"
@@ -123,6 +180,7 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
         rf"{_START}(?:l[aeo]s|os|as|gli|le|die|de) ++(?:in ++{some} ++)?(?:vorhandenen ++|aanwezige ++)?"
         r"(?:aspe[ck]\w++|labels|etiquetas|étiquettes|etichette) ++(?:(?:presentes|présente?s|presenti) ++)?"
         rf"(?:(?:en|dans|in|nell\w*|n[ao]) ++{some} ++)?(?:sind|sont|son|sono|são|zijn) *+(?P<mark>:)"
+        r"|(?:提到|提及|涉及|包含|存在|出现)[^\n:]{0,10}(?:方面|标签|类别|主题)(?:是|为|有|包括|如下)?+ *+(?P<colon>:)"
     )
     rating = rf"{_START}final ++(?:ratings?|scores?)(?:{place}(?:{verb}| *+(?P<mark>:))|[ ._]*+$)"
     rated = rf"{_START}(?:the|my) ++(?:final ++)?(?:ratings|scores){place} ++are *+(?P<mark>:)"
@@ -130,17 +188,19 @@ def _markers(unit: str) -> tuple[tuple[MarkerKind, re.Pattern[str], tuple[str, .
     ending = ("final", *_words(_TRANSLATED))
     nouns = _words(_CHOICE)
     sorted_ = ("classif", "label", "categor", "annotate", "code", "mark")
-    acts = ("choose", "select", "pick", "go ", "stay", "stick", "settle", "decide", *sorted_)
+    acts = ("choos", "select", "pick", "go ", "going", "stay", "stick", "settl", "decid", *sorted_)
     forms: tuple[tuple[MarkerKind, str, tuple[str, ...]], ...] = (
         ("aspects", present, ("present", *_SEEN)), ("label", named, nouns),
         ("final", final, ending), ("final", heading, ending), ("ratings", rating, ("final",)),
         ("ratings", rated, ("ratings", "scores")), ("undecided", undecided, ("undecided",)),
         ("label", boxed, ("\\boxed",)), ("label", chosen, acts), ("label", classed, sorted_),
+        ("revised", revised, nouns), ("sentence", stated,
+         (",", " is ", "the ", "this ", "i ", "i'd", "i’d", "we ", "agree", " best", " better")),
         ("heading", titled, (*nouns, "conclusion", "result")),
-        ("sentence", plainly, (" is ", "it's ", "it’s ")), ("heading", led, (":", "=", " - ", " – ", " — ")),
+        ("sentence", plainly, (" is ", "it's ", "it’s ")), ("heading", led, (":", "=", " - ", " – ", " — ", "→", "->")),
         ("heading", answered, ("antwo", "respo", "répon", "rispo", "respu", "label", "tiq", "etich", "答", "标签")),
         ("aspects", told, ("mentions", "discusses", "addresses", "covers", "contains")),
-        ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn")),
+        ("aspects", elsewhere, (" sind", " sont", " son", " são", " zijn", "方面", "标签", "类别", "主题")),
     )  # fmt: skip
     return tuple((kind, re.compile(form, re.IGNORECASE | re.MULTILINE), words) for kind, form, words in forms)
 
@@ -437,7 +497,7 @@ def _meant(lines: str, marker: Marker, names: Names) -> bool:
         return True
     if (_ANOTHERS if marker.kind == "final" else _THEIRS).search(lines[marker.start : marker.end].casefold()):
         return False  # "Final Decision (Critic): ...", "The aspects present in the critic's list are: ..."
-    if marker.kind in ("aspects", "label") and (denied := _NOT_SO.match(lines, marker.end)):
+    if marker.kind in ("aspects", "label", "revised", "sentence") and (denied := _NOT_SO.match(lines, marker.end)):
         line = lines[denied.end() :].partition("\n")[0]
         if not _CONTRAST.search(line) and not _is_name(line, names):
             return False

@@ -127,7 +127,7 @@ class _Reader:
 
     def announced(self) -> Reading | None:
         """Return the reading of the last announced decision, None if there is none."""
-        kinds = ("final", "ratings") if self.kind == "rating" else ("aspects", "label", "final")
+        kinds = ("final", "ratings") if self.kind == "rating" else ("aspects", "label", "revised", "final")
         keys = _KEYS[self.kind]
         found: list[Marker | Block] = [marker for marker in self.page.markers if marker.kind in kinds]
         found += [block for block in self.page.blocks if block.error or lookup(block.data, *keys) is not None]
@@ -437,14 +437,19 @@ class _Reader:
             if cited and not any(lines[number - 1].start <= heading.start < line.start for heading in headings):
                 continue
             markers = leads if number in (0, len(lines) - 1) else headings
-            starts = [(m.end, m.kind == "heading") for m in markers if line.start <= m.start < line.end]
+            inside = [marker for marker in markers if line.start <= marker.start < line.end]
+            starts = [(marker.end, marker.kind == "heading") for marker in inside]
             if len(starts) > _MOST_ANNOUNCED:
                 raise Unreadable("it announces a decision again and again on one line")
             bare = without_bullet(line.text[cited.end() :] if cited else line.text)
             tokens = tokenise(bare, self.names)
             named = len(tokens) > 1 and tokens[0].kind == "name"
             prose = named and (tokens[1].kind == "word" or tokens[1].text == "the")
-            alone = (number == 0 and not prose) or self.names.find(bare.strip(" .*_`\"'()[]#>-")) is not None
+            # "Both A and B are plausible, but B is the better fit": what comes before "but" is a concession
+            conceded = any("but " in self.page.lines[max(m.start - 5, line.start) : m.end].casefold() for m in inside)
+            alone = (number == 0 and not prose and not conceded) or self.names.find(
+                bare.strip(" .*_`\"'()[]#>-")
+            ) is not None
             if alone and not (is_reported(self.page, line.start) or is_inside(line.start, self.page.quoted)):
                 starts.insert(0, (line.end - len(bare) if bare.strip() else line.start, True))
             elif not starts and named and tokens[1].kind == "link":

@@ -66,6 +66,7 @@ _WRITTEN_OUT = re.compile(
     rf"(?:[:=|]|^)[\s*_]*+(?={_NUMERAL.pattern}[\s*_]*(?:$|[.,;|()/–—-]|out of|stars|points|because))", re.IGNORECASE
 )
 """Before a rating in words: "Fluency: four out of five", "Four"."""
+_STARS = re.compile(r"[★☆⭐]+ ?(?=\(\d)")
 _ORDINAL = re.compile(r"\d{1,3}[.)]\s")
 
 
@@ -223,7 +224,8 @@ class _Collected:
 
 
 def _in_digits(line: str) -> str:
-    """Return a line with the number words of its ratings as digits."""
+    """Return a line with the number words of its ratings as digits, and without stars before a number in brackets."""
+    line = _STARS.sub("", line)
     first = _WRITTEN_OUT.search(line)
     if first is None:
         return line

@@ -19,6 +19,14 @@ _FITTING = frozenset(
     {"correct", "right", "accurate", "appropriate", "best", "better", "my", "most", "more", "well", "a"}
 )
 """Words after "X is" that speak for X."""
+_SECOND_BEST = re.compile(
+    r"\W*(?:\w+ly )?the (?:second|third|next|least|wrong|most (?!\w*(?:appropriate|fitting|suitable|accurate|plausible"
+    r"|likely|convincing|natural|prominent|dominant|adequate|precise|salient|obvious|direct|central))"
+    r"|[^.!?\n]{1,40}\b(?:extractor|critic|opponent)\b)",
+    re.IGNORECASE,
+)
+"""Words after "X is" that do not choose X: "the second best label", "the label that the critic chose"."""
+_FITS = re.compile(r"\W*(?:fits|matches|describes)(?: (?:it|this|the)(?: \w+)?)? (?:best|better)\b", re.IGNORECASE)
 _BESIDE = frozenset({"link", "why", "bracket", "quote", "stop", "semicolon", "comma", "struck", "verb", "fill", "mark"})
 
 
@@ -28,7 +36,8 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     Raises ``Unreadable`` if the words after the label name another one, or take it back.
     """
     tokens = tokenise(text, names, codes=codes)
-    at = _past_letter(tokens)
+    at = past(tokens, 0, set(), {"option", "choice", "letter"})
+    at += _past_letter(tokens[at:])
     while at < len(tokens) and (tokens[at].kind in ("fill", "no") or tokens[at].text in _LEADING):
         if tokens[at].kind == "no" and (at + 1 >= len(tokens) or tokens[at + 1].kind != "code"):
             break
@@ -46,7 +55,9 @@ def read_choice(text: str, names: Names, *, codes: bool) -> str | None:
     else:
         return None
     rest = tokens[end:]
-    if rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
+    if fitting := _FITS.match(text, tokens[end - 1].end):  # "X fits the text better than Y"
+        rest = tuple(token for token in rest if token.start >= fitting.end())
+    elif rest and rest[0].kind not in (*_BESIDE, "and", "or", "tag", *_NAMED):
         raise residue(text)
     denied = len(rest) > 1 and (
         rest[1].kind in ("neg", "negation", "absent", "no", "hedge") or (rest[1].kind == "mark" and not rest[1].value)
@@ -95,6 +106,7 @@ def _goes_on(rest: Sequence[Token], line: str, names: Names) -> bool:
         rest[0].text == "the"
         or (rest[0].kind == "fill" and line[: rest[0].start].strip().casefold() == "no")  # "No label fits"
         or (kind == "verb" and said != "" and said not in _FITTING)
+        or (kind == "verb" and _SECOND_BEST.match(line, rest[0].end) is not None)
         or (kind == "link" and said.isdecimal())
     )
 
