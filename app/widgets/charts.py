@@ -20,7 +20,7 @@ import altair as alt
 import streamlit as st
 
 from app.widgets import palette
-from app.widgets.common import download
+from app.widgets.elements import download
 from core import csv_text
 from core.formatting import format_percent
 

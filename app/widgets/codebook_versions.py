@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from app.widgets.common import line
+from app.widgets.elements import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.services.codebooks.codebook import CodebookVersion

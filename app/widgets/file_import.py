@@ -12,7 +12,7 @@ from app import context
 from app.components import component
 from app.state import state
 from app.widgets.alerts import error_box, error_boxes
-from app.widgets.common import report_to
+from app.widgets.elements import report_to
 from core.errors import MootError
 from core.services.codebooks import codebook as codebooks
 from core.services.data import importing

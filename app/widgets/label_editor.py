@@ -14,7 +14,7 @@ import streamlit as st
 from app.components import component
 from app.pages import PageName
 from app.state import state, with_value
-from app.widgets.common import icon_button, line, literal
+from app.widgets.elements import icon_button, line, literal
 from app.widgets.lessons import accepted_lessons
 from core.codebook import COLOURS, Codebook, Label, Scale
 from core.errors import CodebookError

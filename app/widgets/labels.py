@@ -11,7 +11,7 @@ from typing import Any
 
 import streamlit as st
 
-from app.widgets.common import literal
+from app.widgets.elements import literal
 from app.widgets.palette import colours, role_token
 from core.codebook import COLOURS, Codebook, Label
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 from markupsafe import Markup, escape
 
-from app.widgets import common, layout
+from app.widgets import elements, layout
 from core.formatting import MISSING, format_number, join_names
 from core.stats.intervals import Estimate, Interval, format_interval
 from core.stats.metrics import Metric as ScoreMetric
@@ -102,10 +102,10 @@ def agreement(scores: Scores, reference: str, counted: str, *, key: str) -> None
         rows.append(["All labels", *(score_html(metric, scores[name]) for name, metric in whole.items())])
     undefined = [name for name, label in scores.labels.items() if any(label[key].value is None for key in AGREEMENT)]
     with layout.panel("Agreement", f"of verdict and {reference}, corrected for chance", counted=counted, key=key):
-        common.table(["Label", *(metric.name for metric in each)], rows)
+        elements.table(["Label", *(metric.name for metric in each)], rows)
         if undefined:
             same = f"all verdicts and all of {reference} are the same"
-            common.line(f"{join_names(undefined)}: undefined ({MISSING}), because {same}.")
+            elements.line(f"{join_names(undefined)}: undefined ({MISSING}), because {same}.")
 
 
 def dimension_table(scores: Scores) -> None:
@@ -114,7 +114,7 @@ def dimension_table(scores: Scores) -> None:
     rows = [
         [name, *(score_html(metric, label[metric.key]) for metric in each)] for name, label in scores.labels.items()
     ]
-    common.table(["Dimension", *(metric.name for metric in each)], rows)
+    elements.table(["Dimension", *(metric.name for metric in each)], rows)
 
 
 def score_tables(scores: Scores, *, key: str) -> None:

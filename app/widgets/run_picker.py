@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import layout
-from app.widgets.common import facts, line, literal, segments
+from app.widgets.elements import facts, line, literal, segments
 from core.annotations import Reference
 from core.formatting import format_count
 from core.runs import RunRow

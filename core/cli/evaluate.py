@@ -193,16 +193,16 @@ def regress_command(
     The correction uses the reviewed documents and their selection probabilities.
     """
     from core.services.command_line_runs import known_run
-    from core.services.evaluation import regression
+    from core.services.evaluation import corrected_regression
 
     with open_session(project) as session:
-        formula = regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")
-        found = regression.analyse(session, known_run(session, run), formula)
+        formula = corrected_regression.Formula(outcome, predictors, "logistic" if family == "logistic" else "linear")
+        found = corrected_regression.analyse(session, known_run(session, run), formula)
     if as_json:
-        print_json(regression.to_json(found))
+        print_json(corrected_regression.to_json(found))
         return
     print_line(f"{formula} ({family}): {found.sentence}")
-    print_table(*regression.table(found))
+    print_table(*corrected_regression.table(found))
 
 
 def _format_part(part: dict[str, Any]) -> str:

@@ -24,9 +24,9 @@ from core.documents import Value
 from core.errors import MootError
 from core.formatting import escape_markdown, format_count, format_percent, format_timestamp, join_names
 from core.runs import RunRow
-from core.services.evaluation import regression, run_data
+from core.services.evaluation import corrected_regression, run_data
+from core.services.evaluation.corrected_regression import Analysis
 from core.services.evaluation.reference import reference_names
-from core.services.evaluation.regression import Analysis
 from core.services.evaluation.scores import EvaluationReport, evaluate
 from core.services.project_session import ProjectSession
 from core.services.review import plan
@@ -254,9 +254,9 @@ _REGRESSION = (
 def _analyses(session: ProjectSession, run: RunRow) -> list[Analysis | str]:
     """Return the regressions of the paper; the error as text for one that cannot be estimated."""
     found: list[Analysis | str] = []
-    for formula in regression.kept(session, run):
+    for formula in corrected_regression.kept(session, run):
         try:
-            found.append(regression.analyse(session, run, formula))
+            found.append(corrected_regression.analyse(session, run, formula))
         except MootError as error:
             found.append(str(error))
     return found
@@ -265,7 +265,7 @@ def _analyses(session: ProjectSession, run: RunRow) -> list[Analysis | str]:
 def _regression(found: Analysis | str) -> Block:
     if isinstance(found, str):
         return found
-    head, rows = regression.table(found)
+    head, rows = corrected_regression.table(found)
     return Table(head, rows, f"{found.formula.family.capitalize()} regression {found.formula}: {found.sentence}")
 
 

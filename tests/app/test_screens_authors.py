@@ -9,7 +9,7 @@ import pytest
 
 from core.codebook import Codebook, Label
 from core.services import projects
-from core.services.authors import writing_desk
+from core.services.authors import labelling
 from core.services.project_session import ProjectSession
 from tests.app.studio import HOSTILE, button, html, open_page, studio
 
@@ -91,11 +91,11 @@ def test_yes_and_no_are_not_followed_by_none_of_these(session: ProjectSession) -
 
 def test_answers_of_a_second_person_are_in_the_results(session: ProjectSession) -> None:
     session.store.codebooks.save(BOOK)
-    writing_desk.save_settings(session, reading_seconds=0, m=1)
-    author = writing_desk.give_consent(session, "p1")
-    made = writing_desk.submit(session, author, "The report is due tomorrow and not done.")
+    labelling.save_settings(session, reading_seconds=0, m=1)
+    author = labelling.give_consent(session, "p1")
+    made = labelling.submit(session, author, "The report is due tomorrow and not done.")
     (question,) = made.questions
-    writing_desk.answer(session, question.id, author, choice=question.options[0], seconds=6)
+    labelling.answer(session, question.id, author, choice=question.options[0], seconds=6)
     at = open_page("authors")
     show(at, "Answer for others")
     at.text_input(key="authors-annotator").set_value("bo").run()
@@ -112,10 +112,10 @@ def test_settings_are_saved_and_invalid_ones_are_refused(session: ProjectSession
     show(at, "Settings")
     at.number_input(key="authors-set-m").set_value(2).run()
     at.text_area(key="authors-set-names").set_value("Zork\n\n Ada ").run()
-    assert (writing_desk.load_settings(session).m, writing_desk.load_settings(session).names) == (2, ("Zork", "Ada"))
+    assert (labelling.load_settings(session).m, labelling.load_settings(session).names) == (2, ("Zork", "Ada"))
     at.text_area(key="authors-set-catalogue").set_value("- {name: A}").run()
     assert "catalogue" in html(at)
-    assert writing_desk.load_settings(session).catalogue == ""
+    assert labelling.load_settings(session).catalogue == ""
 
 
 def test_label_is_opened_on_the_codebook_page(session: ProjectSession) -> None:

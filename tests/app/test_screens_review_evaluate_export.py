@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from app import context
-from app.widgets.common import literal
+from app.widgets.elements import literal
 from core.services.review import actions, plan, queue
 from core.services.workspace import Workspace
 from tests.core.services import sample_world

@@ -25,8 +25,8 @@ from core.services.evaluation.compare import MIN_POSITIVES, _verdict
 from core.services.review.queue import DEFAULT_EVEN
 from core.services.review.sampling_frames import comparison_sizes
 from core.stats import metrics, sampling, sequential_tests
+from core.stats.corrected_regression import Family, Rows, regression
 from core.stats.metric_intervals import Design
-from core.stats.regression import Family, Rows, regression
 from core.stats.sampling import Sample
 from core.stats.significance import holm, mcnemar_of
 from tests.core.stats.samples import uniform_sample

@@ -14,16 +14,15 @@ from app import context
 from app.screens.authors import results
 from app.state import AuthorsState, bound, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.common import line, literal, saved, segments, table
+from app.widgets.elements import line, literal, saved, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import header, panel
 from core.authors.questions import AUTHOR, MAX_ASKED, Abstention, Message, Question, Submission
 from core.authors.screening import EXCLUSIONS
 from core.errors import UsageError
 from core.formatting import format_count, format_number, join_names
-from core.services.authors import files
-from core.services.authors import writing_desk as desks
-from core.services.authors.writing_desk import Desk
+from core.services.authors import files, labelling
+from core.services.authors.labelling import AuthorLabelling
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
 
@@ -33,7 +32,7 @@ KINDS = {"email": "e-mail address", "phone": "phone number", "card": "card numbe
 def main() -> None:
     session = context.require_project()
     try:
-        desk = desks.load_desk(session)
+        current = labelling.load_labelling(session)
     except UsageError:
         _no_codebook()
         return
@@ -43,16 +42,16 @@ def main() -> None:
         saved(session.saved_at())
     match state.authors.view:
         case "Answer for others":
-            _annotate(session, desk)
+            _annotate(session, current)
         case "Results":
             results.draw(session)
         case "Settings":
             _settings(session)
         case _:
-            if author and desk.has_consent(author):
-                _write(session, desk, author)
+            if author and current.has_consent(author):
+                _write(session, current, author)
             else:
-                _consent(session, desk)
+                _consent(session, current)
 
 
 def _no_codebook() -> None:
@@ -76,19 +75,19 @@ def _open_sample() -> None:
 # -- consent
 
 
-def _consent(session: ProjectSession, desk: Desk) -> None:
+def _consent(session: ProjectSession, current: AuthorLabelling) -> None:
     """Draw the consent text, and below it the name or code and the button to agree."""
     with panel("Before you start", key="authors-consent"):
-        st.text(desks.CONSENT)
-        if words := desks.model_notice(desks.load_settings(session).model):
+        st.text(labelling.CONSENT)
+        if words := labelling.model_notice(labelling.load_settings(session).model):
             line(words)
         left, right = st.columns([2, 1], vertical_alignment="bottom")
         name = left.text_input("Your name or a code", key="authors-name", placeholder="For example p1", max_chars=60)
         if right.button("I agree and start", key="authors-agree", type="primary", width="stretch"):
             with error_boxes():
-                state.authors.start(desks.give_consent(session, name))
+                state.authors.start(labelling.give_consent(session, name))
                 st.rerun()
-    if not desk.log:
+    if not current.log:
         line("40 short chats with their authors' answers show what comes out. They open as a project of their own.")
         if st.button("Open the sample chats"):
             _open_sample()
@@ -97,9 +96,9 @@ def _consent(session: ProjectSession, desk: Desk) -> None:
 # -- writing
 
 
-def _write(session: ProjectSession, desk: Desk, author: str) -> None:
+def _write(session: ProjectSession, current: AuthorLabelling, author: str) -> None:
     left, right = st.columns((1, 1.15), gap="small")
-    submission = next((one for one in desk.submissions(author) if one.document_id == state.authors.document), None)
+    submission = next((one for one in current.submissions(author) if one.document_id == state.authors.document), None)
     with left:
         _composer(session, author)
         _sent(submission)
@@ -111,13 +110,13 @@ def _write(session: ProjectSession, desk: Desk, author: str) -> None:
             with panel("No questions", key="authors-excluded"):
                 notice("info", "No questions about this text", EXCLUSIONS[submission.excluded])
         else:
-            _questions(session, desk, submission)
+            _questions(session, current, submission)
             _suggestion(session, submission)
     results.comparison_panel(session)
 
 
 def _composer(session: ProjectSession, author: str) -> None:
-    settings = desks.load_settings(session)
+    settings = labelling.load_settings(session)
     with panel("Your text", settings.model, key="authors-compose") as head:
         with head, st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.toggle("Chat", key=AuthorsState.chat.key, help="The model replies, and you can go on.")
@@ -131,11 +130,11 @@ def _composer(session: ProjectSession, author: str) -> None:
             with error_boxes(), st.spinner("Preparing questions"):
                 _send(session, author, text)
                 st.rerun()
-        masked = desks.mask_text(session, text)
+        masked = labelling.mask_text(session, text)
         if masked.counts:  # below the button, which must not move while it is clicked
             found = join_names([format_count(count, KINDS[kind]) for kind, count in masked.counts.items()])
             notice("info", f"{found} will be masked", masked.text)
-        if state.authors.chat and (words := desks.model_notice(settings.model)):
+        if state.authors.chat and (words := labelling.model_notice(settings.model)):
             line(words)
 
 
@@ -143,12 +142,12 @@ def _send(session: ProjectSession, author: str, text: str) -> None:
     """Store the text, prepare its questions, and in a chat get the model's reply."""
     before = state.authors.messages if state.authors.chat else ()
     conversation = state.authors.conversation if before else ""
-    made = desks.submit(session, author, text, conversation=conversation, before=before)
+    made = labelling.submit(session, author, text, conversation=conversation, before=before)
     state.authors.sent(made.document_id, made.conversation)
     if state.authors.chat and made.text:
         messages = (*before, Message("author", made.text))
         state.authors.messages = messages
-        state.authors.messages = (*messages, desks.reply_in_chat(session, made))
+        state.authors.messages = (*messages, labelling.reply_in_chat(session, made))
 
 
 def _sent(submission: Submission | None) -> None:
@@ -167,12 +166,12 @@ def _messages(messages: Iterable[Message]) -> None:
             st.text(message.text)
 
 
-def _questions(session: ProjectSession, desk: Desk, submission: Submission) -> None:
+def _questions(session: ProjectSession, current: AuthorLabelling, submission: Submission) -> None:
     """Draw the next question, and the labels with their effects."""
-    question = desk.next_question(submission)
-    answered = [effect for one in submission.questions if (effect := desk.effect(one.id)) is not None]
+    question = current.next_question(submission)
+    answered = [effect for one in submission.questions if (effect := current.effect(one.id)) is not None]
     if question is not None:
-        feature = desk.feature(question.item)
+        feature = current.feature(question.item)
         place = f"{len(answered) + 1} of {len(submission.questions)}"
         with panel(feature.name if feature else "Question", place, key="authors-question"):
             _ask(session, question, submission.author)
@@ -180,7 +179,7 @@ def _questions(session: ProjectSession, desk: Desk, submission: Submission) -> N
         return
     rows = []
     for effect in answered:
-        feature = desk.feature(effect.question.item)
+        feature = current.feature(effect.question.item)
         answer = effect.answer
         given = answer.choice or answer.abstention or "not now"
         change = (
@@ -198,20 +197,19 @@ def _questions(session: ProjectSession, desk: Desk, submission: Submission) -> N
 def _suggestion(session: ProjectSession, submission: Submission) -> None:
     """Draw the recommendation after a text, if there is one."""
     with error_boxes():
-        entry = desks.recommend(session, submission)
+        entry = labelling.recommend(session, submission)
         if entry is None:
             return
-        reactions = desks.load_desk(session).reactions(submission.document_id)
+        reactions = labelling.load_labelling(session).reactions(submission.document_id)
         with panel("Suggestion", "your reaction improves the choice of labels", key="authors-suggestion"):
             st.html(f'<div class="moot-line"><b>{escape(entry.name)}</b></div>')
             st.text(entry.text)
             with st.container(horizontal=True, gap="small"):
-                st.button("Show me", key="authors-click", on_click=desks.react, args=(session, submission))
+                st.button("Show me", key="authors-click", on_click=labelling.react, args=(session, submission))
                 if not any(one.helpful is not None for one in reactions):
-                    st.button("Helpful", key="authors-helpful", on_click=desks.react, args=(session, submission, True))
-                    st.button(
-                        "Not helpful", key="authors-unhelpful", on_click=desks.react, args=(session, submission, False)
-                    )
+                    for words, key, helpful in (("Helpful", "helpful", True), ("Not helpful", "unhelpful", False)):
+                        arguments = (session, submission, helpful)
+                        st.button(words, key=f"authors-{key}", on_click=labelling.react, args=arguments)
             if clicks := sum(one.helpful is None for one in reactions):
                 line(f"Opened {clicks} times." if clicks > 1 else "Opened once.")
 
@@ -219,7 +217,7 @@ def _suggestion(session: ProjectSession, submission: Submission) -> None:
 # -- answering for others
 
 
-def _annotate(session: ProjectSession, desk: Desk) -> None:
+def _annotate(session: ProjectSession, current: AuthorLabelling) -> None:
     """Draw the next question that a second person has not answered, with what annotators may see."""
     left, right = st.columns(2)
     by = " ".join(left.text_input("Your name or code", key="authors-annotator", max_chars=60).split())
@@ -227,13 +225,13 @@ def _annotate(session: ProjectSession, desk: Desk) -> None:
     if not by or group in files.OWN_GROUPS:
         line("Enter your name and a group, such as people or experts. You guess what the author answered.")
         return
-    found = desks.next_for_annotator(desk, by, group)
+    found = labelling.next_for_annotator(current, by, group)
     if found is None:
         notice("ok", "No questions left", "You have answered all questions of other authors.")
         return
     question, submission = found
     with panel("Conversation", "the five latest messages", key="authors-context"):
-        _messages(desks.shown_context(submission))
+        _messages(labelling.shown_context(submission))
     with panel("What did the author answer?", key="authors-annotation"):
         _ask(session, question, by, group)
 
@@ -248,12 +246,12 @@ TICK = 0.5
 def _ask(session: ProjectSession, question: Question, by: str, group: str = AUTHOR) -> None:
     """Draw a question. The buttons wake when the reading time is over; the service checks the time as well."""
     shown_at = state.authors.note_shown(f"{question.id} {by}")
-    reads_until = shown_at + desks.load_settings(session).reading_seconds
+    reads_until = shown_at + labelling.load_settings(session).reading_seconds
     is_waiting = time.time() < reads_until
 
     def give(choice: str | None = None, abstention: Abstention | None = None, declined: bool = False) -> None:
         with error_notices():
-            desks.answer(
+            labelling.answer(
                 session, question.id, by, choice=choice, abstention=abstention, declined=declined,
                 seconds=time.time() - shown_at, group=group,
             )  # fmt: skip
@@ -302,7 +300,7 @@ def _draw_question(question: Question, give: Callable[..., None], left: float) -
 
 def _settings(session: ProjectSession) -> None:
     """Draw the settings."""
-    now = desks.load_settings(session)
+    now = labelling.load_settings(session)
 
     def field(name: str) -> dict[str, Any]:
         return bound(f"authors-set-{name}", getattr(now, name), partial(_save_setting, session, name))
@@ -316,7 +314,7 @@ def _settings(session: ProjectSession) -> None:
             "Model", specs, accept_new_options=True, **field("model"),
             help="connection/model. It filters, predicts, writes questions and chats.",
         )  # fmt: skip
-        if words := desks.model_notice(now.model):
+        if words := labelling.model_notice(now.model):
             line(words)
         first, second = st.columns(2)
         first.number_input(
@@ -360,7 +358,7 @@ def _settings(session: ProjectSession) -> None:
 
 def _save_setting(session: ProjectSession, name: str, value: Any) -> None:
     with error_notices():
-        desks.save_settings(session, **{name: value})
+        labelling.save_settings(session, **{name: value})
 
 
 main()

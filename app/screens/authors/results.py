@@ -9,13 +9,12 @@ import streamlit as st
 
 from app.state import with_default
 from app.widgets.alerts import error_boxes
-from app.widgets.common import download, line, report_to, table
+from app.widgets.elements import download, line, report_to, table
 from app.widgets.layout import panel
 from app.widgets.metric_tables import Metric, metric_strip
 from core.authors.comparison import GroupReport
 from core.formatting import format_count, format_duration, format_money, format_number, format_percent
-from core.services.authors import files, report
-from core.services.authors import writing_desk as desks
+from core.services.authors import files, labelling, report
 from core.services.authors.report import AuthorReport
 from core.services.project_session import ProjectSession
 from core.stats.intervals import format_interval
@@ -142,7 +141,7 @@ def _predictivity(session: ProjectSession, found: AuthorReport) -> None:
 def _run(session: ProjectSession, label: str, key: str, unit: str, work: Callable[[str, report.Progress], int]) -> None:
     """Draw a choice of model and a button that runs work with it, with progress."""
     left, right = st.columns([2, 1], vertical_alignment="bottom")
-    known = dict.fromkeys(("builtin/lexical", desks.load_settings(session).model))
+    known = dict.fromkeys(("builtin/lexical", labelling.load_settings(session).model))
     spec = left.selectbox(
         "Model", list(known), key=with_default(f"{key}-model", "builtin/lexical"), accept_new_options=True
     )

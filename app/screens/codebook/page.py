@@ -14,7 +14,7 @@ from app.pages import page_link
 from app.state import CodebookState, reset_widgets, state, with_value
 from app.widgets import codebook_versions, label_editor
 from app.widgets.alerts import error_box, error_boxes, notice
-from app.widgets.common import download, icon_button, line, saved
+from app.widgets.elements import download, icon_button, line, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.label_editor import Fields
 from app.widgets.labels import label_data, swatch_html, tags

@@ -12,8 +12,8 @@ import streamlit as st
 from app import context
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import download, facts, line, literal, sentences, table
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
+from app.widgets.elements import download, facts, line, literal, sentences, table
 from app.widgets.empty_state import empty_page
 from app.widgets.metric_tables import score_html
 from app.widgets.run_picker import reference_picker, run_differences, run_words

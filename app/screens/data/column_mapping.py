@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from app.state import DataState, bound, reset_widgets
-from app.widgets.common import line
+from app.widgets.elements import line
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.documents import GOLD_RATER

@@ -26,8 +26,8 @@ from app.widgets.charts import (
     text_width,
     tooltip,
 )
-from app.widgets.common import download, line, pagination
 from app.widgets.document_drawer import document_drawer, document_list, excerpt
+from app.widgets.elements import download, line, pagination
 from app.widgets.labels import colour
 from app.widgets.layout import panel
 from core.codebook import Codebook

@@ -18,7 +18,7 @@ from app.screens.data.overview import distribution_charts, document_table
 from app.state import DataState, bound, state
 from app.widgets import file_import, layout
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.common import download, job_progress, line, segments
+from app.widgets.elements import download, job_progress, line, segments
 from app.widgets.labels import tags
 from app.widgets.layout import header, panel
 from core.errors import MootError

@@ -9,7 +9,7 @@ import streamlit as st
 
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import facts, line
+from app.widgets.elements import facts, line
 from core.annotations import Reference
 from core.formatting import format_count, format_percent
 from core.runs import RunRow

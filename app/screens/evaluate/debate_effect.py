@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import charts, layout
-from app.widgets.common import facts, sentences, table
+from app.widgets.elements import facts, sentences, table
 from app.widgets.empty_state import empty
 from core.annotations import Reference
 from core.formatting import (

@@ -7,8 +7,8 @@ import streamlit as st
 from app.pages import open_page
 from app.state import state
 from app.widgets import charts, layout
-from app.widgets.common import facts, literal, segments
 from app.widgets.document_drawer import document_list, excerpt
+from app.widgets.elements import facts, literal, segments
 from app.widgets.labels import pick
 from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from app.widgets import palette
 from app.widgets.charts import Spec, cached, draw, inline_data, styled, tooltip
-from app.widgets.common import table
+from app.widgets.elements import table
 from app.widgets.labels import swatch_html
 from core.codebook import Codebook
 from core.formatting import format_percent, format_signed

@@ -20,8 +20,8 @@ from app.screens.evaluate import (
 )
 from app.state import EvaluateState, with_default
 from app.widgets import charts, layout
-from app.widgets.common import line, segments, table
 from app.widgets.document_drawer import document_drawer
+from app.widgets.elements import line, segments, table
 from app.widgets.empty_state import empty, empty_page
 from app.widgets.labels import pick
 from app.widgets.metric_tables import (

@@ -21,7 +21,7 @@ from app.widgets.charts import (
     text_width,
     tooltip,
 )
-from app.widgets.common import segments, sentences
+from app.widgets.elements import segments, sentences
 from app.widgets.labels import pick
 from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference

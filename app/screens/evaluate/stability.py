@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from app.widgets import charts, layout
-from app.widgets.common import facts, sentences, table
+from app.widgets.elements import facts, sentences, table
 from app.widgets.empty_state import empty
 from app.widgets.layout import counted, panel
 from app.widgets.metric_tables import estimate_data

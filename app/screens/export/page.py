@@ -6,7 +6,7 @@ import streamlit as st
 
 from app import context
 from app.widgets import layout
-from app.widgets.common import download, facts
+from app.widgets.elements import download, facts
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import run_date, run_picker
 from core.formatting import format_count, join_names

@@ -15,7 +15,7 @@ from app.pages import open_page
 from app.state import DataState, SessionState, state
 from app.widgets import file_import
 from app.widgets.alerts import Tone, badge_html, error_notices
-from app.widgets.common import heading, line
+from app.widgets.elements import heading, line
 from app.widgets.labels import tag_html, tags, tile_html
 from app.widgets.layout import panel
 from app.widgets.palette import role_token

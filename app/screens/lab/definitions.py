@@ -12,7 +12,7 @@ from app.state import LabState, state, with_default
 from app.widgets import label_editor
 from app.widgets.alerts import error_boxes, error_notices
 from app.widgets.codebook_versions import changes, pieces
-from app.widgets.common import heading, line, literal, saved, segments
+from app.widgets.elements import heading, line, literal, saved, segments
 from app.widgets.label_editor import Fields
 from app.widgets.labels import pick, select_label, swatch_html
 from app.widgets.layout import panel

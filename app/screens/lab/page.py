@@ -10,7 +10,7 @@ from app import context
 from app.screens.lab import definitions, prompt, results, sweep
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_box, error_boxes, error_notices, notice
-from app.widgets.common import facts, line, literal
+from app.widgets.elements import facts, line, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.layout import header
 from app.widgets.run_picker import run_words

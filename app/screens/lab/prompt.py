@@ -12,7 +12,7 @@ from app.components import component
 from app.screens.lab.version_history import version_history
 from app.state import LabState, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
-from app.widgets.common import download, line, saved, segments
+from app.widgets.elements import download, line, saved, segments
 from app.widgets.layout import panel
 from app.widgets.prompt_preview import request_preview
 from core.documents import Document

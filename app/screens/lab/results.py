@@ -11,8 +11,8 @@ from app.components import component
 from app.screens.lab import definitions, prompt
 from app.state import LabState, state
 from app.widgets.alerts import error_box, notice
-from app.widgets.common import line
 from app.widgets.document_drawer import document_drawer
+from app.widgets.elements import line
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data
 from app.widgets.layout import panel

@@ -10,7 +10,7 @@ import streamlit as st
 
 from app.state import LabState, state
 from app.widgets.alerts import Tone, badge_html, error_box, error_boxes, notice
-from app.widgets.common import line, literal
+from app.widgets.elements import line, literal
 from core.debate import protocols
 from core.errors import MootError, UsageError
 from core.formatting import format_count, format_number, format_price

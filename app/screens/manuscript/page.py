@@ -11,14 +11,14 @@ import streamlit as st
 from app import context
 from app.widgets import layout
 from app.widgets.alerts import error_boxes
-from app.widgets.common import download, literal
+from app.widgets.elements import download, literal
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_picker
 from core.runs import RunRow
 from core.services import manuscript
-from core.services.evaluation import regression, run_data
+from core.services.evaluation import corrected_regression, run_data
+from core.services.evaluation.corrected_regression import FAMILIES, Formula
 from core.services.evaluation.reference import available_references
-from core.services.evaluation.regression import FAMILIES, Formula
 from core.services.manuscript import SUFFIXES, Form, Listing, Manuscript, Table
 from core.services.project_session import ProjectSession
 
@@ -86,7 +86,7 @@ def _preview(found: Manuscript) -> None:
 @st.dialog("Regression on labels", width="large")
 def _regression(session: ProjectSession, run: RunRow) -> None:
     """Draw the dialog: outcome, predictors and family, the coefficients, and the regressions of the paper."""
-    names = [*run.settings.codebook.names, *regression.columns(session, run)]
+    names = [*run.settings.codebook.names, *corrected_regression.columns(session, run)]
     left, right = st.columns(2)
     outcome = left.selectbox("Outcome", names, key="regression-outcome")
     family = right.segmented_control(
@@ -100,11 +100,12 @@ def _regression(session: ProjectSession, run: RunRow) -> None:
         help="Labels, and columns of the file with numbers, dates or few different texts",
     )  # fmt: skip
     formula = Formula(outcome, tuple(predictors), family)
-    kept = regression.kept(session, run)
-    keep = partial(regression.keep, session, run)
+    kept = corrected_regression.kept(session, run)
+    keep = partial(corrected_regression.keep, session, run)
     with error_boxes():
-        found = regression.analyse(session, run, formula)
-        st.html(manuscript.html_table(Table(*regression.table(found), caption=str(formula)), css="moot-estimate"))
+        found = corrected_regression.analyse(session, run, formula)
+        table = Table(*corrected_regression.table(found), caption=str(formula))
+        st.html(manuscript.html_table(table, css="moot-estimate"))
         st.html(
             f'<div class="moot-remark q">{escape(found.sentence)}. Errors of the model do not bias the estimates; '
             "those of the verdicts alone are shown for comparison.</div>"

@@ -12,7 +12,7 @@ import streamlit as st
 from app.screens.models.role_models import capabilities
 from app.state import bound, state
 from app.widgets.alerts import badge_html, error_box, error_boxes, error_notices, notice, probe_notice
-from app.widgets.common import icon_button, line
+from app.widgets.elements import icon_button, line
 from core.errors import MootError, UsageError
 from core.formatting import format_bytes, format_count, format_token_price
 from core.runs import BUILTIN, RoleModel

@@ -9,7 +9,7 @@ import streamlit as st
 from app import context
 from app.screens.models import connections, role_models
 from app.state import bound, state
-from app.widgets.common import heading, line, saved, segments
+from app.widgets.elements import heading, line, saved, segments
 from app.widgets.layout import header
 from core.debate import protocols
 from core.services import models

@@ -10,8 +10,8 @@ import streamlit as st
 
 from app.state import bound, state
 from app.widgets.alerts import error_notices
-from app.widgets.common import heading, icon_button, line, literal
-from app.widgets.common import table as text_table
+from app.widgets.elements import heading, icon_button, line, literal
+from app.widgets.elements import table as text_table
 from app.widgets.labels import role_html
 from core.debate.turns import Role
 from core.formatting import format_number, format_token_price, join_names

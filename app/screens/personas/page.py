@@ -14,7 +14,7 @@ from app.pages import open_page
 from app.state import PersonasState, bound, reset_widgets, state, with_default
 from app.widgets.alerts import error_boxes, error_notices, notice
 from app.widgets.codebook_versions import version_rows, when
-from app.widgets.common import download, icon_button, job_progress, line, literal, saved
+from app.widgets.elements import download, icon_button, job_progress, line, literal, saved
 from app.widgets.file_import import draft_upload
 from app.widgets.layout import header, panel
 from core.debate.personas import Persona, PersonaSet, Quote, dump_yaml

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from app.components import component
 from app.widgets import layout
 from app.widgets.alerts import error_notices
-from app.widgets.common import line, literal, page_number, pagination, segments, table
+from app.widgets.elements import line, literal, page_number, pagination, segments, table
 from app.widgets.empty_state import empty
 from app.widgets.labels import label_data, select_label
 from core.codebook import Codebook

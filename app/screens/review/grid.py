@@ -20,8 +20,8 @@ from app.components import FOLDER, read, review_grid_loader
 from app.state import ReviewState, reset_widgets, state
 from app.widgets import layout, palette
 from app.widgets.alerts import notice
-from app.widgets.common import pagination
 from app.widgets.document_drawer import document_drawer
+from app.widgets.elements import pagination
 from app.widgets.empty_state import empty
 from app.widgets.labels import select_label
 from core.codebook import Codebook, Label

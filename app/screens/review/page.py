@@ -13,7 +13,7 @@ from app.components import component
 from app.screens.review import agreement, grid, progress
 from app.state import ReviewState, reset_widgets, state, with_default
 from app.widgets import layout
-from app.widgets.common import facts, segments
+from app.widgets.elements import facts, segments
 from app.widgets.empty_state import empty_page
 from app.widgets.labels import label_data, role_data
 from app.widgets.run_picker import run_picker, selected_run

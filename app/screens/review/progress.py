@@ -12,7 +12,7 @@ from app.screens.review import plan as plan_view
 from app.state import ReviewState, state
 from app.widgets import charts, codebook_versions
 from app.widgets.alerts import error_boxes
-from app.widgets.common import download
+from app.widgets.elements import download
 from app.widgets.empty_state import empty
 from app.widgets.labels import select_label, swatch_html
 from app.widgets.lessons import accepted_lessons

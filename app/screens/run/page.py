@@ -10,7 +10,7 @@ from app import context
 from app.screens.run import setup, status
 from app.state import RunState, bound, state
 from app.widgets import layout
-from app.widgets.common import saved
+from app.widgets.elements import saved
 from core.runs import RunRow
 from core.services.project_session import ProjectSession
 

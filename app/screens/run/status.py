@@ -12,7 +12,7 @@ from app import context
 from app.components import component
 from app.state import SessionState, state
 from app.widgets.alerts import Tone, error_box, error_notices, notice
-from app.widgets.common import literal
+from app.widgets.elements import literal
 from app.widgets.labels import label_data, role_data
 from app.widgets.layout import header
 from core.debate import protocols

@@ -14,7 +14,7 @@ from app.screens.runs import table
 from app.state import RunsState, state
 from app.widgets import charts, layout
 from app.widgets.alerts import error_notices
-from app.widgets.common import facts, line, segments
+from app.widgets.elements import facts, line, segments
 from app.widgets.empty_state import empty_page
 from app.widgets.run_picker import reference_picker, run_date, run_differences
 from core.annotations import Reference

@@ -1,1 +1,1 @@
-"""Author labelling: the writing desk, the comparison of annotators, and files."""
+"""Author labelling: texts, questions and answers, the comparison of annotators, and files."""

@@ -36,7 +36,14 @@ from core.documents import Document, Value
 from core.errors import ExportError, InputError
 from core.formatting import format_problem
 from core.hashing import digest
-from core.services.authors.writing_desk import CONSENT, Desk, document_of, load_desk, load_settings, save_settings
+from core.services.authors.labelling import (
+    CONSENT,
+    AuthorLabelling,
+    document_of,
+    load_labelling,
+    load_settings,
+    save_settings,
+)
 from core.services.codebooks.codebook import read_codebook
 from core.services.data import sample_projects
 from core.services.data.sample_projects import SampleCard
@@ -102,22 +109,22 @@ def import_chats(session: ProjectSession, path: Path) -> int:
     text; the last one is the text asked about), ``questions`` (label, question, options, predicted, certainty, answer:
     an option, a word, an abstention, or empty for "Not now"; seconds; annotators: per group a letter for each
     annotator, ``-`` for an abstention) and, if something was recommended, ``recommended``, ``arm`` and ``clicks``.
-    Importing a file again adds nothing. Texts are screened and masked like those written on the desk. Raises InputError
+    Importing a file again adds nothing. Texts are screened and masked like those written in Moot. Raises InputError
     with the line for anything else, and nothing is stored then.
     """
-    desk = load_desk(session)
+    current = load_labelling(session)
     names = load_settings(session).names
     entries: list[Entry] = []
     documents: list[Document] = []
     gold: dict[tuple[str, str], Value] = {}
-    known = {entry.document_id for entry in desk.log if isinstance(entry, Submission)}
+    known = {entry.document_id for entry in current.log if isinstance(entry, Submission)}
     texts: dict[str, list[str]] = {}
     for number, line in enumerate(read_text(path, most=MAX_CHAT_BYTES).split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = _ChatRow.model_validate_json(line)
-            chat = _entries(desk, row, names, texts.setdefault(row.author, []))
+            chat = _entries(current, row, names, texts.setdefault(row.author, []))
         except ValidationError as error:
             raise InputError(f"{path.name}, line {number}: {format_problem(error)}.", "Correct the line.") from error
         except ValueError as error:
@@ -129,12 +136,12 @@ def import_chats(session: ProjectSession, path: Path) -> int:
         entries += chat
         if not submission.excluded:
             documents.append(document_of(submission, len(texts[row.author])))
-            gold |= _gold(desk, chat)
+            gold |= _gold(current, chat)
     session.store.author_log.append(entries, documents=documents, gold=gold)
     return sum(isinstance(entry, Submission) for entry in entries)
 
 
-def _entries(desk: Desk, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
+def _entries(current: AuthorLabelling, row: _ChatRow, names: tuple[str, ...], earlier: list[str]) -> list[Entry]:
     """Return the entries of one line. Raises ValueError for unknown labels, roles, answers and annotators."""
     messages = [_message(one, names) for one in row.messages]
     if messages[-1].role != "author":
@@ -146,7 +153,7 @@ def _entries(desk: Desk, row: _ChatRow, names: tuple[str, ...], earlier: list[st
     id = f"chat-{digest([row.author, row.conversation, [one.text for one in row.messages]], size=6)}"
     questions, predictions, answers = [], {}, []
     for asked in () if rule else row.questions:
-        feature = next((one for one in desk.features if normalise(one.name) == normalise(asked.label)), None)
+        feature = next((one for one in current.features if normalise(one.name) == normalise(asked.label)), None)
         if feature is None:
             raise ValueError(f"the codebook has no label '{asked.label}'")
         question = Question(f"{id}/{feature.item}", id, feature.item, asked.question, asked.options, asked.predicted)
@@ -155,10 +162,10 @@ def _entries(desk: Desk, row: _ChatRow, names: tuple[str, ...], earlier: list[st
         answers += [_author_answer(question, asked, row), *_annotator_answers(question, asked, row.at)]
     submission = Submission(
         id, row.author, row.at, "" if rule else text, row.conversation, before, rule, tuple(predictions), predictions,
-        tuple(predictions), tuple(questions), counts, codebook_version=desk.version,
+        tuple(predictions), tuple(questions), counts, codebook_version=current.version,
     )  # fmt: skip
     made: list[Entry] = [Consent(row.author, row.at, digest(CONSENT)), submission, *answers]
-    if desk.has_consent(row.author) or len(earlier) > 1:
+    if current.has_consent(row.author) or len(earlier) > 1:
         made = made[1:]
     if row.recommended and not rule:
         if row.arm not in (SELECTOR, KEYWORDS):
@@ -204,11 +211,11 @@ def _annotator_answers(question: Question, row: _QuestionRow, at: float) -> Iter
             )  # fmt: skip
 
 
-def _gold(desk: Desk, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
+def _gold(current: AuthorLabelling, chat: list[Entry]) -> Mapping[tuple[str, str], Value]:
     found: dict[tuple[str, str], Value] = {}
     for answer in (entry for entry in chat if isinstance(entry, Answer) and entry.group == AUTHOR):
         document, _, item = answer.question_id.rpartition("/")
-        feature = desk.feature(item)
+        feature = current.feature(item)
         if feature is not None and (value := value_of(feature, answer)) is not None:
             found[document, item] = value
     return found
@@ -246,10 +253,10 @@ def load_sample(session: ProjectSession) -> int:
 
 def label_rows(session: ProjectSession) -> list[dict[str, Any]]:
     """Return every answer of authors and annotators with its provenance, by question. Texts are masked."""
-    desk = load_desk(session)
+    current = load_labelling(session)
     rows = []
-    for one in asked_questions(desk.log):
-        feature = desk.feature(one.question.item)
+    for one in asked_questions(current.log):
+        feature = current.feature(one.question.item)
         answers = [one.author] if one.author else []
         answers += [answer for group in one.annotators.values() for answer in group.values()]
         for answer in answers:

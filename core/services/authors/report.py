@@ -14,7 +14,7 @@ from core.authors.recommendation import ClickRate, click_rates
 from core.authors.selection import keywords
 from core.codebook import Codebook
 from core.debate.context import run_parallel
-from core.services.authors.writing_desk import BUILT_IN, Desk, load_desk, model_group, run_step
+from core.services.authors.labelling import BUILT_IN, AuthorLabelling, load_labelling, model_group, run_step
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit
 from core.stats.intervals import Estimate, ends
@@ -57,27 +57,28 @@ class AuthorReport:
 @cached_until_commit
 def author_report(session: ProjectSession) -> AuthorReport:
     """Return the results of a project. Raises UsageError before a codebook is saved."""
-    desk = load_desk(session)
-    asked = comparison.asked_questions(desk.log)
+    current = load_labelling(session)
+    asked = comparison.asked_questions(current.log)
     spec, results = _stored_predictivity(session)
     return AuthorReport(
-        comparison.collection(desk.log), _feature_reports(desk), comparison.group_reports(asked),
-        results, spec, click_rates(desk.log),
+        comparison.collection(current.log), _feature_reports(current), comparison.group_reports(asked),
+        results, spec, click_rates(current.log),
     )  # fmt: skip
 
 
-def _feature_reports(desk: Desk) -> tuple[FeatureReport, ...]:
+def _feature_reports(current: AuthorLabelling) -> tuple[FeatureReport, ...]:
     reports = []
-    for feature in desk.features:
-        effects = [effect for effect in desk.learned.effects if effect.question.item == feature.item]
+    for feature in current.features:
+        effects = [effect for effect in current.learned.effects if effect.question.item == feature.item]
         given = [effect for effect in effects if effect.loss is not None]
         chosen = [effect for effect in given if effect.question.options and effect.question.predicted is not None]
         right = sum(effect.loss == 0 for effect in chosen)
-        doubt = desk.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
+        doubt = current.learned.selector.score(feature.item, Prediction("", 0.5)).uncertainty
         reports.append(
             FeatureReport(
-                feature.name, len(effects), len(given), desk.learned.abstentions.get(feature.item, 0),
-                right / len(chosen) if chosen else None, doubt, keywords(desk.learned.examples.get(feature.item, ())),
+                feature.name, len(effects), len(given), current.learned.abstentions.get(feature.item, 0),
+                right / len(chosen) if chosen else None, doubt,
+                keywords(current.learned.examples.get(feature.item, ())),
             )
         )  # fmt: skip
     return tuple(reports)
@@ -104,7 +105,7 @@ def annotate(session: ProjectSession, spec: str, *, copies: int = COPIES, progre
     group, made = model_group(spec), 0
     if group == BUILT_IN:
         copies = 1
-    asked = comparison.asked_questions(load_desk(session).log)
+    asked = comparison.asked_questions(load_labelling(session).log)
     for done_so_far, one in enumerate(asked):
         progress(done_so_far, len(asked))
         names = [f"{spec} #{number}" for number in range(1, copies + 1)]
@@ -134,7 +135,7 @@ def run_predictivity(session: ProjectSession, spec: str, *, progress: Progress =
 
     Zero without an author of more than five answered questions. Replies are paid for once. Raises as ``annotate``.
     """
-    asked = comparison.asked_questions(load_desk(session).log)
+    asked = comparison.asked_questions(load_labelling(session).log)
     tasks = comparison.predictivity_tasks(asked)
     chosen: list[str | None] = []
     templates = requests.load_templates()

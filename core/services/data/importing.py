@@ -24,10 +24,10 @@ from core.formatting import format_rating, one_line
 from core.ingest.document_builder import BuiltDocuments as BuiltDocuments
 from core.ingest.document_builder import UnknownGold as UnknownGold
 from core.ingest.document_builder import build_documents, codebook_from_gold
+from core.ingest.document_statistics import DocumentStatistics as DocumentStatistics
+from core.ingest.document_statistics import document_statistics
 from core.ingest.gold import GoldSource as GoldSource
 from core.ingest.mapping import Mapping, mapping_same_names, parse_gold_option, parse_value_option, suggest_mapping
-from core.ingest.profiling import Profile as Profile
-from core.ingest.profiling import profile_documents
 from core.ingest.read import SUFFIXES as SUFFIXES
 from core.ingest.read import read_table
 from core.ingest.table import Table, join_tables
@@ -97,9 +97,9 @@ class ImportPreview:
     """The origin of the keywords of a new codebook."""
 
     @cached_property
-    def profile(self) -> Profile:
+    def profile(self) -> DocumentStatistics:
         """Statistics of the documents."""
-        return profile_documents(self.built.documents)
+        return document_statistics(self.built.documents)
 
     def require_documents(self) -> None:
         """Raise InputError, with the first reason, if no row can be used."""

@@ -11,8 +11,8 @@ from statistics import mean
 
 from core.codebook import CHOICE_ITEM, Codebook
 from core.documents import Document, Value
-from core.ingest.profiling import LengthSummary as LengthSummary
-from core.ingest.profiling import summarise_lengths
+from core.ingest.document_statistics import LengthSummary as LengthSummary
+from core.ingest.document_statistics import summarise_lengths
 from core.ingest.table import as_text, rejected_csv
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_until_commit

@@ -11,8 +11,8 @@ import pytest
 from core import resources
 from core.errors import ExportError, InputError
 from core.services.authors import files
+from core.services.authors.labelling import load_labelling
 from core.services.authors.report import annotate, author_report, to_json
-from core.services.authors.writing_desk import load_desk
 from core.services.evaluation import scores
 from core.services.project_session import ProjectSession
 from core.services.runs import planning
@@ -112,10 +112,10 @@ def test_error_names_the_bad_line_and_nothing_is_stored(
 ) -> None:
     path = tmp_path / "chats.jsonl"
     path.write_text(line, encoding="utf-8")
-    before = len(load_desk(session).log)
+    before = len(load_labelling(session).log)
     with pytest.raises(InputError, match=message):
         files.import_chats(session, path)
-    assert len(load_desk(session).log) == before
+    assert len(load_labelling(session).log) == before
 
 
 def test_unreadable_files_are_refused(session: ProjectSession, tmp_path: Path) -> None:

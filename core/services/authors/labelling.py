@@ -1,4 +1,4 @@
-"""The writing desk: an author writes a text, is asked about it, and sees what the answers change.
+"""Author labelling: an author writes a text, is asked about it, and sees what the answers change.
 
 Every step appends to the log of the project, from which all state is computed. Personal data is masked before a text
 reaches the store or a model, so nothing unmasked can be sent or exported later.
@@ -66,8 +66,8 @@ CONSENT = (
 )
 
 
-class DeskSettings(BaseModel):
-    """Settings of the writing desk, kept in the project."""
+class LabellingSettings(BaseModel):
+    """Settings of author labelling, kept in the project."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -93,21 +93,21 @@ class DeskSettings(BaseModel):
         return requests.Limits(self.k, self.m, self.min_relevant, self.predictors_first)
 
 
-def load_settings(session: ProjectSession) -> DeskSettings:
+def load_settings(session: ProjectSession) -> LabellingSettings:
     """Return the project's settings; defaults for those that are missing or invalid."""
     try:
-        return DeskSettings.model_validate(session.store.settings.get(SETTING, {}))
+        return LabellingSettings.model_validate(session.store.settings.get(SETTING, {}))
     except ValidationError:
-        return DeskSettings()
+        return LabellingSettings()
 
 
-def save_settings(session: ProjectSession, **changes: object) -> DeskSettings:
+def save_settings(session: ProjectSession, **changes: object) -> LabellingSettings:
     """Change settings and return them.
 
     Raises UsageError for an invalid value, an unknown connection and a catalogue that cannot be read.
     """
     try:
-        made = DeskSettings.model_validate(load_settings(session).model_dump() | changes)
+        made = LabellingSettings.model_validate(load_settings(session).model_dump() | changes)
     except ValidationError as error:
         raise UsageError(f"{format_problem(error)}.", "Correct the setting.") from error
     role_model(session, made.model)
@@ -118,7 +118,7 @@ def save_settings(session: ProjectSession, **changes: object) -> DeskSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class AuthorLabelling:
     """Everything that the page shows: codebook, features, log, and what was learned."""
 
     codebook: Codebook
@@ -170,13 +170,13 @@ class Desk:
 
 
 @cached_until_commit
-def load_desk(session: ProjectSession) -> Desk:
-    """Return the state of the desk. Raises UsageError before a codebook is saved."""
+def load_labelling(session: ProjectSession) -> AuthorLabelling:
+    """Return the current state. Raises UsageError before a codebook is saved."""
     saved = session.store.codebooks.latest()
     if saved is None:
         raise UsageError("No codebook is saved yet.", "Save one on the Codebook page, or load the sample chats.")
     log = tuple(session.store.author_log.entries())
-    return Desk(saved.codebook, saved.version, features_of(saved.codebook), log, replay(log))
+    return AuthorLabelling(saved.codebook, saved.version, features_of(saved.codebook), log, replay(log))
 
 
 def give_consent(session: ProjectSession, author: str) -> str:
@@ -184,7 +184,7 @@ def give_consent(session: ProjectSession, author: str) -> str:
     author = " ".join(author.split())[:60]
     if not author:
         raise UsageError("A name or code is missing.", "Any code will do, for example p1.")
-    if not load_desk(session).has_consent(author):
+    if not load_labelling(session).has_consent(author):
         session.store.author_log.append([Consent(author, time.time(), digest(CONSENT))])
     return author
 
@@ -202,15 +202,15 @@ def submit(
     Texts excluded by rule are logged with the rule and without their words, and become no document. Raises UsageError
     without the author's consent, and a ModelError if the model does not answer; nothing is stored then.
     """
-    desk = load_desk(session)
-    if not desk.has_consent(author):
+    current = load_labelling(session)
+    if not current.has_consent(author):
         raise UsageError("The author has not agreed yet.", "Read the text on the Authors page and agree first.")
     if not text.strip():
         raise UsageError("The text is empty.", "Write or paste one.")
     settings = load_settings(session)
     masked = mask_text(session, text)
-    own = desk.submissions(author)
-    number = sum(isinstance(entry, Submission) for entry in desk.log) + 1
+    own = current.submissions(author)
+    number = sum(isinstance(entry, Submission) for entry in current.log) + 1
     taken = set(session.store.documents.ids())
     id = next(id for n in range(number, number + len(taken) + 1) if (id := f"author-{n:04d}") not in taken)
     rule = exclusion(masked.text, [one.text for one in own])
@@ -218,15 +218,15 @@ def submit(
     if not screened_out:
         source = Text(id, masked.text, tuple(before))
         step = requests.prepare_questions(
-            source, desk.features, desk.learned, requests.load_templates(), settings.limits, seed=len(desk.log)
+            source, current.features, current.learned, requests.load_templates(), settings.limits, seed=len(current.log)
         )
-        made, _ = run_step(session, step, desk.codebook, settings.model)
+        made, _ = run_step(session, step, current.codebook, settings.model)
         if not made.predictions:
             rule = "nothing relevant"
     entry = Submission(
         id, author, time.time(), "" if screened_out else masked.text, conversation or f"chat-{id}", tuple(before),
         rule, made.relevant, made.predictions, made.selected, made.questions, masked.counts, settings.model,
-        desk.version,
+        current.version,
     )  # fmt: skip
     documents = [] if screened_out else [document_of(entry, len(own))]
     session.store.author_log.append([entry], documents=documents)
@@ -244,10 +244,10 @@ def document_of(entry: Submission, order: int) -> Document:
 
 def reply_in_chat(session: ProjectSession, submission: Submission) -> Message:
     """Return the configured model's reply to a text. Raises ModelError."""
-    desk, settings = load_desk(session), load_settings(session)
+    current, settings = load_labelling(session), load_settings(session)
     text = Text(submission.document_id, submission.text, submission.before)
-    step = requests.reply_in_chat(text, desk.features, requests.load_templates())
-    reply, _ = run_step(session, step, desk.codebook, settings.model)
+    step = requests.reply_in_chat(text, current.features, requests.load_templates())
+    reply, _ = run_step(session, step, current.codebook, settings.model)
     return Message("assistant", mask(reply.text.strip(), settings.names).text)
 
 
@@ -268,14 +268,14 @@ def answer(
     label by the rater ``author``. Raises UsageError for an unknown question, an answer before the reading time is
     over, an option that does not exist, a second answer, and an author who answers for somebody else.
     """
-    desk, settings = load_desk(session), load_settings(session)
-    found = desk.question(question_id)
+    current, settings = load_labelling(session), load_settings(session)
+    found = current.question(question_id)
     if found is None:
         raise UsageError(f"The question '{question_id}' does not exist.", "Reload the page.")
     question, submission = found
     if group == AUTHOR and by != submission.author:
         raise UsageError("Only the author of the text answers as its author.", "Answer as an annotator instead.")
-    if any(one.group == group and one.by == by for one in desk.answers(question_id)):
+    if any(one.group == group and one.by == by for one in current.answers(question_id)):
         raise UsageError("This question is already answered.", "Go on with the next one.")
     if not declined and seconds < settings.reading_seconds:
         raise UsageError("The reading time is not over.", f"Read for {settings.reading_seconds:g} seconds first.")
@@ -284,14 +284,14 @@ def answer(
     if sum((choice is not None, abstention is not None, declined)) != 1:
         raise UsageError("No answer was given.", "Choose an option, abstain, or put the question off.")
     given = Answer(question_id, by, time.time(), group, choice, abstention, declined, round(seconds, 3))
-    feature = desk.feature(question.item)
+    feature = current.feature(question.item)
     value = value_of(feature, given) if feature and group == AUTHOR else None
     gold = {} if value is None else {(submission.document_id, question.item): value}
     session.store.author_log.append([given], gold=gold)
-    return load_desk(session).effect(question_id) if group == AUTHOR else None
+    return load_labelling(session).effect(question_id) if group == AUTHOR else None
 
 
-def _checked_choice(question: Question, choice: str, settings: DeskSettings) -> str:
+def _checked_choice(question: Question, choice: str, settings: LabellingSettings) -> str:
     if question.options:
         place = question.position(choice)
         if place is None:
@@ -303,12 +303,12 @@ def _checked_choice(question: Question, choice: str, settings: DeskSettings) -> 
     return words[0]
 
 
-def next_for_annotator(desk: Desk, by: str, group: str) -> tuple[Question, Submission] | None:
+def next_for_annotator(current: AuthorLabelling, by: str, group: str) -> tuple[Question, Submission] | None:
     """Return the first question that an annotator has not answered about a text of somebody else; None if none is left.
 
     Only questions with options, which the author answered, can be compared.
     """
-    for one in asked_questions(desk.log):
+    for one in asked_questions(current.log):
         open_ = by not in one.annotators.get(group, {}) and one.source.author != by
         if open_ and one.question.options and one.author is not None and not one.author.declined:
             return one.question, one.source
@@ -325,15 +325,15 @@ def recommend(session: ProjectSession, submission: Submission) -> CatalogueEntry
 
     Nothing is recommended in the warm-up phase and without a catalogue. The questions do not depend on it.
     """
-    desk, settings = load_desk(session), load_settings(session)
+    current, settings = load_labelling(session), load_settings(session)
     catalogue = recommendation.load_catalogue(settings.catalogue) if settings.catalogue.strip() else ()
-    known = desk.impression(submission.document_id)
+    known = current.impression(submission.document_id)
     if known is not None:
         return next((entry for entry in catalogue if entry.name == known.entry), None)
-    if not catalogue or submission.excluded or desk.learned.answered < settings.warm_up:
+    if not catalogue or submission.excluded or current.learned.answered < settings.warm_up:
         return None
-    arm = recommendation.next_arm(desk.log)
-    found = recommendation.recommend(catalogue, submission, desk.features, desk.learned.selector, arm=arm)
+    arm = recommendation.next_arm(current.log)
+    found = recommendation.recommend(catalogue, submission, current.features, current.learned.selector, arm=arm)
     if found is None:
         return None
     shown = Impression(submission.document_id, submission.author, time.time(), found.entry.name, arm, found.matches)
@@ -356,7 +356,7 @@ def role_model(session: ProjectSession, spec: str) -> RoleModel:
 
 
 def model_notice(spec: str) -> str:
-    """Return what a person should know about a model of the desk; empty for a language model."""
+    """Return what a person should know about a model of author labelling; empty for a language model."""
     if spec.partition("/")[0] != BUILTIN:
         return ""
     return (

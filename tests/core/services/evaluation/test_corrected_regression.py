@@ -21,8 +21,8 @@ from core.documents import Document
 from core.errors import UsageError
 from core.runs import RunRow
 from core.services import manuscript
-from core.services.evaluation import regression
-from core.services.evaluation.regression import Formula
+from core.services.evaluation import corrected_regression
+from core.services.evaluation.corrected_regression import Formula
 from core.services.project_session import ProjectSession
 from core.services.review import actions, queue
 from core.services.review.queue import QueueFilter
@@ -70,7 +70,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ProjectSes
 def test_errors_of_the_model_do_not_bias_the_difference(world: tuple[ProjectSession, RunRow]) -> None:
     # Two thirds of the northern and none of the southern documents are about Clean; the verdicts show no difference.
     session, run = world
-    found = regression.analyse(session, run, Formula("Clean", ("region",)))
+    found = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
     north, south = found.terms.values()
     assert list(found.terms) == ["intercept", "region: south"]
     assert north.estimate.interval is not None
@@ -84,12 +84,12 @@ def test_errors_of_the_model_do_not_bias_the_difference(world: tuple[ProjectSess
 
 def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    assert sorted(regression.columns(session, run)) == ["day", "region", "stars", "year"]
-    dated = regression.analyse(session, run, Formula("Staff", ("day", "stars")))
+    assert sorted(corrected_regression.columns(session, run)) == ["day", "region", "stars", "year"]
+    dated = corrected_regression.analyse(session, run, Formula("Staff", ("day", "stars")))
     assert list(dated.terms) == ["intercept", "day", "stars"]
-    rated = regression.analyse(session, run, Formula("stars", ("Clean",)))
+    rated = corrected_regression.analyse(session, run, Formula("stars", ("Clean",)))
     assert (rated.left_out, rated.found.documents) == (1, 159)
-    mean = regression.analyse(session, run, Formula("Clean"))
+    mean = corrected_regression.analyse(session, run, Formula("Clean"))
     assert mean.terms["intercept"].estimate.interval is not None
     assert 1 / 3 in mean.terms["intercept"].estimate.interval
 
@@ -108,12 +108,12 @@ def test_columns_are_numbers_dates_or_categories(world: tuple[ProjectSession, Ru
 def test_invalid_formula_is_refused(world: tuple[ProjectSession, RunRow], formula: Formula, message: str) -> None:
     session, run = world
     with pytest.raises(UsageError, match=message):
-        regression.analyse(session, run, formula)
+        corrected_regression.analyse(session, run, formula)
 
 
 def test_column_with_two_texts_can_be_an_outcome(world: tuple[ProjectSession, RunRow]) -> None:
     session, run = world
-    found = regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
+    found = corrected_regression.analyse(session, run, Formula("region", ("Clean",), "logistic"))
     assert list(found.terms) == ["intercept", "Clean"]
 
 
@@ -121,17 +121,17 @@ def test_kept_regression_is_in_the_paper(world: tuple[ProjectSession, RunRow]) -
     session, run = world
     assert "egami2023" not in manuscript.build(session, run, "reviewed").bibtex
     formula = Formula("Clean", ("region",))
-    regression.keep(session, run, [formula, formula])
-    assert regression.kept(session, run) == (formula,)
+    corrected_regression.keep(session, run, [formula, formula])
+    assert corrected_regression.kept(session, run) == (formula,)
     found = manuscript.build(session, run, "reviewed")
     assert any("prediction-powered inference" in str(block) for block in found.sections["Methods"])
     text = manuscript.write(found, "markdown")
     assert "Linear regression Clean \\~ region: 160 documents" in text
     assert "| region: south |" in text
     assert "@article{angelopoulos2023" in text
-    regression.keep(session, run, [Formula("Clean", ("id",))])
+    corrected_regression.keep(session, run, [Formula("Clean", ("id",))])
     assert "'id' is not a label" in str(manuscript.build(session, run, "reviewed").sections["Results"][-1])
-    regression.keep(session, run, [])
+    corrected_regression.keep(session, run, [])
 
 
 def test_command_prints_the_same_regression(
@@ -144,7 +144,7 @@ def test_command_prints_the_same_regression(
     schemas = json.loads((Path(__file__).parents[4] / "docs/reference/schemas.json").read_text(encoding="utf-8"))
     jsonschema.validate(report, {"$ref": "#/$defs/regress", **schemas}, jsonschema.Draft202012Validator)
     assert set(report) == set(schemas["$defs"]["regress"]["properties"])
-    found = regression.analyse(session, run, Formula("Clean", ("region",)))
+    found = corrected_regression.analyse(session, run, Formula("Clean", ("region",)))
     assert report["coefficients"]["region: south"]["estimate"] == found.terms["region: south"].estimate.value
     assert report["tuning"] == found.found.tuning
     shown = CliRunner().invoke(main, arguments).stdout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from app.widgets.common import literal
+from app.widgets.elements import literal
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_markdown_is_escaped(text: str, shown: str) -> None:
 def _list() -> None:
     import streamlit as st
 
-    from app.widgets.common import page_number, pagination
+    from app.widgets.elements import page_number, pagination
 
     pages = st.number_input("pages", value=3)
     st.text(f"page {page_number(pages, key='list')}")

@@ -1,4 +1,4 @@
-"""Tests of the writing desk with the built-in model and with a scripted language model."""
+"""Tests of author labelling with the built-in model and with a scripted language model."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from core.authors.selection import SELECTOR
 from core.codebook import Codebook, Label
 from core.errors import UsageError
 from core.llm.connections import connection
-from core.services.authors import writing_desk
+from core.services.authors import labelling
 from core.services.project_session import ProjectSession
 from core.services.workspace import Workspace
 from tests.servers.running import llama_cpp
@@ -42,9 +42,9 @@ def session(workspace: Workspace, tmp_path: Path) -> ProjectSession:
 
 def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     with pytest.raises(UsageError, match="not agreed"):
-        writing_desk.submit(session, "ada", TEXT)
-    author = writing_desk.give_consent(session, "  ada ")
-    submission = writing_desk.submit(session, author, TEXT)
+        labelling.submit(session, "ada", TEXT)
+    author = labelling.give_consent(session, "  ada ")
+    submission = labelling.submit(session, author, TEXT)
     assert not submission.excluded
     assert set(submission.relevant) == {URGENT, FEELING, MOOD}
     assert {question.item for question in submission.questions} == {URGENT, FEELING, MOOD}
@@ -52,50 +52,48 @@ def test_text_to_label_with_the_built_in_model(session: ProjectSession) -> None:
     assert set(urgent.options) == {"Yes", "No"}
     assert urgent.predicted == "Yes"
     with pytest.raises(UsageError, match="reading time"):
-        writing_desk.answer(session, urgent.id, author, choice="Yes", seconds=4.9)
+        labelling.answer(session, urgent.id, author, choice="Yes", seconds=4.9)
     with pytest.raises(UsageError, match="not an option"):
-        writing_desk.answer(session, urgent.id, author, choice="Perhaps", seconds=5)
+        labelling.answer(session, urgent.id, author, choice="Perhaps", seconds=5)
     with pytest.raises(UsageError, match="Only the author"):
-        writing_desk.answer(session, urgent.id, "bo", choice="Yes", seconds=5)
-    effect = writing_desk.answer(session, urgent.id, author, choice="yes", seconds=6.5)
+        labelling.answer(session, urgent.id, "bo", choice="Yes", seconds=5)
+    effect = labelling.answer(session, urgent.id, author, choice="yes", seconds=6.5)
     assert effect is not None
     assert effect.after < effect.before
     with pytest.raises(UsageError, match="already answered"):
-        writing_desk.answer(session, urgent.id, author, choice="No", seconds=6)
+        labelling.answer(session, urgent.id, author, choice="No", seconds=6)
     document = session.store.documents.get(submission.document_id)
     assert document is not None
     assert document.gold == {"author": {URGENT: True}}
     feeling = next(question for question in submission.questions if question.item == FEELING)
-    abstained = writing_desk.answer(session, feeling.id, author, abstention="not sure", seconds=7)
+    abstained = labelling.answer(session, feeling.id, author, abstention="not sure", seconds=7)
     assert abstained is not None
     assert abstained.loss is None
     assert abstained.before == abstained.after
     mood = next(question for question in submission.questions if question.item == MOOD)
     with pytest.raises(UsageError, match="one word"):
-        writing_desk.answer(session, mood.id, author, choice="two words", seconds=6)
-    writing_desk.answer(session, mood.id, author, declined=True, seconds=0)
-    after = writing_desk.load_desk(session)
+        labelling.answer(session, mood.id, author, choice="two words", seconds=6)
+    labelling.answer(session, mood.id, author, declined=True, seconds=0)
+    after = labelling.load_labelling(session)
     assert after.next_question(submission) is None
     assert dict(after.learned.abstentions) == {FEELING: 1, MOOD: 0}
     assert document.gold["author"].keys() == {URGENT}, "neither an abstention nor a free answer becomes a label"
 
 
 def test_excluded_texts_are_counted_without_their_words(session: ProjectSession) -> None:
-    author = writing_desk.give_consent(session, "ada")
-    submission = writing_desk.submit(session, author, "I was diagnosed today and need advice.")
+    author = labelling.give_consent(session, "ada")
+    submission = labelling.submit(session, author, "I was diagnosed today and need advice.")
     assert (submission.excluded, submission.text, submission.questions) == ("sensitive", "", ())
     assert session.store.documents.count() == 0
-    writing_desk.submit(session, author, TEXT)
-    assert writing_desk.submit(session, author, TEXT.upper()).excluded == "repeated"
+    labelling.submit(session, author, TEXT)
+    assert labelling.submit(session, author, TEXT.upper()).excluded == "repeated"
     assert session.store.documents.count() == 1
 
 
 def test_personal_data_never_reaches_the_project(session: ProjectSession) -> None:
-    writing_desk.save_settings(session, names=["Zork"])
-    author = writing_desk.give_consent(session, "ada")
-    submission = writing_desk.submit(
-        session, author, "Tell Zork and Emma today: my mail is e@x.org, call +49 30 901820."
-    )
+    labelling.save_settings(session, names=["Zork"])
+    author = labelling.give_consent(session, "ada")
+    submission = labelling.submit(session, author, "Tell Zork and Emma today: my mail is e@x.org, call +49 30 901820.")
     assert submission.text == "Tell [name] and [name] today: my mail is [email], call [phone]."
     log = json.dumps([str(entry) for entry in session.store.author_log.entries()])
     assert not {"Zork", "Emma", "e@x.org", "901820"} & set(log.replace("'", " ").split())
@@ -103,13 +101,13 @@ def test_personal_data_never_reaches_the_project(session: ProjectSession) -> Non
 
 
 def test_conversation_is_context_of_the_document(session: ProjectSession) -> None:
-    author = writing_desk.give_consent(session, "ada")
-    first = writing_desk.submit(session, author, TEXT)
-    reply = writing_desk.reply_in_chat(session, first)
+    author = labelling.give_consent(session, "ada")
+    first = labelling.submit(session, author, TEXT)
+    reply = labelling.reply_in_chat(session, first)
     assert "not a language model" in reply.text
     before = (Message("author", first.text), reply)
     later = "And today I still have no idea."
-    second = writing_desk.submit(session, author, later, conversation=first.conversation, before=before)
+    second = labelling.submit(session, author, later, conversation=first.conversation, before=before)
     document = session.store.documents.get(second.document_id)
     assert document is not None
     assert document.group == first.conversation
@@ -118,38 +116,38 @@ def test_conversation_is_context_of_the_document(session: ProjectSession) -> Non
 
 def test_recommends_after_warm_up_and_alternates(session: ProjectSession) -> None:
     catalogue = "[{name: Planner, text: Plan the week., keywords: [report], labels: {Urgent: Yes}}]"
-    writing_desk.save_settings(session, warm_up=1, catalogue=catalogue.replace("Yes", '"Yes"'))
-    author = writing_desk.give_consent(session, "ada")
-    first = writing_desk.submit(session, author, TEXT)
-    assert writing_desk.recommend(session, first) is None, "no recommendations during the warm-up"
+    labelling.save_settings(session, warm_up=1, catalogue=catalogue.replace("Yes", '"Yes"'))
+    author = labelling.give_consent(session, "ada")
+    first = labelling.submit(session, author, TEXT)
+    assert labelling.recommend(session, first) is None, "no recommendations during the warm-up"
     urgent = next(question for question in first.questions if question.item == URGENT)
-    writing_desk.answer(session, urgent.id, author, choice="Yes", seconds=6)
-    second = writing_desk.submit(session, author, "The second report is due tomorrow as well.")
+    labelling.answer(session, urgent.id, author, choice="Yes", seconds=6)
+    second = labelling.submit(session, author, "The second report is due tomorrow as well.")
     assert second.questions, "questions do not depend on recommendations"
     for _ in range(2):
-        entry = writing_desk.recommend(session, second)
+        entry = labelling.recommend(session, second)
         assert entry is not None
         assert entry.name == "Planner"
-    shown = writing_desk.load_desk(session).impression(second.document_id)
+    shown = labelling.load_labelling(session).impression(second.document_id)
     assert shown is not None
     assert (shown.arm, shown.matches) == (SELECTOR, (URGENT,))
-    writing_desk.react(session, second)
-    writing_desk.react(session, second, helpful=True)
-    assert len(writing_desk.load_desk(session).reactions(second.document_id)) == 2
-    third = writing_desk.submit(session, author, "Tomorrow the third report follows, sadly.")
-    assert writing_desk.recommend(session, third) is not None
-    keywords = writing_desk.load_desk(session).impression(third.document_id)
+    labelling.react(session, second)
+    labelling.react(session, second, helpful=True)
+    assert len(labelling.load_labelling(session).reactions(second.document_id)) == 2
+    third = labelling.submit(session, author, "Tomorrow the third report follows, sadly.")
+    assert labelling.recommend(session, third) is not None
+    keywords = labelling.load_labelling(session).impression(third.document_id)
     assert keywords is not None
     assert keywords.arm == "keywords"
 
 
 def test_state_is_replayed_from_the_file(session: ProjectSession) -> None:
-    author = writing_desk.give_consent(session, "ada")
-    submission = writing_desk.submit(session, author, TEXT)
-    writing_desk.answer(session, submission.questions[0].id, author, abstention="none of these", seconds=5)
-    before = writing_desk.load_desk(session)
+    author = labelling.give_consent(session, "ada")
+    submission = labelling.submit(session, author, TEXT)
+    labelling.answer(session, submission.questions[0].id, author, abstention="none of these", seconds=5)
+    before = labelling.load_labelling(session)
     assert [entry for entry in session.store.author_log.entries() if isinstance(entry, Submission)] == [submission]
-    assert writing_desk.replay(session.store.author_log.entries()) == before.learned
+    assert labelling.replay(session.store.author_log.entries()) == before.learned
 
 
 REPLIES = {
@@ -172,23 +170,23 @@ def replying(replies: dict[str, str]) -> Any:
 def test_language_model_makes_options_for_the_text(session: ProjectSession) -> None:
     with Scripted(replying(REPLIES)) as server:
         session.models.add(connection("local", server.url))
-        writing_desk.save_settings(session, model="local/tiny")
-        author = writing_desk.give_consent(session, "ada")
-        submission = writing_desk.submit(session, author, TEXT + " Emma knows.")
+        labelling.save_settings(session, model="local/tiny")
+        author = labelling.give_consent(session, "ada")
+        submission = labelling.submit(session, author, TEXT + " Emma knows.")
         (question,) = submission.questions
         assert question.item == FEELING
         assert set(question.options) == {"Uneasy about time", "Bored", "Keen"}, "'none' is not an option"
         assert question.predicted == "Uneasy about time"
         assert submission.predictions[FEELING].certainty == pytest.approx(0.8)
-        assert writing_desk.reply_in_chat(session, submission).text == "Start with the summary. Ask [name]."
+        assert labelling.reply_in_chat(session, submission).text == "Start with the summary. Ask [name]."
         assert not any("Emma" in json.dumps(body) for body in server.requests), "names are masked before sending"
 
 
 def test_unreadable_replies_leave_a_text_without_questions(session: ProjectSession) -> None:
     with Scripted(replying(dict.fromkeys(REPLIES, "I would rather not say."))) as server:
         session.models.add(connection("local", server.url))
-        writing_desk.save_settings(session, model="local/tiny")
-        submission = writing_desk.submit(session, writing_desk.give_consent(session, "ada"), TEXT)
+        labelling.save_settings(session, model="local/tiny")
+        submission = labelling.submit(session, labelling.give_consent(session, "ada"), TEXT)
         assert (submission.excluded, submission.questions) == ("nothing relevant", ())
         assert len(server.requests) == 2, "retried once"
         assert session.store.documents.count() == 1, "the text is kept"
@@ -199,19 +197,19 @@ def test_random_text_of_a_real_server_is_a_chat_reply_but_not_a_question(
 ) -> None:
     with llama_cpp(tmp_path, "--ctx", "2048") as url:
         session.models.add(connection("toy", url))
-        writing_desk.save_settings(session, model="toy/tiny-random")
-        submission = writing_desk.submit(session, writing_desk.give_consent(session, "ada"), TEXT)
+        labelling.save_settings(session, model="toy/tiny-random")
+        submission = labelling.submit(session, labelling.give_consent(session, "ada"), TEXT)
         assert (submission.excluded, submission.questions) == ("nothing relevant", ()), (
             "random text does not have the requested format"
         )
-        assert writing_desk.reply_in_chat(session, submission).text
+        assert labelling.reply_in_chat(session, submission).text
 
 
 def test_settings_are_checked(session: ProjectSession) -> None:
     for changes in ({"m": 5}, {"model": "nowhere/x"}, {"catalogue": "- {name: A}"}, {"catalogue": "just text"}):
         with pytest.raises(UsageError):
-            writing_desk.save_settings(session, **changes)
-    assert writing_desk.load_settings(session) == writing_desk.DeskSettings()
+            labelling.save_settings(session, **changes)
+    assert labelling.load_settings(session) == labelling.LabellingSettings()
 
 
 def test_codebook_with_only_open_labels_cannot_run(session: ProjectSession) -> None:

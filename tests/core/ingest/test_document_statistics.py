@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.documents import Document
-from core.ingest.profiling import BINS, Bin, profile_documents, summarise_lengths
+from core.ingest.document_statistics import BINS, Bin, document_statistics, summarise_lengths
 
 
 def test_profile_of_a_worked_example() -> None:
@@ -19,7 +19,7 @@ def test_profile_of_a_worked_example() -> None:
         Document("3", {"text": "one"}, gold={"gold": {"q": 4}}),
         Document("4", {"text": " "}),
     ]
-    found = profile_documents(documents)
+    found = document_statistics(documents)
     # Numbers of words are 3, 1, 1, 0.
     assert (found.words.minimum, found.words.median, found.words.maximum) == (0, 1, 3)
     assert found.words.bins == (Bin(0, 1, 1), Bin(1, 2, 2), Bin(2, 3, 0), Bin(3, 3, 1))
@@ -27,7 +27,7 @@ def test_profile_of_a_worked_example() -> None:
 
 
 def test_profile_without_documents() -> None:
-    found = profile_documents([])
+    found = document_statistics([])
     assert (found.words, found.gold) == (summarise_lengths({}), {})
 
 

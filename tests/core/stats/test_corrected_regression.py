@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 
 from core.stats import sampling
-from core.stats.regression import Coefficient, Family, Regression, Rows, regression
+from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
 from core.stats.sampling import Sample
 from tests.core.stats import other_libraries
 from tests.core.stats.other_libraries import DOCUMENTS, REVIEWED

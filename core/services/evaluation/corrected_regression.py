@@ -19,8 +19,8 @@ from core.services.evaluation.run_data import Grid
 from core.services.project_session import ProjectSession
 from core.services.result_cache import cached_by_documents
 from core.stats.arrays import Numbers
+from core.stats.corrected_regression import Coefficient, Family, Regression, Rows, regression
 from core.stats.intervals import ends, format_interval
-from core.stats.regression import Coefficient, Family, Regression, Rows, regression
 
 FAMILIES: tuple[Family, ...] = ("linear", "logistic")
 MAX_CATEGORIES = 20

@@ -34,7 +34,7 @@ class LengthSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class DocumentStatistics:
     """Statistics of a set of documents."""
 
     words: LengthSummary
@@ -43,7 +43,7 @@ class Profile:
     """Documents by item and rater, and by value. Items without gold are left out."""
 
 
-def profile_documents(documents: Iterable[Document]) -> Profile:
+def document_statistics(documents: Iterable[Document]) -> DocumentStatistics:
     """Return statistics of the documents, counted in one pass."""
     words: Counter[int] = Counter()
     gold: dict[tuple[str, str], Counter[Value]] = {}
@@ -52,7 +52,7 @@ def profile_documents(documents: Iterable[Document]) -> Profile:
         for rater, by_item in document.gold.items():
             for item, value in by_item.items():
                 gold.setdefault((item, rater), Counter())[value] += 1
-    return Profile(summarise_lengths(words), gold)
+    return DocumentStatistics(summarise_lengths(words), gold)
 
 
 def summarise_lengths(documents: Mapping[int, int]) -> LengthSummary:
