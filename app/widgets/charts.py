@@ -529,35 +529,42 @@ def _frontier(known: Rows, cost: str, quality: str) -> Spec:
 
 @cached
 def scatter(rows: Rows) -> Spec:
-    """Return precision against recall of models by role.
+    """Return precision against recall of models by role, with the intervals of both as lines.
 
-    Rows are ``{name, role, precision, recall, n}``.
+    Rows are ``{name, role, title, run, precision, precision_low, precision_high, recall, recall_low, recall_high, n}``;
+    the ends of an interval are None without one.
     """
     shade = palette.colours()
     roles = list(dict.fromkeys(row["role"] for row in rows))
-    reach, up = (_reach([row[name] for row in rows]) for name in ("recall", "precision"))
+    reach, up = (
+        _reach([row[key] for row in rows for key in (name, f"{name}_low", f"{name}_high") if row[key] is not None])
+        for name in ("recall", "precision")
+    )
     across = _beside_names(reach)
     axis: dict[str, Any] = {"tickCount": 6, "format": ".2f"}
-    x = alt.X("recall:Q", scale=across, axis=alt.Axis(title="recall", **axis))
-    y = alt.Y("precision:Q", scale=alt.Scale(domain=up, nice=False), axis=alt.Axis(title="precision", **axis))
-    dots = (
-        alt.Chart(inline_data(rows))
-        .mark_point(filled=True, size=110, opacity=1)
-        .encode(
-            x=x,
-            y=y,
-            color=alt.Color(
-                "role:N",
-                scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
-                legend=None,
-            ),
-            tooltip=tooltip(
-                name="Model", role="Role", precision=("Precision", ".3f"), recall=("Recall", ".3f"), n=("Cells", ",")
-            ),
-        )
+    upward = alt.Scale(domain=up, nice=False)
+    colour = alt.Color(
+        "role:N",
+        scale=alt.Scale(domain=roles, range=[palette.role_colour(role, shade) for role in roles]),
+        legend=None,
     )
-    named = [{**row, "name": f"{row['name']}, {row['role']}"} for row in rows]
-    return _named(dots, named, "recall", "precision", across, up)
+    tip = tooltip(
+        name="Model", title="Role", run="Run",
+        precision=("Macro precision", ".3f"), precision_low=("Interval from", ".3f"), precision_high=("to", ".3f"),
+        recall=("Macro recall", ".3f"), recall_low=("Interval from", ".3f"), recall_high=("to", ".3f"),
+        n=("Documents", ","),
+    )  # fmt: skip
+    base = alt.Chart(inline_data(rows)).encode(color=colour, tooltip=tip)
+    x = alt.X("recall:Q", scale=across, axis=alt.Axis(title="macro recall", **axis))
+    y = alt.Y("precision:Q", scale=upward, axis=alt.Axis(title="macro precision", **axis))
+    spans = base.mark_rule(strokeWidth=2, opacity=0.35)
+    marks = alt.layer(
+        spans.encode(x=alt.X("recall_low:Q", scale=across), x2="recall_high:Q", y=y),
+        spans.encode(x=x, y=alt.Y("precision_low:Q", scale=upward), y2="precision_high:Q"),
+        base.mark_point(filled=True, size=110, opacity=1).encode(x=x, y=y),
+    )
+    named = [{**row, "name": f"{row['name']}, {row['title']}"} for row in rows]
+    return _named(marks, named, "recall", "precision", across, up)
 
 
 def _reach(shares: Sequence[float]) -> tuple[float, float]:

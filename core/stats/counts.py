@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -78,8 +77,3 @@ class Counts:
         of the macro mean.)
         """
         return 2 * self.tp / (2 * self.tp + self.wrong) if self.positives else None
-
-
-def total(counts: Iterable[Counts]) -> Counts:
-    """Return the sum of counts; all zero without counts."""
-    return sum(counts, Counts())

@@ -271,7 +271,17 @@ CHARTS = {
     "frontier": (
         [{"name": "r1", "cost": 1.0, "quality": 0.5, "efficient": True, "words": "w"}], {"cost": "c", "quality": "q"}
     ),
-    "scatter": ([{"name": n, "role": "judge", "precision": 0.5, "recall": 0.5, "n": 3} for n in "ab"], {}),
+    "scatter": (
+        [
+            {
+                "name": name, "role": "judge", "title": "Judge", "run": "r1", "n": 3,
+                **{f"{score}{end}": value for score in ("precision", "recall")
+                   for end, value in (("", 0.5), ("_low", low), ("_high", 0.7))},
+            }
+            for name, low in (("a", 0.4), ("b", None))
+        ],
+        {},
+    ),
     "consistency_bars": ([{"name": "A", "consistency": "right", "count": 2}], {}),
     "heat": (
         [{"row": "1", "column": "1", "count": 2, "share": 1.0, "words": "2"}],
@@ -308,7 +318,7 @@ def test_every_chart_can_be_drawn(monkeypatch, name):
 @pytest.mark.parametrize("name", ["forest", "bars", "scatter"])
 def test_axis_of_shares_ends_at_100_percent(monkeypatch, name):
     rows, options = CHARTS[name]
-    shares = ("value", "high", "precision", "recall")
+    shares = ("value", "high", "precision", "recall", "precision_high", "recall_high")
     perfect = [{**row, **{key: 1.0 for key in shares if key in row}} for row in rows]
     spec = json.dumps(specification(monkeypatch, name, perfect, options))
     ends = [float(end) for end in re.findall(r'"domain": \[[^\]"]*?, ([\d.]+)\]', spec)]

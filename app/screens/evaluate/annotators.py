@@ -10,6 +10,7 @@ import streamlit as st
 from app.state import state
 from app.widgets import charts, layout
 from app.widgets.elements import facts, line
+from app.widgets.metric_tables import estimate_data
 from core.annotations import Reference
 from core.formatting import format_count, format_percent
 from core.runs import RunRow
@@ -56,18 +57,20 @@ def draw(session: ProjectSession, run: RunRow, reference: Reference) -> None:
 
 def _recommendations(found: Sequence[ModelScores], advised: Sequence[Recommendation], on: str) -> None:
     """Draw the scores of each model and the recommendation for each role."""
-    sub = "scores of each model's own lists, over all runs of this codebook"
+    sub = "macro scores of each model's own lists, in its latest run with this codebook"
     with layout.panel("Model per role", sub, counted=on, key="models-roles"):
         rows = [
             {
                 "name": one.spec,
-                "role": one.family,
-                "precision": one.counts.precision,
-                "recall": one.counts.recall,
-                "n": one.counts.n,
+                "role": one.role,
+                "title": one.title,
+                "run": one.run_id,
+                **estimate_data(one.scores["macro_precision"], "precision", "precision_"),
+                **estimate_data(one.scores["macro_recall"], "recall", "recall_"),
+                "n": one.scores.n,
             }
             for one in found
-            if one.counts.precision is not None and one.counts.recall is not None
+            if one.scores["macro_precision"].value is not None and one.scores["macro_recall"].value is not None
         ]
         if rows:
             charts.draw(charts.scatter(rows), rows, key="models-profiles")

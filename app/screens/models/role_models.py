@@ -13,8 +13,9 @@ from app.widgets.alerts import error_notices
 from app.widgets.elements import heading, icon_button, line, literal
 from app.widgets.elements import table as text_table
 from app.widgets.labels import role_html
+from app.widgets.metric_tables import score_html
 from core.debate.turns import Role
-from core.formatting import format_number, format_token_price, join_names
+from core.formatting import format_token_price, join_names
 from core.runs import BUILTIN, RoleModel, Sampling
 from core.services import models
 from core.services.evaluation.model_recommendations import (
@@ -28,6 +29,7 @@ from core.services.models import ConnectionEntry, ModelCapabilities
 from core.services.project_session import ProjectSession
 from core.services.runs.planning import Plan
 from core.services.workspace import Workspace
+from core.stats.metrics import metrics
 
 Save = Callable[[Plan], None]
 
@@ -261,12 +263,13 @@ def recommendations(session: ProjectSession, plan: Plan, roles: Sequence[Role], 
 
 
 def _scores_table(known: Sequence[ModelScores]) -> None:
+    each = [metric for metric in metrics("multilabel") if metric.key in ("macro_recall", "macro_precision", "macro_f1")]
     text_table(
-        ("Model", "Role", "Runs", "Documents", "Recall", "Precision", "F1"),
+        ("Model", "Role", "Run", "Documents", *(metric.name for metric in each)),
         [
             (
-                one.spec, one.family.capitalize(), str(one.runs), f"{one.documents:,}",
-                *map(format_number, (one.counts.recall, one.counts.precision, one.counts.f1)),
+                one.spec, one.title, one.run_id, f"{one.scores.n:,}",
+                *(score_html(metric, one.scores[metric.key]) for metric in each),
             )
             for one in known
         ],

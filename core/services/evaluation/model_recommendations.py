@@ -14,18 +14,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.annotations import Reference
-from core.debate.turns import family
 from core.errors import UsageError
 from core.formatting import format_count
 from core.hashing import digest
 from core.runs import RoleModel, RunRow
 from core.services.evaluation.compare import alike, comparison
-from core.services.evaluation.scores import role_scores
+from core.services.evaluation.reference import annotating_roles
+from core.services.evaluation.scores import evaluate
 from core.services.project_session import ProjectSession
 from core.services.prompt_templates import title_of
 from core.services.result_cache import cached_scores, cached_until_commit
+from core.services.runs.configuration import role_titles
 from core.services.runs.planning import Plan
-from core.stats.counts import Counts, total
+from core.stats.metrics import Scores
 
 MAX_RUNS = 40
 """Number of the latest runs that are looked at."""
@@ -43,15 +44,14 @@ _IRRELEVANT: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelScores:
-    """Scores of a model's own lists in a family of roles, over runs."""
+    """Scores of the lists that a model gave in a role, in the latest run in which they can be scored."""
 
     spec: str
-    family: str
-    runs: int
-    documents: int
-    """each counts once per run"""
-    counts: Counts
-    """over all labels"""
+    role: str
+    title: str
+    """the role in words"""
+    run_id: str
+    scores: Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +87,19 @@ def comparable_runs(session: ProjectSession, run: RunRow, runs: Sequence[RunRow]
 def model_scores(
     session: ProjectSession, runs: tuple[RunRow, ...], reference: Reference = "gold"
 ) -> tuple[ModelScores, ...]:
-    """Return the scores of each pair of model and role family, in order of first use.
+    """Return the macro scores of each model in each role, the latest run first.
 
-    Only multilabel runs have them. Pairs without a document that could be scored are left out.
+    Only multilabel runs have them. Runs are not pooled, because their prompts and documents may differ.
     """
-    found: dict[tuple[str, str], list[tuple[str, int, Counts]]] = defaultdict(list)
-    for run in runs:
+    found: dict[tuple[str, str], ModelScores] = {}
+    for run in reversed(runs):
         if run.settings.codebook.kind == "multilabel":
-            for role, scores in role_scores(session, run, reference).items():
-                if scores.n:
-                    key = (run.settings.role_models[role].spec, family(role))
-                    found[key].append((run.run_id, scores.n, total(scores.counts.values())))
-    return tuple(
-        ModelScores(
-            spec,
-            name,
-            runs=len({run_id for run_id, *_ in each}),
-            documents=sum(n for _, n, _ in each),
-            counts=total(counts for *_, counts in each),
-        )
-        for (spec, name), each in found.items()
-    )
+            titles = role_titles(run.settings)
+            for role in annotating_roles(session, run):
+                spec = run.settings.role_models[role].spec
+                if (spec, role) not in found and (scores := evaluate(session, run, reference, role).scores).n:
+                    found[spec, role] = ModelScores(spec, role, titles[role], run.run_id, scores)
+    return tuple(found.values())
 
 
 @cached_until_commit

@@ -87,12 +87,16 @@ def full_report(
 def role_models(session: ProjectSession, rows: Sequence[RunRow], reference: Reference = "gold") -> dict[str, Any]:
     """Return the key ``role_models`` of ``moot evaluate --json``.
 
-    It has the scores of each model over these runs, and a recommendation for each role of the last run's protocol.
+    It has the scores of each model in each role, in the latest of these runs, and a recommendation for each role of the
+    last run's protocol.
     """
     runs = model_recommendations.comparable_runs(session, rows[-1], rows) if rows else ()
     roles = tuple(rows[-1].settings.role_models) if rows else ()
     return {
-        "models": plain(model_recommendations.model_scores(session, runs, reference)),
+        "models": [
+            {"spec": one.spec, "role": one.role, "run_id": one.run_id, **metrics.to_json(one.scores)}
+            for one in model_recommendations.model_scores(session, runs, reference)
+        ],
         "recommendations": plain(model_recommendations.recommend_models(session, runs, roles, reference)),
     }
 

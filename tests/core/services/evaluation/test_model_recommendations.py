@@ -102,13 +102,17 @@ def test_settings_that_do_not_affect_verdicts_may_differ(world: tuple[Any, MakeR
     assert recommend_models(session, comparable_runs(session, better), ROLES)[1].model is not None
 
 
-def test_lists_of_a_role_are_scored_over_all_runs_of_a_model(world: tuple[Any, MakeRun]) -> None:
+def test_lists_of_a_role_are_scored_in_the_latest_run_of_a_model(world: tuple[Any, MakeRun]) -> None:
     session, make_run = world
-    make_run(0, {"critic": POOR})
+    first = make_run(0, {"critic": POOR})
     last = make_run(0, {})
-    found = {(one.spec, one.family): one for one in model_scores(session, comparable_runs(session, last))}
+    found = {(one.spec, one.role): one for one in model_scores(session, comparable_runs(session, last))}
     extractor = found[GOOD, "extractor"]
-    # Two runs of 40 documents; the extractor always names both labels, and half of them are present.
-    assert (extractor.runs, extractor.documents, extractor.counts.precision, extractor.counts.recall) == (2, 80, 0.5, 1)
-    assert found[POOR, "critic"].counts.f1 == 1
-    assert found[POOR, "critic"].documents == 40
+    # 40 documents; the extractor always names both labels, and half of them are present.
+    assert (extractor.title, extractor.run_id, extractor.scores.n) == ("Extractor", last.run_id, 40)
+    assert extractor.scores["macro_recall"].value == 1
+    precision = extractor.scores["macro_precision"]
+    assert precision.value == 0.5
+    assert precision.interval is not None
+    assert precision.interval.low < 0.5 < precision.interval.high
+    assert (found[POOR, "critic"].run_id, found[POOR, "critic"].scores.main.value) == (first.run_id, 1)
